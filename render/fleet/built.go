@@ -12,25 +12,25 @@ import (
 )
 
 // Built is a tree whose declarations kustomize has built: they are in Built, one YAML stream, and nothing else of the tree
-// is read as a declaration. A document's annotation config.kubernetes.io/origin, if it has one, says in YAML from which
-// file it comes (path: clusters/east.yaml, from the root of the tree): there its problems are told, as far as that file has
-// a document of the same kind and name; else at the kustomization in the root, without a line.
+// is read as a declaration. A document's annotation config.kubernetes.io/origin names the file it comes from in YAML
+// (path: clusters/east.yaml, from the root of the tree). Its problems have positions in that file if the file has
+// a document of the same kind and name; else they have the kustomization in the root as position, without a line.
 type Built interface {
 	fs.FS
 	Built() []byte
 }
 
-// originAnnotation is kustomize's, see the field buildMetadata of a Kustomization.
+// originAnnotation is kustomize's annotation; see the field buildMetadata of a Kustomization.
 const originAnnotation = "config.kubernetes.io/origin"
 
 // readBuilt decodes the documents that kustomize has made.
 func (l *loader) readBuilt(tree Built) {
 	root := cmp.Or(kustomization(tree, "."), "kustomization.yaml")
 	data := tree.Built()
-	o := originals{tree: tree, root: root, files: map[string]map[string]place{}}
+	o := originals{tree: tree, root: root, files: map[string]map[string]position{}}
 	var f *fault
 	if len(data) > MaxTreeBytes {
-		f = &fault{message: fmt.Sprintf("cannot be read: its output is larger than %d MiB", MaxTreeBytes>>20), hint: wayTooMuch}
+		f = &fault{message: fmt.Sprintf("cannot be read: its output is larger than %d MiB", MaxTreeBytes>>20), hint: tooLargeHint}
 	} else {
 		f = l.extent.bounded(data)
 	}
@@ -38,35 +38,35 @@ func (l *loader) readBuilt(tree Built) {
 		f = parse(root, data, func(p parsed) { l.decode(o.locate(p)) })
 	}
 	switch {
-	case f != nil: // its line is of a text that nobody has seen
-		l.refuse(api.Pos{File: root}, f.message, f.hint)
-	case l.found == 0 && !l.partial:
-		l.empty("the output of " + root + " is empty")
+	case f != nil: // without its line, which is of the build's output
+		l.failIncomplete(api.Pos{File: root}, f.message, f.hint)
+	case l.documents == 0 && !l.incomplete:
+		l.noDeclarations("the output of " + root + " is empty")
 	}
 }
 
-// originals are the files that built documents come from: by file, by kind and name.
+// originals are the documents in the files of people, by file, kind and name.
 type originals struct {
 	tree   fs.FS
 	root   string
-	files  map[string]map[string]place
+	files  map[string]map[string]position
 	extent extent
 	size   int64
 }
 
-// locate gives a built document the positions of its original, and takes the annotation away that names it.
+// locate gives a built document the positions of its original, and removes its origin annotation.
 func (o *originals) locate(p parsed) parsed {
 	file := originOf(takeAnnotation(p.root))
 	at, found := o.in(file)[identity(p.root)]
 	if !found {
-		(&place{}).lay(p.root)
+		(&position{}).applyTo(p.root)
 		return parsed{o.root, p.root}
 	}
-	at.lay(p.root)
+	at.applyTo(p.root)
 	return parsed{file, p.root}
 }
 
-// plainOrigin is what kustomize writes of nearly all documents; a parser for each of them would be half of the cost.
+// plainOrigin matches nearly all origins; parsing each as YAML would be half of the cost.
 var plainOrigin = regexp.MustCompile(`^path: ([a-zA-Z][-\w./]*)\n?$`)
 
 // originOf returns the path in an annotation's text, or empty.
@@ -75,14 +75,14 @@ func originOf(annotation string) (file string) {
 		return m[1]
 	}
 	const longest = 10_000 // a path, and what configured the transformer that made the document
-	if len(annotation) > longest || unfit([]byte(annotation)) != nil {
+	if len(annotation) > longest || exceedsBounds([]byte(annotation)) != nil {
 		return ""
 	}
 	parse("", []byte(annotation), func(p parsed) { file = text(child(p.root, "path")) })
 	return file
 }
 
-// takeAnnotation removes the annotation of the origin from a document, and with the last one the field.
+// takeAnnotation removes the origin annotation from a document and returns its value.
 func takeAnnotation(root *yaml.Node) string {
 	metadata := child(root, "metadata")
 	annotations := child(metadata, "annotations")
@@ -107,11 +107,11 @@ func remove(n *yaml.Node, key string) {
 }
 
 // in returns the documents of one file; a file that cannot be read, or would exceed the bounds, has none.
-func (o *originals) in(file string) map[string]place {
+func (o *originals) in(file string) map[string]position {
 	if known, ok := o.files[file]; ok || !fs.ValidPath(file) {
 		return known
 	}
-	documents := map[string]place{}
+	documents := map[string]position{}
 	o.files[file] = documents
 	info, err := fs.Stat(o.tree, file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > MaxFileBytes || o.size+info.Size() > MaxTreeBytes {
@@ -128,37 +128,37 @@ func (o *originals) in(file string) map[string]place {
 			id = "SyncPolicy default" // the name that it is built with
 		}
 		if documents[id].line == 0 {
-			documents[id] = placeOf(p.root, deepestField)
+			documents[id] = positionOf(p.root, deepestField)
 		}
 	})
 	return documents
 }
 
-// lay gives every node the position of its counterpart, or of the deepest one above it that is written.
-func (p *place) lay(n *yaml.Node) {
+// applyTo gives every node the position of its counterpart, or of the deepest one above it that is written.
+func (p *position) applyTo(n *yaml.Node) {
 	n.Line, n.Column = int(p.line), int(p.col)
-	below := map[string]*place{}
+	children := map[string]*position{}
 	for i, key := range p.keys {
-		if below[key] == nil {
-			below[key] = &p.below[i]
+		if children[key] == nil {
+			children[key] = &p.children[i]
 		}
 	}
 	for i := range n.Content {
 		switch {
 		case n.Kind == yaml.MappingNode && i%2 == 0:
-			n.Content[i].Line, n.Content[i].Column = p.keyOf(below[n.Content[i].Value])
-		case n.Kind == yaml.MappingNode && below[n.Content[i-1].Value] != nil:
-			below[n.Content[i-1].Value].lay(n.Content[i])
-		case n.Kind == yaml.SequenceNode && p.keys == nil && i < len(p.below):
-			p.below[i].lay(n.Content[i])
+			n.Content[i].Line, n.Content[i].Column = p.keyOf(children[n.Content[i].Value])
+		case n.Kind == yaml.MappingNode && children[n.Content[i-1].Value] != nil:
+			children[n.Content[i-1].Value].applyTo(n.Content[i])
+		case n.Kind == yaml.SequenceNode && p.keys == nil && i < len(p.children):
+			p.children[i].applyTo(n.Content[i])
 		default:
-			(&place{spot: p.spot}).lay(n.Content[i])
+			(&position{lineCol: p.lineCol}).applyTo(n.Content[i])
 		}
 	}
 }
 
-// keyOf is where the key of a place below stands, or the place itself where there is none.
-func (p *place) keyOf(below *place) (line, col int) {
+// keyOf is the position of a child's key, or the own position if there is no such child.
+func (p *position) keyOf(below *position) (line, col int) {
 	if below == nil {
 		return int(p.line), int(p.col)
 	}

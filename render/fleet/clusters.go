@@ -7,32 +7,32 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// fleet joins what was declared. It is used only if nothing was wrong, but made in any case, to find what else is wrong.
+// fleet builds the fleet of all declarations. It does so even if there are errors, to find further ones.
 func (l *loader) fleet(commit api.Commit) *Fleet {
-	x := l.join(commit)
+	x := l.build(commit)
 	l.addAll(lint(x, slices.ContainsFunc(l.problems, isError)))
 	return x.Fleet
 }
 
-// join returns the fleet and what it was made of.
-func (l *loader) join(commit api.Commit) *linted {
+// build returns the fleet and what it was made of, for the checks.
+func (l *loader) build(commit api.Commit) *lintInput {
 	names, docs := l.joinClusters()
 	l.secondNames(names, docs)
 	f := &Fleet{Commit: commit, names: names, Policy: l.policy()}
 	l.noCluster()
-	l.sameAccess()
+	l.duplicateAccess()
 	e := l.origins(f)
-	if !l.tooMany(e) {
+	if !l.tooManyLinks(e) {
 		f.out, f.in = e.expand()
 	}
 	f.canonical()
 	l.addAll(e.problems())
-	return &linted{Fleet: f, expansion: e, loader: l, docs: docs}
+	return &lintInput{Fleet: f, expansion: e, loader: l, docs: docs}
 }
 
-// noCluster is a problem only where all could be read.
+// noCluster adds a problem if all could be read and no Cluster is declared.
 func (l *loader) noCluster() {
-	if len(l.clusters) == 0 && l.found > 0 && !l.partial && len(l.maybe) == 0 {
+	if len(l.clusters) == 0 && l.documents > 0 && !l.incomplete && len(l.unknownKinds) == 0 {
 		l.problems = append(l.problems, api.Problem{Code: NoClusters, Message: "no Cluster is declared", Hint: "check --path"})
 	}
 }
@@ -47,7 +47,7 @@ func (l *loader) joinClusters() ([]Cluster, []declared[api.ClusterDoc]) {
 			Name:   api.ClusterName(d.name()),
 			Labels: d.value.Metadata.Labels,
 			Spec:   d.value.Spec.WithDefaults(),
-			At:     d.at(), Overlay: l.component(d),
+			At:     d.at(), Overlay: l.overlayOf(d),
 		})
 	}
 	return out, docs
@@ -62,7 +62,7 @@ func unique[T any](l *loader, kind string, all []declared[T]) []declared[T] {
 		before, twice := first[name]
 		switch {
 		case name == "":
-			l.partial = l.partial || kind == "Cluster" // nothing refers to another kind by name
+			l.incomplete = l.incomplete || kind == "Cluster" // nothing refers to another kind by name
 		case twice:
 			l.failTwice(at, before, kind+" "+name+" is declared twice", "remove one")
 		default:
@@ -73,8 +73,8 @@ func unique[T any](l *loader, kind string, all []declared[T]) []declared[T] {
 	return out
 }
 
-// sameAccess refuses two names for one cluster, as far as declarations can show it.
-func (l *loader) sameAccess() {
+// duplicateAccess fails a cluster that has the same access as another.
+func (l *loader) duplicateAccess() {
 	type place struct{ secret, key, path, context string }
 	first := map[place]declared[api.ClusterDoc]{}
 	for _, d := range l.clusters {
@@ -88,7 +88,7 @@ func (l *loader) sameAccess() {
 		}
 		before, known := first[p]
 		switch {
-		case !d.sound || p == place{} && !a.InCluster:
+		case !d.valid || p == place{} && !a.InCluster:
 		case known && before.name() != d.name():
 			l.failTwice(d.at("spec", "access"), before.at("spec", "access"),
 				"cluster "+d.name()+" has the same access as cluster "+before.name(), "remove one, or declare one as a second name with sameAs")
@@ -98,7 +98,7 @@ func (l *loader) sameAccess() {
 	}
 }
 
-// policy returns the only one.
+// policy returns the only SyncPolicy, or the default one.
 func (l *loader) policy() api.SyncPolicy {
 	if len(l.policies) == 0 {
 		return api.SyncPolicy{}.WithDefaults()

@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// parsed is one YAML document of a file, only as long as it is decoded: a node takes some 200 bytes.
+// parsed is one YAML document of a file. It is not kept after decoding: a node takes some 200 bytes.
 type parsed struct {
 	file string
 	root *yaml.Node
@@ -19,18 +19,18 @@ func (p parsed) pos(n *yaml.Node) api.Pos {
 	return api.Pos{File: p.file, Line: n.Line, Col: n.Column}
 }
 
-// at is the position of the deepest field of a path that is written.
+// at is the position of the deepest field of a path that the document has.
 func (p parsed) at(keys ...string) api.Pos { return p.pos(deepest(p.root, keys)) }
 
-// named adds to a problem without a place whose it is.
-func named(problem api.Problem, identity string) api.Problem {
+// withIdentity prefixes the message of a problem without a line with kind and name of its document.
+func withIdentity(problem api.Problem, identity string) api.Problem {
 	if problem.Pos.Line == 0 && identity != "" {
 		problem.Message = identity + ": " + problem.Message
 	}
 	return problem
 }
 
-// deepest follows a path as far as it is written.
+// deepest follows a path as far as the document has it.
 func deepest(n *yaml.Node, keys []string) *yaml.Node {
 	for _, key := range keys {
 		next := child(n, key)
@@ -73,79 +73,79 @@ func identity(n *yaml.Node) string {
 	return strings.TrimSpace(text(child(n, "kind")) + " " + text(child(child(n, "metadata"), "name")))
 }
 
-// document is what is kept of a document once it is decoded: where its fields stand.
+// document is what is kept of a document after decoding: the positions of its fields.
 type document struct {
-	file     string
-	declares string // metadata.name, or empty
-	identity string // kind and name
-	root     place
+	file         string
+	metadataName string // metadata.name, or empty
+	identity     string // kind and name
+	root         position
 }
 
-// spot is a line and a column.
-type spot struct{ line, col int32 }
+// lineCol is a line and a column.
+type lineCol struct{ line, col int32 }
 
-func spotOf(n *yaml.Node) spot { return spot{int32(n.Line), int32(n.Column)} }
+func lineColOf(n *yaml.Node) lineCol { return lineCol{int32(n.Line), int32(n.Column)} }
 
-// place is where a node stands, and the nodes below it: by key, or by index where keys is nil.
-type place struct {
-	spot
-	key   spot // of the key that has it
-	keys  []string
-	below []place
+// position is the position of a node and of its children: by key, or by index if keys is nil.
+type position struct {
+	lineCol
+	key      lineCol // of the key that has it
+	keys     []string
+	children []position
 }
 
-// deepestField is more than any declaration has.
+// deepestField is deeper than any field of a declaration.
 const deepestField = 12
 
-// kept is the document without what a declaration cannot refer to: the texts, and all that is deeper than any field.
-func (p parsed) kept() document {
+// document is the document without what a declaration cannot refer to: the texts, and all that is deeper than any field.
+func (p parsed) document() document {
 	return document{
-		file: p.file, root: placeOf(p.root, deepestField),
-		declares: text(child(child(p.root, "metadata"), "name")), identity: identity(p.root),
+		file: p.file, root: positionOf(p.root, deepestField),
+		metadataName: text(child(child(p.root, "metadata"), "name")), identity: identity(p.root),
 	}
 }
 
-func placeOf(n *yaml.Node, depth int) place {
-	at := place{spot: spotOf(n)}
+func positionOf(n *yaml.Node, depth int) position {
+	at := position{lineCol: lineColOf(n)}
 	if depth == 0 || len(n.Content) == 0 {
 		return at
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
-		at.keys, at.below = make([]string, 0, len(n.Content)/2), make([]place, 0, len(n.Content)/2)
+		at.keys, at.children = make([]string, 0, len(n.Content)/2), make([]position, 0, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Kind == yaml.ScalarNode {
 				at.keys = append(at.keys, n.Content[i].Value)
-				at.below = append(at.below, placeOf(n.Content[i+1], depth-1))
-				at.below[len(at.below)-1].key = spotOf(n.Content[i])
+				at.children = append(at.children, positionOf(n.Content[i+1], depth-1))
+				at.children[len(at.children)-1].key = lineColOf(n.Content[i])
 			}
 		}
 	case yaml.SequenceNode:
-		at.below = make([]place, len(n.Content))
+		at.children = make([]position, len(n.Content))
 		for i, item := range n.Content {
-			at.below[i] = placeOf(item, depth-1)
+			at.children[i] = positionOf(item, depth-1)
 		}
 	}
 	return at
 }
 
-// child is the place of a key or an index; of a key that comes twice, of the first.
-func (p *place) child(key string) *place {
+// child is the position of a key or an index; of a duplicate key, the first.
+func (p *position) child(key string) *position {
 	if p.keys == nil {
-		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(p.below) {
-			return &p.below[i]
+		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(p.children) {
+			return &p.children[i]
 		}
 		return nil
 	}
 	for i := range p.keys {
 		if p.keys[i] == key {
-			return &p.below[i]
+			return &p.children[i]
 		}
 	}
 	return nil
 }
 
-// at is the position of the deepest field of a path that is written.
+// at is the position of the deepest field of a path that the document has.
 func (d document) at(keys ...string) api.Pos {
 	p := &d.root
 	for _, key := range keys {
@@ -159,4 +159,4 @@ func (d document) at(keys ...string) api.Pos {
 }
 
 // name is the declared name, or empty.
-func (d document) name() string { return d.declares }
+func (d document) name() string { return d.metadataName }

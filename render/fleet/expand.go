@@ -6,23 +6,23 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// expansion turns origins into links. A row of the matrix of clusters is filled at a time, declared links first: so
-// links come out sorted, and neither a sort nor a map of a million pairs is needed.
+// expansion turns origins into links. It fills one row of the matrix of clusters at a time, declared links first: so
+// links come out sorted, without a sort or a map of a million pairs.
 type expansion struct {
-	clusters []Cluster
-	declared [][]target // by source
-	rules    []*mesh
-	clashes  map[[2]*origin]*clash
+	clusters  []Cluster
+	linksOf   [][]target // by source
+	meshRules []*mesh
+	clashes   map[[2]*origin]*clash
 }
 
-// target is the far end of a declared link.
+// target is the target of a declared link.
 type target struct {
 	index  int
 	origin *origin
 	doc    document
 }
 
-// clash is a pair that two origins give, and the number of further ones.
+// clash is a pair that two origins declare, and the number of further such pairs.
 type clash struct {
 	won, lost *origin
 	pair      api.Pair
@@ -48,13 +48,13 @@ func (e *expansion) expand() (out, in links) {
 	return out, byTarget(out.all, targets, n)
 }
 
-// bound is the number of links, if no two origins give the same one.
+// bound is the number of links if no two origins declare the same pair.
 func (e *expansion) bound() int {
 	n := 0
-	for _, m := range e.rules {
+	for _, m := range e.meshRules {
 		n += m.size()
 	}
-	for _, d := range e.declared {
+	for _, d := range e.linksOf {
 		n += len(d)
 	}
 	return min(n, len(e.clusters)*len(e.clusters))
@@ -64,16 +64,16 @@ func (e *expansion) link(source, target int, o *origin) Link {
 	return Link{Source: &e.clusters[source], Target: &e.clusters[target], Spec: &o.spec, At: &o.at, From: o.from}
 }
 
-// fill says for one source which origin gives the link to each target. A declared Link wins over a Mesh.
+// fill sets for one source the origin of the link to each target. A declared Link overrides a Mesh.
 func (e *expansion) fill(row []*origin, source int) {
 	clear(row)
-	for _, d := range e.declared[source] {
+	for _, d := range e.linksOf[source] {
 		row[d.index] = d.origin
 	}
 	if e.clusters[source].Spec.SameAs != "" { // a target only
 		return
 	}
-	for _, m := range e.rules {
+	for _, m := range e.meshRules {
 		for _, t := range m.targets(source) {
 			switch {
 			case e.clusters[t].Canonical() == e.clusters[source].Name:
@@ -109,7 +109,7 @@ func (e *expansion) problems() []api.Problem {
 	return out // Load sorts
 }
 
-// byTarget groups links by target; counting keeps the order of sources.
+// byTarget groups links by target, and keeps the order of sources.
 func byTarget(all []Link, targets []int32, n int) links {
 	in := links{all: make([]Link, len(all)), begin: make([]int, n+1)}
 	for _, t := range targets {

@@ -1,4 +1,4 @@
-// Package fleet answers: what does this commit declare?
+// Package fleet reads the declarations of a commit: clusters, links, meshes and the sync policy.
 package fleet
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// Cluster is a declared cluster, or a second name of one; its Spec has its defaults filled in, and of a second name what is declared of
-// the cluster. At is where its document begins.
+// Cluster is a declared cluster, or a second name of one. Its Spec has defaults filled in; a second name has the spec of its
+// cluster. At is where its document begins.
 type Cluster struct {
 	Name    api.ClusterName
 	Labels  map[string]string
@@ -21,7 +21,7 @@ type Cluster struct {
 	Overlay *Overlay // nil: none
 }
 
-// Canonical is the name of the cluster that has all of this one's ends: its own, or the one that it is a second name of.
+// Canonical is the name of the cluster that has this one's ends: its own, or that of the cluster it is a second name of.
 func (c *Cluster) Canonical() api.ClusterName {
 	if c.Spec.SameAs != "" {
 		return c.Spec.SameAs
@@ -29,7 +29,7 @@ func (c *Cluster) Canonical() api.ClusterName {
 	return c.Name
 }
 
-// leaving reports whether the cluster takes part in no link any more.
+// leaving reports whether the cluster no longer takes part in links.
 func (c *Cluster) leaving() bool { return c.Spec.State == api.Leaving }
 
 // Overlay is a kustomize Component in the tree that declared its cluster; several clusters may name one directory.
@@ -39,8 +39,8 @@ type Overlay struct {
 	At   api.Pos // of this cluster's spec.overlay
 }
 
-// Link is one direction of a fleet, declared itself or by a mesh. Everything it points at belongs to the fleet and is
-// shared: Spec, with its defaults, by all links of one mesh (999,000 of them for 1,000 clusters). Nothing of it may be changed.
+// Link is one direction of a link, declared by a Link or a Mesh. Everything it points at belongs to the fleet and is
+// shared: all links of one mesh share its Spec (999,000 of them for 1,000 clusters). Nobody may change it.
 type Link struct {
 	Source, Target *Cluster
 	Spec           *api.LinkSpec
@@ -48,13 +48,13 @@ type Link struct {
 	From           string   // "Link west-east" or "Mesh prod"
 }
 
-// Pair names the link: there is one for an ordered pair.
+// Pair identifies the link: an ordered pair has at most one.
 func (l Link) Pair() api.Pair { return api.Pair{Source: l.Source.Name, Target: l.Target.Name} }
 
-// Fleet is all that one commit declares, complete and free of errors. It is read by many goroutines and never changed.
+// Fleet is all that one commit declares, complete and free of errors. It is immutable and safe for concurrent use.
 //
-// A cluster whose state is Leaving is among the Clusters, so that it is still read and cleaned, but has no link: declared
-// Links that name it and meshes that select it give none for it, as if nobody had declared them.
+// A cluster with state Leaving is among the Clusters, so that linkwright still reads it and removes its objects, but it has no link:
+// declared Links that name it and meshes that select it are ignored for it.
 type Fleet struct {
 	Commit   api.Commit
 	Clusters []Cluster      // by name, without second names
@@ -126,7 +126,7 @@ func index(clusters []Cluster, name api.ClusterName) (int, bool) {
 	return i, i < len(clusters) && clusters[i].Name == name
 }
 
-// links are grouped by one of their ends: begin has one offset into all for each cluster, and one more.
+// links are grouped by their source or target: begin has one offset into all for each cluster, and one more.
 type links struct {
 	all   []Link
 	begin []int

@@ -243,9 +243,9 @@ func benchmarkLoad(b *testing.B, tree fstest.MapFS) {
 }
 
 func benchmarkLint(b *testing.B, tree fstest.MapFS) {
-	l := &loader{tree: tree, types: types{}, untold: map[heap]int{}, count: map[heap]int{}}
+	l := &loader{tree: tree, types: types{}, dropped: map[problemKey]int{}, reported: map[problemKey]int{}}
 	l.read(tree)
-	x := l.join("")
+	x := l.build("")
 	b.ReportAllocs()
 	for b.Loop() {
 		lint(x, false)

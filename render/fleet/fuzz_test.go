@@ -108,7 +108,7 @@ func checkProblem(t *testing.T, p api.Problem, files fstest.MapFS) {
 	if file == nil && p.Pos.Line > 0 {
 		t.Errorf("problem %+v has a line of a file that is not there", p)
 	}
-	if file != nil && (p.Pos.Line < 0 || p.Pos.Line > lines(file.Data)+1) {
-		t.Errorf("problem %+v has no place in %d lines", p, lines(file.Data))
+	if file != nil && (p.Pos.Line < 0 || p.Pos.Line > countLines(file.Data)+1) {
+		t.Errorf("problem %+v has no place in %d lines", p, countLines(file.Data))
 	}
 }

@@ -97,13 +97,13 @@ func attack(t *testing.T, binary, name string) (c cost) {
 	cmd.Env = append(os.Environ(), childEnv+"="+name, "GOCOVERDIR="+t.TempDir())
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("Load(%s): %v\n%s", name, err, brief(string(out)))
+		t.Fatalf("Load(%s): %v\n%s", name, err, shorten(string(out)))
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	if err := json.Unmarshal([]byte(line), &c); err != nil {
-		t.Fatalf("Load(%s): %v\n%s", name, err, brief(string(out)))
+		t.Fatalf("Load(%s): %v\n%s", name, err, shorten(string(out)))
 	}
-	t.Logf("%s at a pace of %s, %d MiB, %d problems, first %s", c.Time, c.Pace, c.Peak>>20, len(c.Problems), brief(strings.Join(c.Problems[:min(1, len(c.Problems))], "")))
+	t.Logf("%s at a pace of %s, %d MiB, %d problems, first %s", c.Time, c.Pace, c.Peak>>20, len(c.Problems), shorten(strings.Join(c.Problems[:min(1, len(c.Problems))], "")))
 	return c
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// row is a line of YAML in block style, as a person sees it.
+// row is a line of YAML in block style.
 type row struct {
 	line, indent int
 	text         string // without the indentation and the line's end
@@ -19,9 +19,9 @@ var (
 	twoColon = regexp.MustCompile(`^(- +)*[\w./-]+: +([^\s"'{\[|>#&*!][^"#]*:( .*)?)$`)
 )
 
-// slip finds what a person did wrong in a text that is no YAML, from the first line on: what the parser says of such a text
-// names a consequence. Without a find, the parser's word stands.
-func slip(data []byte) *fault {
+// indentationFault finds the mistake in a text that is no valid YAML, from the first line on: the parser's message often names
+// only a consequence. If it finds none, the parser's message is used.
+func indentationFault(data []byte) *fault {
 	var open []int // indentations that are open here, the innermost last
 	before, deeper := row{}, false
 	var flow unclosed
@@ -44,7 +44,7 @@ func slip(data []byte) *fault {
 	return flow.end()
 }
 
-// opens reports whether what is deeper may follow a line.
+// opens reports whether a line may be followed by a deeper one.
 func opens(text string) bool {
 	text, _, _ = strings.Cut(text, " #")
 	text = strings.TrimRight(text, " ")
@@ -64,7 +64,7 @@ func misindented(r, before row, open *[]int, deeper bool) *fault {
 	case len(stack) == len(*open) && (deeper || len(stack) == 0):
 	default:
 		return &fault{
-			line: r.line, col: r.indent + 1, message: fmt.Sprintf("invalid YAML: this line is indented by %s, which fits no line above it", blanks(r.indent)),
+			line: r.line, col: r.indent + 1, message: fmt.Sprintf("invalid YAML: this line is indented by %s, which fits no line above it", spaces(r.indent)),
 			hint: "indent it by " + nearest(stack, *open),
 		}
 	}
@@ -87,22 +87,22 @@ func misindented(r, before row, open *[]int, deeper bool) *fault {
 func nearest(outer, open []int) string {
 	var out []string
 	if len(outer) > 0 {
-		out = append(out, blanks(outer[len(outer)-1]))
+		out = append(out, spaces(outer[len(outer)-1]))
 	}
 	if len(open) > len(outer) {
-		out = append(out, blanks(open[len(outer)]))
+		out = append(out, spaces(open[len(outer)]))
 	}
 	return strings.Join(out, " or ")
 }
 
-func blanks(n int) string {
+func spaces(n int) string {
 	if n == 1 {
 		return "1 space"
 	}
 	return fmt.Sprintf("%d spaces", n)
 }
 
-// misspelled finds slips within one line.
+// misspelled finds a mistake within one line.
 func misspelled(r row) *fault {
 	say := func(col int, message, hint string) *fault {
 		return &fault{line: r.line, col: col, message: "invalid YAML: " + message, hint: hint}

@@ -23,32 +23,32 @@ func kustomization(tree fs.FS, dir string) string {
 	return ""
 }
 
-// unbuilt reports whether the tree has to be built first.
-func (l *loader) unbuilt(tree fs.FS) bool {
+// needsBuild reports whether the tree has to be built first.
+func (l *loader) needsBuild(tree fs.FS) bool {
 	name := kustomization(tree, ".")
 	if name == "" {
 		return false
 	}
-	l.refuse(api.Pos{File: name}, "the kustomization at the root of the tree was not built",
+	l.failIncomplete(api.Pos{File: name}, "the kustomization at the root of the tree was not built",
 		"commit the output of kustomize build, or point --path at a directory of declarations")
 	return true
 }
 
-// overlay is a directory below the root that is kustomize's own, with all that is below it.
+// overlay is a directory below the root that belongs to kustomize, with all that is below it.
 type overlay struct {
 	dir, file string
-	names     []string // of the tree, whatever may be meant as one in the kustomizations below dir
+	names     []string // paths of the tree that the kustomizations below dir may refer to
 }
 
-func (o overlay) holds(name string) bool { return within(name, o.dir) }
+func (o overlay) contains(name string) bool { return within(name, o.dir) }
 
 func within(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// overlay looks through a directory that is kustomize's own. Nothing in it is read as a declaration, and nothing that is
-// one goes unnoticed: what is not declared is pruned.
-func (l *loader) overlay(tree fs.FS, dir string) {
+// readOverlay searches a directory that belongs to kustomize. Nothing in it is read as a declaration, and a declaration in it is
+// an error: otherwise its objects would be pruned.
+func (l *loader) readOverlay(tree fs.FS, dir string) {
 	o := overlay{dir: dir, file: path.Join(dir, kustomization(tree, dir))}
 	err := fs.WalkDir(tree, dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -58,12 +58,12 @@ func (l *loader) overlay(tree fs.FS, dir string) {
 			l.unreadable(name, errSymlink)
 		case d.IsDir():
 			if file := kustomization(tree, name); file != "" {
-				o.names = append(o.names, l.names(tree, name, file)...)
+				o.names = append(o.names, l.namesIn(tree, name, file)...)
 			}
 		case !d.Type().IsRegular():
 			l.unreadable(name, errIrregular)
 		case isYAML(name):
-			l.misplaced(tree, name, o)
+			l.misplacedDeclarations(tree, name, o)
 		}
 		return nil
 	})
@@ -73,15 +73,15 @@ func (l *loader) overlay(tree fs.FS, dir string) {
 	l.overlays = append(l.overlays, o)
 }
 
-// misplaced refuses declarations among kustomize's files. Only what mentions us is parsed: manifests of others may be as
-// large as they like.
-func (l *loader) misplaced(tree fs.FS, name string, in overlay) {
+// misplacedDeclarations fails declarations among kustomize's files. It parses only files that mention linkwright.dev/: other
+// manifests may be of any size.
+func (l *loader) misplacedDeclarations(tree fs.FS, name string, in overlay) {
 	data, err := fs.ReadFile(tree, name)
 	if err != nil {
 		l.unreadable(name, err)
 		return
 	}
-	if !bytes.Contains(data, []byte(ours)) {
+	if !bytes.Contains(data, []byte(groupPrefix)) {
 		return
 	}
 	f := l.extent.bounded(data)
@@ -89,30 +89,30 @@ func (l *loader) misplaced(tree fs.FS, name string, in overlay) {
 		f = &fault{message: fmt.Sprintf("cannot be searched for declarations: it is larger than %d MiB", MaxFileBytes>>20)}
 	}
 	if f == nil {
-		f = parse(name, data, func(p parsed) { l.notRead(p, p.root, in) })
+		f = parse(name, data, func(p parsed) { l.failMisplaced(p, p.root, in) })
 	}
 	if f != nil {
-		l.refuse(f.pos(name), f.message, f.hint)
+		l.failIncomplete(f.pos(name), f.message, f.hint)
 	}
 }
 
-// notRead refuses a declaration, and each in a list.
-func (l *loader) notRead(p parsed, n *yaml.Node, in overlay) {
+// failMisplaced fails a declaration, and each one in a list.
+func (l *loader) failMisplaced(p parsed, n *yaml.Node, in overlay) {
 	if items := child(n, "items"); items != nil && items.Kind == yaml.SequenceNode {
 		for _, item := range items.Content {
-			l.notRead(p, item, in)
+			l.failMisplaced(p, item, in)
 		}
 	}
 	version := child(n, "apiVersion")
-	if !strings.HasPrefix(text(version), ours) {
+	if !strings.HasPrefix(text(version), groupPrefix) {
 		return
 	}
-	l.refuse(p.pos(version), fmt.Sprintf("%s is not read, because everything in %s belongs to kustomize: the directory has a %s", identity(n), in.dir, path.Base(in.file)),
+	l.failIncomplete(p.pos(version), fmt.Sprintf("%s is not read, because everything in %s belongs to kustomize: the directory has a %s", identity(n), in.dir, path.Base(in.file)),
 		"move it to another directory, or build the whole tree with a kustomization.yaml at its root")
 }
 
-// names returns every text of a kustomization as a path of the tree: not all are meant as one, but none is missed.
-func (l *loader) names(tree fs.FS, dir, file string) []string {
+// namesIn returns every string of a kustomization as a path of the tree: not all are paths, but none is missed.
+func (l *loader) namesIn(tree fs.FS, dir, file string) []string {
 	data, err := fs.ReadFile(tree, path.Join(dir, file))
 	if err != nil {
 		l.unreadable(path.Join(dir, file), err)
@@ -132,14 +132,14 @@ func (l *loader) names(tree fs.FS, dir, file string) []string {
 	if f == nil {
 		f = parse(file, data, func(p parsed) { walk(p.root) })
 	}
-	l.unsure = l.unsure || f != nil
+	l.namesUnknown = l.namesUnknown || f != nil
 	return out
 }
 
-// unused warns of directories that nothing names: neither a Cluster nor a kustomization elsewhere. Where a name cannot be
-// known for sure, nothing is said.
-func unused(x *linted) []api.Problem {
-	if x.unsure {
+// unused warns of directories that neither a Cluster nor a kustomization elsewhere names. It is silent if a kustomization
+// could not be read.
+func unused(x *lintInput) []api.Problem {
+	if x.namesUnknown {
 		return nil
 	}
 	var named []string
@@ -156,7 +156,7 @@ func unused(x *linted) []api.Problem {
 				names = slices.Concat(names, other.names)
 			}
 		}
-		if !slices.ContainsFunc(names, func(name string) bool { return o.holds(name) || within(o.dir, name) }) {
+		if !slices.ContainsFunc(names, func(name string) bool { return o.contains(name) || within(o.dir, name) }) {
 			out = append(out, api.Problem{
 				Pos:     api.Pos{File: o.file},
 				Message: "nothing in " + o.dir + " is used, because no Cluster's spec.overlay names it", Hint: "name it, or remove the directory",

@@ -8,8 +8,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// Bounds of what is read as declarations. They are chosen so that whatever a tree holds, an answer takes less than two
-// seconds and 256 MiB, and are far beyond what people write: 20,000 Links with all that a Link may say fit in.
+// Bounds of what is read as declarations. Whatever a tree holds, Load takes less than two seconds and 256 MiB with them. They are far
+// above what people write: 20,000 Links with all fields fit in.
 const (
 	// MaxFileBytes bounds one file: 10,000 clusters or as many links fit in.
 	MaxFileBytes = 4 << 20
@@ -17,7 +17,7 @@ const (
 	MaxTreeBytes = 16 << 20
 	// MaxDocuments bounds the documents of all files.
 	MaxDocuments = 30_000
-	// MaxDepth bounds how deep values stand in one another, as far as brackets and indentation show it; declarations need
+	// MaxDepth bounds the nesting of values, as far as brackets and indentation show it; declarations need
 	// eight levels.
 	MaxDepth = 1_000
 	// MaxMarks bounds the characters , [ { : ? # and dashes that begin an item, in all files. The parser makes at most two
@@ -25,14 +25,14 @@ const (
 	MaxMarks = 600_000
 	// MaxDocumentMarks bounds them in one document, all of which is in memory at once.
 	MaxDocumentMarks = 80_000
-	// MaxTold bounds the errors, and the warnings, that are told of one file: who has more has made one mistake many times.
+	// MaxTold bounds the errors, and the warnings, that are reported for one file: more are probably one mistake made many times.
 	MaxTold = 100
 	// MaxToldInAll bounds both for all files together.
 	MaxToldInAll = 2_000
 )
 
-// extent is how much a parser would make of a text. It never counts less than the parser does: a mark counts in a comment or
-// a quoted text, too.
+// extent estimates the size of a parsed text. It never counts less than the parser does: a mark in a comment or a quoted string
+// counts, too.
 type extent struct {
 	documents, marks int
 	over             int // the line in which a document exceeds MaxDocumentMarks, or 0
@@ -43,7 +43,7 @@ func (e *extent) add(f extent) {
 	e.marks += f.marks
 }
 
-// measure counts before anything is parsed, in one cheap look at every byte.
+// measure counts in one cheap scan, before anything is parsed.
 func measure(data []byte) extent {
 	e := extent{documents: 1}
 	current, number := 0, 0
@@ -53,7 +53,7 @@ func measure(data []byte) extent {
 			current = 0
 		}
 		number++
-		n := marks(line)
+		n := countMarks(line)
 		e.marks += n
 		if current += n; current > MaxDocumentMarks && e.over == 0 {
 			e.over = number
@@ -62,12 +62,12 @@ func measure(data []byte) extent {
 	return e
 }
 
-// isSeparator reports whether a line begins a new document, in whatever it stands.
+// isSeparator reports whether a line begins a new document.
 func isSeparator(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("---")) && (len(line) == 3 || bytes.IndexByte([]byte(" \t\r\n"), line[3]) >= 0)
 }
 
-func marks(line []byte) int {
+func countMarks(line []byte) int {
 	n := 0
 	for i, c := range line {
 		switch c {
@@ -82,14 +82,14 @@ func marks(line []byte) int {
 	return n
 }
 
-// fault is why a text is not given to the parser, or was refused by it; a line or column of 0 is unknown.
+// fault is why a text is not parsed, or cannot be; a line or column of 0 is unknown.
 type fault struct {
 	line, col     int
 	message, hint string
 }
 
-// unfit finds what no parser should see: what is not text, and what is nested so deep that it can only be an attack.
-func unfit(data []byte) *fault {
+// exceedsBounds finds input that no parser should get: binary data, and nesting that is too deep.
+func exceedsBounds(data []byte) *fault {
 	if f := notText(data); f != nil {
 		return f
 	}
@@ -190,5 +190,5 @@ func faultAt(data []byte, i int, message, hint string) *fault {
 	return &fault{1 + bytes.Count(data[:i], []byte("\n")), 1 + utf8.RuneCount(data[line:i]), message, hint}
 }
 
-// pos is where a fault stands in a file.
+// pos is the position of a fault in a file.
 func (f fault) pos(file string) api.Pos { return api.Pos{File: file, Line: f.line, Col: f.col} }

@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// origin is one declaration that gives links. Links point into it, so it stays small.
+// origin is one Link or Mesh that declares links. Links point into it, so it is small.
 type origin struct {
 	from string
 	at   api.Pos
@@ -20,37 +20,37 @@ type origin struct {
 	mesh bool
 }
 
-// origins returns all declarations that give links, checked against the clusters.
+// origins returns all Links and Meshes, checked against the clusters.
 func (l *loader) origins(f *Fleet) *expansion {
-	e := &expansion{clusters: f.names, declared: make([][]target, len(f.names)), clashes: map[[2]*origin]*clash{}}
-	ends := endings{loader: l, fleet: f, names: l.known(f), hints: map[api.ClusterName]string{}}
-	unique(l, "Link", l.links) // only to fail: what else is wrong with the second one is told as well
+	e := &expansion{clusters: f.names, linksOf: make([][]target, len(f.names)), clashes: map[[2]*origin]*clash{}}
+	ends := resolver{loader: l, fleet: f, names: l.knownNames(f), hints: map[api.ClusterName]string{}}
+	unique(l, "Link", l.links) // only for its problems: the second of a name is checked as well
 	first := map[api.Pair]api.Pos{}
 	for _, d := range l.links {
-		from, okFrom := ends.find(d.value.Spec.Source, d.document, "spec", "source")
-		to, okTo := ends.find(d.value.Spec.Target, d.document, "spec", "target")
-		if okFrom && okTo && l.onlyLink(d, first) && l.between(d, &f.names[from], &f.names[to]) && !f.names[from].leaving() && !f.names[to].leaving() {
+		from, okFrom := ends.resolve(d.value.Spec.Source, d.document, "spec", "source")
+		to, okTo := ends.resolve(d.value.Spec.Target, d.document, "spec", "target")
+		if okFrom && okTo && l.onlyLink(d, first) && l.checkSecondNames(d, &f.names[from], &f.names[to]) && !f.names[from].leaving() && !f.names[to].leaving() {
 			o := &origin{from: "Link " + d.name(), at: d.at(), spec: d.value.Spec.WithDefaults()}
-			e.declared[from] = append(e.declared[from], target{to, o, d.document})
+			e.linksOf[from] = append(e.linksOf[from], target{to, o, d.document})
 		}
 	}
 	for _, d := range unique(l, "Mesh", l.meshes) {
-		if ends.tooMuch(d) {
+		if ends.selectorsTooLong(d) {
 			break
 		}
 		if m, ok := ends.mesh(d); ok {
-			e.rules = append(e.rules, m)
+			e.meshRules = append(e.meshRules, m)
 		}
 	}
 	return e
 }
 
-// onlyLink refuses a second Link of an ordered pair, and drops one to itself, which its Check has told.
+// onlyLink fails a second Link of an ordered pair, and drops one from a cluster to itself, which Check reports.
 func (l *loader) onlyLink(d declared[api.LinkDoc], first map[api.Pair]api.Pos) bool {
 	pair := api.Pair{Source: d.value.Spec.Source, Target: d.value.Spec.Target}
 	before, twice := first[pair]
 	if twice {
-		l.add(named(api.Problem{
+		l.add(withIdentity(api.Problem{
 			Pos: d.at("spec"), See: before, Message: fmt.Sprintf("the link %s is declared twice", pair), Hint: "remove one",
 		}, d.identity))
 		return false
@@ -59,42 +59,43 @@ func (l *loader) onlyLink(d declared[api.LinkDoc], first map[api.Pair]api.Pos) b
 	return pair.Source != pair.Target
 }
 
-// endings finds the clusters that links name.
-type endings struct {
+// resolver finds the clusters that Links and Meshes name.
+type resolver struct {
 	*loader
-	fleet *Fleet
-	names []string
-	hints map[api.ClusterName]string // by undeclared name: thousands of links may share one
-	looks int                        // at labels, for the meshes so far
+	fleet       *Fleet
+	names       []string
+	hints       map[api.ClusterName]string // by undeclared name: thousands of links may share one
+	comparisons int                        // at labels, for the meshes so far
 }
 
-// known are the names that may be meant: also those whose documents are broken.
-func (l *loader) known(f *Fleet) []string {
-	return slices.Concat(namesOf(f.names), slices.Sorted(maps.Keys(l.maybe)))
+// knownNames are the names for hints, also of documents whose kind is unknown.
+func (l *loader) knownNames(f *Fleet) []string {
+	return slices.Concat(namesOf(f.names), slices.Sorted(maps.Keys(l.unknownKinds)))
 }
 
-// find returns the index of the cluster that a field of a document names. Nothing is called undeclared that may be declared
-// in what could not be read.
-func (e *endings) find(name api.ClusterName, d document, field ...string) (int, bool) {
+// resolve returns the index of the cluster that a field of a document names. It reports a name as undeclared only if no unread
+// document may declare it.
+func (e *resolver) resolve(name api.ClusterName, d document, field ...string) (int, bool) {
 	i, found := index(e.fleet.names, name)
 	if found || name == "" {
 		return i, found
 	}
-	if e.partial || e.maybe[string(name)] {
-		e.silent = e.silent || e.partial
+	if e.incomplete || e.unknownKinds[string(name)] {
+		e.namesSuppressed = e.namesSuppressed || e.incomplete
 		return 0, false
 	}
 	hint, known := e.hints[name]
-	if !known && e.room(heap{file: d.file}) > 0 {
-		hint = cmp.Or(e.affixed(string(name)), api.DidYouMean(string(name), e.names))
+	if !known && e.room(problemKey{file: d.file}) > 0 {
+		hint = cmp.Or(e.affixHint(string(name)), api.DidYouMean(string(name), e.names))
 		e.hints[name] = hint
 	}
 	e.failIn(d, field, fmt.Sprintf("cluster %q is not declared", name), hint)
 	return 0, false
 }
 
-// affixed is for the trap of kustomize: it changes the names of clusters, and not where they are named.
-func (e *endings) affixed(name string) string {
+// affixHint is the hint for a namePrefix or nameSuffix of kustomize, which changes the names of clusters, but not the fields that
+// refer to them.
+func (e *resolver) affixHint(name string) string {
 	if _, built := e.tree.(Built); !built {
 		return ""
 	}
@@ -108,12 +109,12 @@ func (e *endings) affixed(name string) string {
 	return ""
 }
 
-// tooMany refuses meshes that would not fit into memory, before they are expanded. Overlapping meshes are errors
+// tooManyLinks fails meshes that would not fit into memory, before they are expanded. Overlapping meshes are errors
 // anyway, so counting a pair twice is harmless.
-func (l *loader) tooMany(e *expansion) bool {
+func (l *loader) tooManyLinks(e *expansion) bool {
 	const most = 4_000_000
 	sum := 0
-	for _, m := range e.rules {
+	for _, m := range e.meshRules {
 		if sum += m.size(); sum > most {
 			l.fail(m.at, fmt.Sprintf("%s raises the number of links to %d, more than %d", m.from, sum, most), "select fewer clusters")
 			return true
@@ -122,8 +123,8 @@ func (l *loader) tooMany(e *expansion) bool {
 	return false
 }
 
-// tooMuch refuses meshes whose selectors would take more than about a second, before the first one that does.
-func (e *endings) tooMuch(d declared[api.MeshDoc]) bool {
+// selectorsTooLong fails the first mesh with which evaluating all selectors would take more than about a second.
+func (e *resolver) selectorsTooLong(d declared[api.MeshDoc]) bool {
 	const most = 10_000_000 // 1,000 clusters and 5,000 meshes, each with a label or two
 	each := 1
 	for _, s := range []*metav1.LabelSelector{&d.value.Spec.Clusters, d.value.Spec.Hubs} {
@@ -131,7 +132,7 @@ func (e *endings) tooMuch(d declared[api.MeshDoc]) bool {
 			each += 1 + len(r.Values)
 		}
 	}
-	if e.looks += each * len(e.fleet.names); e.looks <= most {
+	if e.comparisons += each * len(e.fleet.names); e.comparisons <= most {
 		return false
 	}
 	e.fail(d.at(), fmt.Sprintf("the selectors of all meshes up to Mesh %s are too many or too long for %d clusters", d.name(), len(e.fleet.names)),
@@ -139,7 +140,7 @@ func (e *endings) tooMuch(d declared[api.MeshDoc]) bool {
 	return true
 }
 
-// andMore gives "west→east", or "west→east and 3 more".
+// andMore returns "west→east", or "west→east and 3 more".
 func andMore(what fmt.Stringer, more int) string {
 	if more == 0 {
 		return what.String()

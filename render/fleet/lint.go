@@ -7,7 +7,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// The codes of warnings: words for machines, which stay as they are.
+// The codes of warnings. They are part of the interface and do not change.
 const (
 	LocalAPIServer     = "LocalAPIServer"
 	ImpossibleSelector = "ImpossibleSelector"
@@ -28,7 +28,7 @@ const (
 	Unjudged           = "Unjudged"
 )
 
-// Rule is one kind of warning: its Code, and in one sentence what it says.
+// Rule is one kind of warning: its Code, and one sentence of help.
 type Rule struct{ Code, Help string }
 
 // Rules returns all kinds of warnings that Load may give, in the order of its checks.
@@ -40,63 +40,62 @@ func Rules() []Rule {
 	return append(out, Rule{Unjudged, "linkwright does not check everything until these errors are corrected."})
 }
 
-// check judges what is valid and may still not be what was meant.
+// check finds declarations that are valid and probably not what was meant.
 type check struct {
 	Rule
-	find func(*linted) []api.Problem
-	when when
+	find      func(*lintInput) []api.Problem
+	condition condition
 }
 
-// when says in which case a check can be trusted.
-type when bool
+// condition is when a check runs.
+type condition bool
 
 const (
-	always when = false
-	// whole: only where there is no error, since what a broken declaration says is unknown.
-	whole when = true
+	always condition = false
+	// onlyValid: only if there is no error, because the content of an invalid declaration is unknown.
+	onlyValid condition = true
 )
 
-// checks is the list. A check is linear in links, with no table of them, or better: it judges a mesh as a rule.
+// checks is the list of all checks. A check takes time linear in links or less, and needs no table of them.
 func checks() []check {
 	return []check{
-		// Peers get this address in their credentials.
+		// Other clusters get this address in their credentials.
 		{Rule{LocalAPIServer, "Other clusters cannot use the API server address that a cluster declares."}, localServers, always},
-		// No labels can fulfil it, whatever clusters or services there are.
-		{Rule{ImpossibleSelector, "The requirements of a selector contradict each other, so it selects nothing."}, impossible, always},
-		// Kubernetes takes {} for everything, Linkerd for nothing.
-		{Rule{EmptySelector, "A service selector is empty, and an empty selector selects nothing in Linkerd."}, empty, always},
+		// No labels can match it.
+		{Rule{ImpossibleSelector, "The requirements of a selector contradict each other, so it selects nothing."}, impossibleSelectors, always},
+		// {} selects everything in Kubernetes, and nothing in Linkerd.
+		{Rule{EmptySelector, "A service selector is empty, and an empty selector selects nothing in Linkerd."}, emptySelectors, always},
 		// Allowed, but the pair no longer follows the mesh's template.
-		{Rule{LinkOverMesh, "A declared Link replaces the one that a Mesh declares for its pair."}, replaced, always},
-		// One cluster alone has nobody to be linked with.
-		{Rule{SmallMesh, "A Mesh selects fewer than two clusters."}, small, whole},
+		{Rule{LinkOverMesh, "A declared Link replaces the one that a Mesh declares for its pair."}, linkOverMesh, always},
+		// A mesh of one cluster has no links.
+		{Rule{SmallMesh, "A Mesh selects fewer than two clusters."}, smallMesh, onlyValid},
 		// Without a hub there are no links at all.
-		{Rule{NoHub, "A Mesh of topology HubAndSpoke selects no hub among its members."}, noHub, whole},
-		// All of them hubs is a full mesh by another name.
-		{Rule{NoSpoke, "A Mesh of topology HubAndSpoke has only hubs."}, noSpoke, whole},
-		// A pair that was never linked is mostly a pair written the wrong way round.
-		{Rule{IdleExcept, "A Mesh excepts a link that it does not have."}, idle, whole},
+		{Rule{NoHub, "A Mesh of topology HubAndSpoke selects no hub among its members."}, noHub, onlyValid},
+		// If all members are hubs, the mesh is a full one.
+		{Rule{NoSpoke, "A Mesh of topology HubAndSpoke has only hubs."}, noSpoke, onlyValid},
+		// Such a pair is often written the wrong way round.
+		{Rule{IdleExcept, "A Mesh excepts a link that it does not have."}, idleExcepts, onlyValid},
 		// Linkerd calls a mirror <service>-<target>: web-us of east and web of us-east are one name.
-		{Rule{NameCollision, "The names of two targets of one source can give mirrors of different services the same name."}, collisions, whole},
+		{Rule{NameCollision, "The names of two targets of one source can give mirrors of different services the same name."}, collisions, onlyValid},
 		// The same name has at most 63 characters.
-		{Rule{NameTooLong, "The name of a target leaves few characters for the names of services that can be mirrored."}, tooLong, whole},
-		// Who is linked in both directions everywhere else has mostly forgotten one.
-		{Rule{NoReverse, "A pair is linked in one direction, while nearly all others are linked in both."}, oneWay, whole},
-		// Members join where their link is; the other side keeps to its own.
-		{Rule{FederatedOneWay, "Only one of the two links between two clusters federates services."}, federatedOneWay, whole},
-		// Linkerd asks the remote discovery selector first.
-		{Rule{SameSelector, "Remote discovery or federation selects the same services that are mirrored through the gateway."}, same, whole},
+		{Rule{NameTooLong, "The name of a target leaves few characters for the names of services that can be mirrored."}, tooLong, onlyValid},
+		// The other direction was probably forgotten.
+		{Rule{NoReverse, "A pair is linked in one direction, while nearly all others are linked in both."}, oneWay, onlyValid},
+		// Members join only in the source of their link.
+		{Rule{FederatedOneWay, "Only one of the two links between two clusters federates services."}, federatedOneWay, onlyValid},
+		// Linkerd evaluates the remote discovery selector first.
+		{Rule{SameSelector, "Remote discovery or federation selects the same services that are mirrored through the gateway."}, sameSelectors, onlyValid},
 		// The controller would run for nothing.
-		{Rule{NothingMirrored, "A link can mirror nothing, because it has no gateway, no remote discovery and no federation."}, blind, whole},
-		// It is in nobody's mesh, perhaps for want of a label.
-		{Rule{Unlinked, "No link leads to or from a cluster."}, unlinked, whole},
+		{Rule{NothingMirrored, "A link can mirror nothing, because it has no gateway, no remote discovery and no federation."}, nothingMirrored, onlyValid},
+		// No mesh selects it, perhaps because a label is missing.
+		{Rule{Unlinked, "No link leads to or from a cluster."}, unlinked, onlyValid},
 		// Its patches reach nothing.
-		{Rule{UnusedOverlay, "No Cluster names a directory that has a kustomization."}, unused, whole},
+		{Rule{UnusedOverlay, "No Cluster names a directory that has a kustomization."}, unused, onlyValid},
 	}
 }
 
-// linted is what checks look at: the fleet, and what it was made of, which knows where a word stands. Fleet.names and
-// docs have the same order.
-type linted struct {
+// lintInput is the fleet with the declarations it was made of, which have positions. Fleet.names and docs have the same order.
+type lintInput struct {
 	*Fleet
 	*expansion
 	*loader
@@ -104,12 +103,12 @@ type linted struct {
 }
 
 // lint returns the warnings of all checks.
-func lint(x *linted, broken bool) []api.Problem {
+func lint(x *lintInput, broken bool) []api.Problem {
 	var out []api.Problem
 	for _, c := range checks() {
-		if broken && c.when == whole {
-			// A link that is broken leaves its clusters unlinked: that alone says nothing.
-			x.withheld = x.withheld || c.Code != Unlinked && len(c.find(x)) > 0
+		if broken && c.condition == onlyValid {
+			// An invalid Link leaves its clusters unlinked, so Unlinked means nothing here.
+			x.warningsSuppressed = x.warningsSuppressed || c.Code != Unlinked && len(c.find(x)) > 0
 			continue
 		}
 		for _, p := range c.find(x) {
@@ -120,15 +119,15 @@ func lint(x *linted, broken bool) []api.Problem {
 	return out
 }
 
-// unjudged returns what was left out because of errors, so that nobody takes those that are told for all.
-func (l *loader) unjudged() []api.Problem {
+// unchecked reports what was not checked because of errors.
+func (l *loader) unchecked() []api.Problem {
 	var what string
 	switch {
-	case l.silent && l.withheld:
+	case l.namesSuppressed && l.warningsSuppressed:
 		what = "names of undeclared clusters, and some warnings,"
-	case l.silent:
+	case l.namesSuppressed:
 		what = "names of undeclared clusters"
-	case l.withheld:
+	case l.warningsSuppressed:
 		what = "some warnings"
 	default:
 		return nil
@@ -136,9 +135,8 @@ func (l *loader) unjudged() []api.Problem {
 	return []api.Problem{{Code: Unjudged, Warning: true, Message: what + " are reported once these errors are corrected"}}
 }
 
-// firstOf keeps the first problems by position, and says in the last of them how many more there are: ten show what
-// is meant, a thousand hide everything else.
-func firstOf(all []api.Problem) []api.Problem {
+// firstFew keeps the first ten problems by position, and counts the rest in the last message.
+func firstFew(all []api.Problem) []api.Problem {
 	const most = 10
 	slices.SortFunc(all, compareProblems)
 	if more := len(all) - most; more > 0 {
@@ -148,25 +146,25 @@ func firstOf(all []api.Problem) []api.Problem {
 	return all
 }
 
-// tally counts links by the declaration that gives them.
-type tally map[*api.Pos]*counted
+// linkTally counts links by their declaration.
+type linkTally map[*api.Pos]*countedLink
 
-// counted is the first of some links, and the number of the others.
-type counted struct {
+// countedLink is the first of some links, and the number of the others.
+type countedLink struct {
 	Link
 	more int
 }
 
-func (t tally) add(l Link) {
+func (t linkTally) add(l Link) {
 	if c := t[l.At]; c != nil {
 		c.more++
 		return
 	}
-	t[l.At] = &counted{Link: l}
+	t[l.At] = &countedLink{Link: l}
 }
 
-// tell gives one problem for a declaration.
-func (t tally) tell(message func(counted) string, hint string) []api.Problem {
+// problems returns one problem for each declaration.
+func (t linkTally) problems(message func(countedLink) string, hint string) []api.Problem {
 	var out []api.Problem
 	for at, c := range t {
 		out = append(out, api.Problem{Pos: *at, Message: message(*c), Hint: hint})
@@ -175,4 +173,4 @@ func (t tally) tell(message func(counted) string, hint string) []api.Problem {
 }
 
 // link is the first pair and how many more there are.
-func (c counted) link() string { return andMore(c.Pair(), c.more) }
+func (c countedLink) link() string { return andMore(c.Pair(), c.more) }

@@ -7,13 +7,13 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// Clusters that are Leaving count as members in these checks: that a mesh shrinks while one leaves is no mistake.
+// Clusters with state Leaving count as members in these checks: a mesh that shrinks while one leaves is no mistake.
 
-// small warns of meshes that link nothing for want of clusters, unless their selector is told of already.
-func small(x *linted) []api.Problem {
+// smallMesh warns of meshes with fewer than two clusters, unless another check reports their selector.
+func smallMesh(x *lintInput) []api.Problem {
 	var out []api.Problem
-	for _, m := range x.rules {
-		n := len(m.chosen.members)
+	for _, m := range x.meshRules {
+		n := len(m.selected.members)
 		if n >= 2 || contradiction(&m.doc.value.Spec.Clusters) != "" {
 			continue
 		}
@@ -26,13 +26,13 @@ func small(x *linted) []api.Problem {
 	return out
 }
 
-func noHub(x *linted) []api.Problem {
+func noHub(x *lintInput) []api.Problem {
 	var out []api.Problem
-	for _, m := range x.rules {
-		if len(m.chosen.members) >= 2 && len(m.chosen.hubs) == 0 && contradiction(m.doc.value.Spec.Hubs) == "" {
+	for _, m := range x.meshRules {
+		if len(m.selected.members) >= 2 && len(m.selected.hubs) == 0 && contradiction(m.doc.value.Spec.Hubs) == "" {
 			out = append(out, api.Problem{
 				Pos:     m.doc.at("spec", "hubs"),
-				Message: fmt.Sprintf("%s links nothing: none of its %d clusters is a hub", m.from, len(m.chosen.members)),
+				Message: fmt.Sprintf("%s links nothing: none of its %d clusters is a hub", m.from, len(m.selected.members)),
 				Hint:    "check the labels of the hubs: spec.clusters must select them, too",
 			})
 		}
@@ -40,11 +40,11 @@ func noHub(x *linted) []api.Problem {
 	return out
 }
 
-func noSpoke(x *linted) []api.Problem {
+func noSpoke(x *lintInput) []api.Problem {
 	var out []api.Problem
-	for _, m := range x.rules {
-		n := len(m.chosen.members)
-		if n >= 2 && m.doc.value.Spec.Topology == api.HubAndSpoke && len(m.chosen.hubs) == n {
+	for _, m := range x.meshRules {
+		n := len(m.selected.members)
+		if n >= 2 && m.doc.value.Spec.Topology == api.HubAndSpoke && len(m.selected.hubs) == n {
 			out = append(out, api.Problem{
 				Pos:     m.doc.at("spec", "hubs"),
 				Message: fmt.Sprintf("%s has no spokes: all of its %d clusters are hubs", m.from, n),
@@ -55,9 +55,9 @@ func noSpoke(x *linted) []api.Problem {
 	return out
 }
 
-func idle(x *linted) []api.Problem {
+func idleExcepts(x *lintInput) []api.Problem {
 	var out []api.Problem
-	for _, m := range x.rules {
+	for _, m := range x.meshRules {
 		for _, i := range m.idle {
 			pair := m.doc.value.Spec.Except[i].Pair()
 			out = append(out, api.Problem{
@@ -69,18 +69,18 @@ func idle(x *linted) []api.Problem {
 	return out
 }
 
-// whyNot returns why a mesh does not give a pair.
-func (m *mesh) whyNot(x *linted, pair api.Pair) string {
+// whyNot returns why a mesh does not link a pair.
+func (m *mesh) whyNot(x *lintInput, pair api.Pair) string {
 	for _, name := range []api.ClusterName{pair.Source, pair.Target} {
-		if i, _ := index(x.Fleet.names, name); !has(m.chosen.members, i) {
+		if i, _ := index(x.Fleet.names, name); !containsIndex(m.selected.members, i) {
 			return fmt.Sprintf("it does not select %s", name)
 		}
 	}
 	return "neither is a hub"
 }
 
-// replaced warns of declared Links that win over a Mesh.
-func replaced(x *linted) []api.Problem {
+// linkOverMesh warns of declared Links that override a Mesh.
+func linkOverMesh(x *lintInput) []api.Problem {
 	var out []api.Problem
 	for _, c := range x.clashes {
 		if !c.won.mesh {
@@ -93,13 +93,13 @@ func replaced(x *linted) []api.Problem {
 	return out
 }
 
-// unlinked warns of clusters without a link: not of one whose last peer is Leaving, which has lost its links on purpose,
-// nor of those of a mesh that links nothing, which is told of the mesh. More than ten have mostly one cause.
-func unlinked(x *linted) []api.Problem {
+// unlinked warns of clusters without a link. It ignores a cluster whose last peer is Leaving, and the clusters of a mesh that links
+// nothing, which has its own warning. More than ten clusters probably have one cause.
+func unlinked(x *lintInput) []api.Problem {
 	if len(x.links)+len(x.meshes) == 0 {
 		return nil
 	}
-	meant := x.leftAlone()
+	meant := x.unlinkedByLeaving()
 	for _, d := range x.links {
 		meant[d.value.Spec.Source], meant[d.value.Spec.Target] = true, true
 	}
@@ -123,18 +123,18 @@ func unlinked(x *linted) []api.Problem {
 	return out
 }
 
-// leftAlone returns the clusters that a mesh would link with one that is Leaving, or with others if it had any, or a hub.
-func (x *linted) leftAlone() map[api.ClusterName]bool {
+// unlinkedByLeaving returns the clusters that a mesh would link with one that is Leaving, or with others if it had any, or a hub.
+func (x *lintInput) unlinkedByLeaving() map[api.ClusterName]bool {
 	out := map[api.ClusterName]bool{}
-	for _, m := range x.rules {
-		if m.chosen.size() == 0 { // see small and noHub
-			for _, i := range m.chosen.members {
+	for _, m := range x.meshRules {
+		if m.selected.size() == 0 { // see small and noHub
+			for _, i := range m.selected.members {
 				out[x.Fleet.names[i].Name] = true
 			}
 		}
-		hubLeaves := len(m.active.hubs) < len(m.chosen.hubs)
+		hubLeaves := len(m.active.hubs) < len(m.selected.hubs)
 		for _, i := range m.active.members {
-			if hubLeaves || len(m.active.members) < len(m.chosen.members) && has(m.active.hubs, i) {
+			if hubLeaves || len(m.active.members) < len(m.selected.members) && containsIndex(m.active.hubs, i) {
 				out[x.Fleet.names[i].Name] = true
 			}
 		}

@@ -13,7 +13,7 @@ func mirrors(l Link) bool { return l.Spec.Mirrors(l.Target.Spec.Gateway) }
 
 // collisions warns of targets whose mirrors could get one name in a source: web-us of east and web of us-east are both
 // web-us-east. One warning for two such targets, with one source as example.
-func collisions(x *linted) []api.Problem {
+func collisions(x *lintInput) []api.Problem {
 	var out []api.Problem
 	for i := range x.Fleet.names {
 		long := string(x.Fleet.names[i].Name)
@@ -52,7 +52,7 @@ func bothMirrored(f *Fleet, a, b api.ClusterName) (source api.ClusterName, ok bo
 }
 
 // tooLong warns of targets whose name, as the end of a mirror's, leaves too little for a service's.
-func tooLong(x *linted) []api.Problem {
+func tooLong(x *lintInput) []api.Problem {
 	const most, enough = 63, 30 // of a Service's name; of what people call a service
 	var out []api.Problem
 	for i := range x.Fleet.names {
@@ -72,4 +72,4 @@ func tooLong(x *linted) []api.Problem {
 }
 
 // named is where a cluster's name is declared.
-func (x *linted) named(cluster int) api.Pos { return x.docs[cluster].at("metadata", "name") }
+func (x *lintInput) named(cluster int) api.Pos { return x.docs[cluster].at("metadata", "name") }

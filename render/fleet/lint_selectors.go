@@ -13,55 +13,57 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// written is a selector where it is declared.
-type written struct {
+// writtenSelector is a selector where it is declared.
+type writtenSelector struct {
 	doc      document
 	path     api.Path
 	selector *metav1.LabelSelector // may be nil
 }
 
-func (w written) problem(hint, format string, args ...any) api.Problem {
+func (w writtenSelector) problem(hint, format string, args ...any) api.Problem {
 	return w.doc.problem(api.Finding{Path: w.path, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// spec is a LinkSpec where it is declared.
-type spec struct {
+// writtenSpec is a LinkSpec where it is declared.
+type writtenSpec struct {
 	doc  document
 	path api.Path
 	api.LinkSpec
 }
 
-func (s spec) gateway() written { return s.at("selector", s.Selector) }
-func (s spec) remote() written  { return s.at("remoteDiscoverySelector", s.RemoteDiscoverySelector) }
+func (s writtenSpec) gateway() writtenSelector { return s.at("selector", s.Selector) }
+func (s writtenSpec) remote() writtenSelector {
+	return s.at("remoteDiscoverySelector", s.RemoteDiscoverySelector)
+}
 
-func (s spec) federated() written {
+func (s writtenSpec) federated() writtenSelector {
 	return s.at("federatedServiceSelector", s.FederatedServiceSelector)
 }
 
-func (s spec) at(field string, selector *metav1.LabelSelector) written {
-	return written{s.doc, join(s.path, field), selector}
+func (s writtenSpec) at(field string, selector *metav1.LabelSelector) writtenSelector {
+	return writtenSelector{s.doc, join(s.path, field), selector}
 }
 
 // specs returns every declared LinkSpec that is sound.
-func (x *linted) specs() iter.Seq[spec] {
-	return func(yield func(spec) bool) {
+func (x *lintInput) specs() iter.Seq[writtenSpec] {
+	return func(yield func(writtenSpec) bool) {
 		for _, d := range x.links {
-			if d.sound && !yield(spec{d.document, api.Path{"spec"}, d.value.Spec.LinkSpec}) {
+			if d.valid && !yield(writtenSpec{d.document, api.Path{"spec"}, d.value.Spec.LinkSpec}) {
 				return
 			}
 		}
 		for _, d := range x.meshes {
-			if d.sound && !yield(spec{d.document, api.Path{"spec", "template"}, d.value.Spec.Template}) {
+			if d.valid && !yield(writtenSpec{d.document, api.Path{"spec", "template"}, d.value.Spec.Template}) {
 				return
 			}
 		}
 	}
 }
 
-// impossible warns of selectors that no labels can fulfil.
-func impossible(x *linted) []api.Problem {
+// impossibleSelectors warns of selectors that no labels can fulfil.
+func impossibleSelectors(x *lintInput) []api.Problem {
 	var out []api.Problem
-	judge := func(w written) {
+	judge := func(w writtenSelector) {
 		if key := contradiction(w.selector); key != "" {
 			out = append(out, w.problem("", "nothing can match, because the requirements for label %s contradict each other", key))
 		}
@@ -72,16 +74,16 @@ func impossible(x *linted) []api.Problem {
 		judge(s.federated())
 	}
 	for _, d := range x.meshes {
-		if d.sound {
-			judge(written{d.document, api.Path{"spec", "clusters"}, &d.value.Spec.Clusters})
-			judge(written{d.document, api.Path{"spec", "hubs"}, d.value.Spec.Hubs})
+		if d.valid {
+			judge(writtenSelector{d.document, api.Path{"spec", "clusters"}, &d.value.Spec.Clusters})
+			judge(writtenSelector{d.document, api.Path{"spec", "hubs"}, d.value.Spec.Hubs})
 		}
 	}
 	return out
 }
 
-// asked is what a selector asks of one label, taken together.
-type asked struct {
+// requirementSet is what a selector asks of one label, taken together.
+type requirementSet struct {
 	absent, present bool
 	one             map[string]bool // of these values, where it is not nil
 	none            map[string]bool // of these
@@ -92,10 +94,10 @@ func contradiction(s *metav1.LabelSelector) string {
 	if s == nil {
 		return ""
 	}
-	labels := map[string]*asked{}
+	labels := map[string]*requirementSet{}
 	for _, r := range requirements(s) {
 		if labels[r.Key] == nil {
-			labels[r.Key] = &asked{none: map[string]bool{}}
+			labels[r.Key] = &requirementSet{none: map[string]bool{}}
 		}
 		labels[r.Key].add(r)
 	}
@@ -107,7 +109,7 @@ func contradiction(s *metav1.LabelSelector) string {
 	return ""
 }
 
-func (a *asked) add(r metav1.LabelSelectorRequirement) {
+func (a *requirementSet) add(r metav1.LabelSelectorRequirement) {
 	values := map[string]bool{}
 	for _, v := range r.Values {
 		values[v] = true
@@ -127,7 +129,7 @@ func (a *asked) add(r metav1.LabelSelectorRequirement) {
 	}
 }
 
-func (a *asked) impossible() bool {
+func (a *requirementSet) impossible() bool {
 	if a.absent && (a.present || a.one != nil) {
 		return true
 	}
@@ -154,11 +156,11 @@ func requirements(s *metav1.LabelSelector) []metav1.LabelSelectorRequirement {
 	return out
 }
 
-// empty warns of selectors written as {}. That of the gateway may be meant so, where something else is selected.
-func empty(x *linted) []api.Problem {
+// emptySelectors warns of selectors written as {}. That of the gateway may be meant so, where something else is selected.
+func emptySelectors(x *lintInput) []api.Problem {
 	var out []api.Problem
 	for s := range x.specs() {
-		all := []written{s.remote(), s.federated()}
+		all := []writtenSelector{s.remote(), s.federated()}
 		if !s.UsesRemoteDiscovery() {
 			all = append(all, s.gateway())
 		}
@@ -171,17 +173,17 @@ func empty(x *linted) []api.Problem {
 	return out
 }
 
-// same warns of remote discovery and federation of just what goes through the gateway.
-func same(x *linted) []api.Problem {
+// sameSelectors warns of remote discovery and federation of just what goes through the gateway.
+func sameSelectors(x *lintInput) []api.Problem {
 	var out []api.Problem
-	for _, targets := range x.declared {
+	for _, targets := range x.linksOf {
 		for _, t := range targets {
-			s := spec{t.doc, api.Path{"spec"}, t.origin.spec}
+			s := writtenSpec{t.doc, api.Path{"spec"}, t.origin.spec}
 			out = append(out, s.same(x.Fleet.names[t.index].Spec.Gateway)...)
 		}
 	}
-	for _, m := range x.rules {
-		s := spec{m.doc.document, api.Path{"spec", "template"}, m.spec}
+	for _, m := range x.meshRules {
+		s := writtenSpec{m.doc.document, api.Path{"spec", "template"}, m.spec}
 		for _, i := range m.active.members {
 			if g := x.Fleet.names[i].Spec.Gateway; g.On() {
 				out = append(out, s.same(g)...)
@@ -193,12 +195,12 @@ func same(x *linted) []api.Problem {
 }
 
 // same judges a spec for a target with that gateway.
-func (s spec) same(g api.Gateway) []api.Problem {
+func (s writtenSpec) same(g api.Gateway) []api.Problem {
 	if !g.On() || !s.UsesRemoteDiscovery() {
 		return nil
 	}
 	gateway := requirements(s.SelectorFor(g))
-	equal := func(w written) bool {
+	equal := func(w writtenSelector) bool {
 		return len(gateway) > 0 && slices.EqualFunc(gateway, requirements(w.selector), equalRequirements)
 	}
 	var out []api.Problem

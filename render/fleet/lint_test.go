@@ -68,7 +68,7 @@ func TestManyOneWays(t *testing.T) {
 }
 
 // What is judged says nothing while a declaration is broken, which may be the very one that is missed.
-func TestLintNeedsTheWhole(t *testing.T) {
+func TestLintNeedsValidDeclarations(t *testing.T) {
 	tree := meshOf(2)
 	tree["mesh.yaml"] = &fstest.MapFile{Data: []byte(linkDoc("c0000", "c0002"))}
 	f, problems := Load("", tree)

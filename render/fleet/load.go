@@ -14,76 +14,76 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Codes of the errors that callers tell from others: both say that there is nothing to keep a fleet to, which may
-// be an accident of the repository and must never be read as "prune everything".
+// Codes of the errors that callers distinguish. Both mean that the tree declares nothing, which may
+// be an accident in the repository and must never be read as "prune everything".
 const (
-	// NoDeclarations says that the tree holds no YAML document at all.
+	// NoDeclarations: the tree has no YAML document at all.
 	NoDeclarations = string(reason.NoDeclarations)
-	// NoClusters says that there are declarations, but no Cluster among them.
+	// NoClusters: there are declarations, but no Cluster among them.
 	NoClusters = string(reason.NoClusters)
 )
 
-// Load returns the whole fleet that a tree declares, or nil and every error of every file; warnings come with a fleet.
-// Problems are sorted by position; where a file has too many of them, the last line of it says how many are not told.
+// Load returns the whole fleet that a tree declares, or nil and every error of every file; a fleet may come with warnings.
+// Problems are sorted by position; if a file has too many, its last one counts those that are left out.
 //
-// The tree is plain YAML: *.yaml and *.yml at any depth, many documents a file; what begins with a dot is skipped. A
-// directory below the root that holds a kustomization file is kustomize's own, with all that is below it. A tree with a
+// The tree is plain YAML: *.yaml and *.yml at any depth, with many documents a file; names that begin with a dot are skipped. A
+// directory below the root with a kustomization file belongs to kustomize, with all that is below it. A tree with a
 // kustomization file in its root must be Built.
 func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
-	l := &loader{tree: tree, types: types{}, untold: map[heap]int{}, count: map[heap]int{}, maybe: map[string]bool{}}
+	l := &loader{tree: tree, types: types{}, dropped: map[problemKey]int{}, reported: map[problemKey]int{}, unknownKinds: map[string]bool{}}
 	if built, ok := tree.(Built); ok {
 		l.readBuilt(built)
-	} else if !l.unbuilt(tree) {
+	} else if !l.needsBuild(tree) {
 		l.secrets(tree)
 		l.read(tree)
 	}
 	f := l.fleet(commit)
 	if slices.ContainsFunc(l.problems, isError) {
-		return nil, append(l.tell(), l.unjudged()...)
+		return nil, append(l.report(), l.unchecked()...)
 	}
-	return f, l.tell()
+	return f, l.report()
 }
 
 // loader collects declarations and problems on the way to one fleet.
 type loader struct {
-	tree     fs.FS
-	dirs     []string // that hold a kustomization, once they are asked for
-	types    types
-	found    int // documents, whatever they are
-	clusters []declared[api.ClusterDoc]
-	links    []declared[api.LinkDoc]
-	meshes   []declared[api.MeshDoc]
-	policies []declared[api.SyncPolicyDoc]
-	overlays []overlay
-	problems []api.Problem
-	count    map[heap]int // problems that l.problems has
-	untold   map[heap]int // problems beyond the bounds
-	extent   extent
-	size     int64 // bytes of all files that were read as declarations
-	full     bool  // a bound is reached, and nothing further is read
-	partial  bool  // something could not be read, so that what is missing may be declared all the same
-	unsure   bool  // a kustomization cannot be read, so that what it names is unknown
+	tree              fs.FS
+	kustomizationDirs []string // directories with a kustomization, once a hint needs them
+	types             types
+	documents         int // documents, whatever they are
+	clusters          []declared[api.ClusterDoc]
+	links             []declared[api.LinkDoc]
+	meshes            []declared[api.MeshDoc]
+	policies          []declared[api.SyncPolicyDoc]
+	overlays          []overlay
+	problems          []api.Problem
+	reported          map[problemKey]int // problems that l.problems has
+	dropped           map[problemKey]int // problems beyond the bounds
+	extent            extent
+	bytesRead         int64 // bytes of all files that were read as declarations
+	exceeded          bool  // a bound is reached, and nothing further is read
+	incomplete        bool  // something could not be read, so that what is missing may be declared all the same
+	namesUnknown      bool  // a kustomization cannot be read, so that what it names is unknown
 
-	revealed map[string]bool // files in which secrets were found
+	secretFiles map[string]bool // files in which secrets were found
 
-	maybe    map[string]bool // names in documents whose kind is unknown: any may be a cluster
-	silent   bool            // a name that is not declared was not told, since any may be declared all the same
-	withheld bool            // a check found something that it cannot be trusted with
+	unknownKinds       map[string]bool // names in documents whose kind is unknown: any may be a cluster
+	namesSuppressed    bool            // a name that is not declared was not told, since any may be declared all the same
+	warningsSuppressed bool            // a check found something that it cannot be trusted with
 }
 
-// declared is one document and its value; sound says that nothing was wrong with it alone.
+// declared is one document and its value; valid: it has no problem of its own.
 type declared[T any] struct {
 	document
 	value T
-	sound bool
+	valid bool
 }
 
-// ours is the group of declarations. A document of another group is not one that could not be read.
-const ours = "linkwright.dev/"
+// groupPrefix is the group of declarations. A document of another group is not one that could not be read.
+const groupPrefix = "linkwright.dev/"
 
 // decode gives each declaration of a document to its kind.
 func (l *loader) decode(p parsed) {
-	parts, missing := divided(p.root)
+	parts, missing := splitDeclarations(p.root)
 	for _, key := range missing {
 		l.fail(p.pos(key), "another declaration begins here, without --- before it", "write --- on a line of its own before it")
 	}
@@ -93,7 +93,7 @@ func (l *loader) decode(p parsed) {
 }
 
 func (l *loader) decodeOne(p parsed) {
-	l.found++
+	l.documents++
 	switch kind := l.kind(p); kind {
 	case "Cluster":
 		l.clusters = append(l.clusters, decode[api.ClusterDoc](l, p))
@@ -104,38 +104,38 @@ func (l *loader) decodeOne(p parsed) {
 	case "SyncPolicy":
 		l.policies = append(l.policies, decode[api.SyncPolicyDoc](l, p))
 	default:
-		if version := text(child(p.root, "apiVersion")); version == "" || strings.HasPrefix(version, ours) || mistyped(version) {
-			l.misread(p)
+		if version := text(child(p.root, "apiVersion")); version == "" || strings.HasPrefix(version, groupPrefix) || mistyped(version) {
+			l.addUnknownKind(p)
 		}
 	}
 }
 
-// misread is for a document of ours whose kind is unknown: if it has a name, only what has that name is unsure.
-func (l *loader) misread(p parsed) {
+// addUnknownKind notes a declaration whose kind is unknown: it may declare any object of its name, or without a name any object.
+func (l *loader) addUnknownKind(p parsed) {
 	name := text(child(child(p.root, "metadata"), "name"))
 	if name == "" {
-		l.partial = true
+		l.incomplete = true
 		return
 	}
-	l.maybe[name] = true
+	l.unknownKinds[name] = true
 }
 
-// kind reads the head of a document, or says why it is none of ours.
+// kind reads apiVersion and kind of a document, or adds a problem if it is no declaration.
 func (l *loader) kind(p parsed) string {
 	if p.root.Kind != yaml.MappingNode {
 		l.fail(p.at(), "expected a declaration, found "+describe(p.root), "")
 		return ""
 	}
 	fail := func(n *yaml.Node, message, hint string) {
-		l.add(named(api.Problem{Pos: p.pos(n), Message: message, Hint: hint}, identity(p.root)))
+		l.add(withIdentity(api.Problem{Pos: p.pos(n), Message: message, Hint: hint}, identity(p.root)))
 	}
 	version, kind := child(p.root, "apiVersion"), text(child(p.root, "kind"))
 	kinds := []string{"Cluster", "Link", "Mesh", "SyncPolicy"}
 	switch {
-	case l.revealed[p.file] && mayReveal(p.root): // what it is, was told
+	case l.secretFiles[p.file] && mayReveal(p.root): // what it is, was told
 	case version == nil:
 		fail(p.root, "apiVersion is missing", cmp.Or(otherCase(p.root, "apiVersion"), "write apiVersion: "+api.GroupVersion))
-	case text(version) != api.GroupVersion && (strings.HasPrefix(text(version), ours) || mistyped(text(version))):
+	case text(version) != api.GroupVersion && (strings.HasPrefix(text(version), groupPrefix) || mistyped(text(version))):
 		fail(version, "apiVersion: expected "+api.GroupVersion+", found "+describe(version), otherVersion(text(version)))
 	case text(version) != api.GroupVersion:
 		fail(version, strings.TrimSuffix("this is not a declaration: its apiVersion is "+describe(version)+", its kind "+short(kind), ", its kind "),
@@ -161,22 +161,22 @@ func otherCase(root *yaml.Node, want string) string {
 	return ""
 }
 
-// mayReveal reports whether a document is of those in which secrets are found.
+// mayReveal reports whether Secrets may have found a secret in a document of this kind.
 func mayReveal(root *yaml.Node) bool {
 	version, kind := text(child(root, "apiVersion")), text(child(root, "kind"))
-	return !strings.HasPrefix(version, ours) && slices.Contains([]string{"", "Secret", "SecretList", "List", "Config"}, kind)
+	return !strings.HasPrefix(version, groupPrefix) && slices.Contains([]string{"", "Secret", "SecretList", "List", "Config"}, kind)
 }
 
 var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
-// mistyped reports whether an apiVersion is meant to be ours.
+// mistyped reports whether an apiVersion is a misspelling of linkwright's.
 func mistyped(written string) bool {
 	return written != api.GroupVersion && api.DidYouMean(written, []string{api.GroupVersion}) != ""
 }
 
-// otherVersion tells a version that may exist one day from a mistyped one.
+// otherVersion is the hint for a version that another release may have, or for a misspelled one.
 func otherVersion(written string) string {
-	if version.MatchString(strings.TrimPrefix(written, ours)) {
+	if version.MatchString(strings.TrimPrefix(written, groupPrefix)) {
 		return "write " + api.GroupVersion + ", the only version that this linkwright reads"
 	}
 	return api.DidYouMean(written, []string{api.GroupVersion})
@@ -185,33 +185,33 @@ func otherVersion(written string) string {
 func foreignHint(kind string) string {
 	hint := "only " + api.GroupVersion + " is allowed in this tree"
 	if kind == "Secret" {
-		hint += "; " + wayOfSecrets
+		hint += "; " + secretHint
 	}
 	return hint
 }
 
-// decode reads one document strictly and checks its values; what is broken is left out, so that the rest can still be judged.
+// decode reads one document strictly and checks its values. It leaves out invalid fields, so that the rest can still be checked.
 func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[T] {
-	out := declared[T]{document: p.kept()}
-	w := walker{file: p.file, types: l.types, left: l.room(heap{file: p.file}), broken: map[string]bool{}}
+	out := declared[T]{document: p.document()}
+	w := walker{file: p.file, types: l.types, left: l.room(problemKey{file: p.file}), broken: map[string]bool{}}
 	plain := w.value(p.root, reflect.TypeFor[T](), nil)
 	if err := into(plain, &out.value); err != nil {
 		w.fail(p.root, nil, err.Error(), "")
 	}
-	out.sound = len(w.problems)+w.more == 0
+	out.valid = len(w.problems)+w.more == 0
 	for _, problem := range w.problems {
-		l.add(named(problem, out.identity))
+		l.add(withIdentity(problem, out.identity))
 	}
-	l.untold[heap{file: p.file}] += w.more
+	l.dropped[problemKey{file: p.file}] += w.more
 	for _, f := range out.value.Check() {
-		if w.saidOf(f.Path) {
+		if w.reported(f.Path) {
 			continue
 		}
-		out.sound = false
-		if h := (heap{file: p.file}); l.room(h) > 0 {
+		out.valid = false
+		if h := (problemKey{file: p.file}); l.room(h) > 0 {
 			l.add(out.problem(f))
 		} else {
-			l.untold[h]++
+			l.dropped[h]++
 		}
 	}
 	return out
@@ -219,7 +219,7 @@ func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[
 
 // problem gives a finding the position of the deepest field of its path that is written.
 func (d document) problem(f api.Finding) api.Problem {
-	return named(api.Problem{Pos: d.at(f.Path...), Message: f.Path.String() + ": " + f.Message, Hint: f.Hint}, d.identity)
+	return withIdentity(api.Problem{Pos: d.at(f.Path...), Message: f.Path.String() + ": " + f.Message, Hint: f.Hint}, d.identity)
 }
 
 // failIn is fail for a field of a document.

@@ -10,36 +10,36 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// mesh is a rule that gives links.
+// mesh is a declared Mesh with the clusters that it selects.
 type mesh struct {
 	*origin
-	doc    declared[api.MeshDoc]
-	chosen chosen        // all that its selectors choose
-	active chosen        // without the clusters that are Leaving: these are linked
-	except map[int][]int // targets left out by source, ascending, each once; only what active would link
-	idle   []int         // items of spec.except that leave nothing out, ascending
+	doc      declared[api.MeshDoc]
+	selected selection     // all that its selectors choose
+	active   selection     // without the clusters that are Leaving: these are linked
+	except   map[int][]int // targets left out by source, ascending, each once; only what active would link
+	idle     []int         // items of spec.except that leave nothing out, ascending
 }
 
-// chosen are the clusters of a mesh as indices, ascending.
+// selection are the clusters of a mesh as indices, ascending.
 //
 //	topology      links                                             hubs
 //	Full          every ordered pair of members                     all members (the same slice)
 //	HubAndSpoke   a hub with every other member, both directions    those members that spec.hubs selects
-type chosen struct{ members, hubs []int }
+type selection struct{ members, hubs []int }
 
-// gives reports whether there is a link from source to target.
-func (c chosen) gives(source, target int) bool {
-	return source != target && has(c.members, source) && has(c.members, target) && (has(c.hubs, source) || has(c.hubs, target))
+// links reports whether the mesh links source to target.
+func (c selection) links(source, target int) bool {
+	return source != target && containsIndex(c.members, source) && containsIndex(c.members, target) && (containsIndex(c.hubs, source) || containsIndex(c.hubs, target))
 }
 
 // size is the number of links: each hub has all other members, and each spoke all hubs.
-func (c chosen) size() int {
+func (c selection) size() int {
 	hubs, members := len(c.hubs), len(c.members)
 	return hubs*(members-1) + (members-hubs)*hubs
 }
 
-// mesh returns what a declaration selects, or false if its selectors are none.
-func (e *endings) mesh(d declared[api.MeshDoc]) (*mesh, bool) {
+// mesh evaluates the selectors of a Mesh; false: one is invalid.
+func (e *resolver) mesh(d declared[api.MeshDoc]) (*mesh, bool) {
 	spec := d.value.Spec.WithDefaults()
 	m := &mesh{
 		origin: &origin{from: "Mesh " + d.name(), at: d.at(), spec: spec.Template, mesh: true},
@@ -50,25 +50,25 @@ func (e *endings) mesh(d declared[api.MeshDoc]) (*mesh, bool) {
 	if !ok || !okHubs {
 		return nil, false
 	}
-	m.chosen = e.choose(members, hubs, spec.Topology)
-	m.active = m.chosen.without(func(i int) bool { return e.fleet.names[i].leaving() })
+	m.selected = e.selectClusters(members, hubs, spec.Topology)
+	m.active = m.selected.without(func(i int) bool { return e.fleet.names[i].leaving() })
 	for i, x := range spec.Except {
-		m.leaveOut(e, i, x)
+		m.addExcept(e, i, x)
 	}
 	return m, true
 }
 
-func (e *endings) selector(d declared[api.MeshDoc], s *metav1.LabelSelector, field string) (labels.Selector, bool) {
+func (e *resolver) selector(d declared[api.MeshDoc], s *metav1.LabelSelector, field string) (labels.Selector, bool) {
 	selector, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil && d.sound {
+	if err != nil && d.valid {
 		e.failIn(d.document, api.Path{"spec", field}, err.Error(), "")
 	}
 	return selector, err == nil
 }
 
-// choose returns what a mesh selects.
-func (e *endings) choose(members, hubs labels.Selector, topology api.Topology) chosen {
-	var c chosen
+// selectClusters evaluates the selectors for all clusters.
+func (e *resolver) selectClusters(members, hubs labels.Selector, topology api.Topology) selection {
+	var c selection
 	for i := range e.fleet.names {
 		set := labels.Set(e.fleet.names[i].Labels)
 		if !members.Matches(set) {
@@ -85,38 +85,38 @@ func (e *endings) choose(members, hubs labels.Selector, topology api.Topology) c
 	return c
 }
 
-// without leaves out the clusters for which it is true.
-func (c chosen) without(out func(int) bool) chosen {
+// without drops the clusters for which out is true.
+func (c selection) without(out func(int) bool) selection {
 	if !slices.ContainsFunc(c.members, out) {
 		return c
 	}
-	return chosen{slices.DeleteFunc(slices.Clone(c.members), out), slices.DeleteFunc(slices.Clone(c.hubs), out)}
+	return selection{slices.DeleteFunc(slices.Clone(c.members), out), slices.DeleteFunc(slices.Clone(c.hubs), out)}
 }
 
-// leaveOut takes in one item of spec.except.
-func (m *mesh) leaveOut(e *endings, i int, x api.Except) {
-	source, okSource := e.find(x.Source, m.doc.document, "spec", "except", strconv.Itoa(i), "source")
-	target, okTarget := e.find(x.Target, m.doc.document, "spec", "except", strconv.Itoa(i), "target")
+// addExcept adds one item of spec.except.
+func (m *mesh) addExcept(e *resolver, i int, x api.Except) {
+	source, okSource := e.resolve(x.Source, m.doc.document, "spec", "except", strconv.Itoa(i), "source")
+	target, okTarget := e.resolve(x.Target, m.doc.document, "spec", "except", strconv.Itoa(i), "target")
 	switch at, twice := slices.BinarySearch(m.except[source], target); {
-	case !okSource || !okTarget || source == target || twice: // told elsewhere
-	case m.active.gives(source, target):
+	case !okSource || !okTarget || source == target || twice: // reported elsewhere
+	case m.active.links(source, target):
 		m.except[source] = slices.Insert(m.except[source], at, target)
-	case !m.chosen.gives(source, target):
+	case !m.selected.links(source, target):
 		m.idle = append(m.idle, i)
 	}
 }
 
-// targets gives whom the mesh links from source, ascending, source itself perhaps among them. The slice belongs to the mesh.
+// targets returns the clusters to which the mesh links source, ascending, perhaps with source itself. The slice belongs to the mesh.
 func (m *mesh) targets(source int) []int {
 	out := m.active.hubs
 	switch {
-	case has(m.active.hubs, source):
+	case containsIndex(m.active.hubs, source):
 		out = m.active.members
-	case !has(m.active.members, source):
+	case !containsIndex(m.active.members, source):
 		return nil
 	}
-	if left := m.except[source]; len(left) > 0 {
-		return slices.DeleteFunc(slices.Clone(out), func(t int) bool { return has(left, t) })
+	if excepted := m.except[source]; len(excepted) > 0 {
+		return slices.DeleteFunc(slices.Clone(out), func(t int) bool { return containsIndex(excepted, t) })
 	}
 	return out
 }
@@ -130,7 +130,7 @@ func (m *mesh) size() int {
 	return n
 }
 
-func has(ascending []int, i int) bool {
+func containsIndex(ascending []int, i int) bool {
 	_, found := slices.BinarySearch(ascending, i)
 	return found
 }

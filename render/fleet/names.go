@@ -7,7 +7,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// secondNames gives those clusters that are second names of others what is declared of these, but for the gateway.
+// secondNames copies the spec of a cluster to its second names, except the gateway.
 func (l *loader) secondNames(names []Cluster, docs []declared[api.ClusterDoc]) {
 	for i := range names {
 		c := &names[i]
@@ -16,7 +16,7 @@ func (l *loader) secondNames(names []Cluster, docs []declared[api.ClusterDoc]) {
 		}
 		at, found := index(names, c.Spec.SameAs)
 		switch {
-		case !found && (l.partial || l.maybe[string(c.Spec.SameAs)]): // it may be in what could not be read
+		case !found && (l.incomplete || l.unknownKinds[string(c.Spec.SameAs)]): // it may be in what could not be read
 		case !found:
 			l.failIn(docs[i].document, api.Path{"spec", "sameAs"}, fmt.Sprintf("cluster %q is not declared", c.Spec.SameAs), api.DidYouMean(string(c.Spec.SameAs), namesOf(names)))
 		case docs[at].value.Spec.SameAs != "":
@@ -29,8 +29,8 @@ func (l *loader) secondNames(names []Cluster, docs []declared[api.ClusterDoc]) {
 	}
 }
 
-// between refuses a Link from a second name, and one from a cluster to a name of its own.
-func (l *loader) between(d declared[api.LinkDoc], from, to *Cluster) bool {
+// checkSecondNames fails a Link from a second name, and one from a cluster to its own second name.
+func (l *loader) checkSecondNames(d declared[api.LinkDoc], from, to *Cluster) bool {
 	switch {
 	case from.Spec.SameAs != "":
 		l.failIn(d.document, api.Path{"spec", "source"}, fmt.Sprintf("%s is a second name of %s, and a second name can only be a target", from.Name, from.Spec.SameAs),
@@ -43,7 +43,7 @@ func (l *loader) between(d declared[api.LinkDoc], from, to *Cluster) bool {
 	return false
 }
 
-// canonical tells the clusters from their second names, and groups links by the cluster that they lead to.
+// canonical separates clusters from second names, and groups links by the cluster that their target name stands for.
 func (f *Fleet) canonical() {
 	second := func(c Cluster) bool { return c.Spec.SameAs != "" }
 	if f.Clusters, f.to = f.names, f.in; !slices.ContainsFunc(f.names, second) {

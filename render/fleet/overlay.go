@@ -9,21 +9,21 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// component returns what a cluster names as its overlay, or nil; one that is not there is an error.
-func (l *loader) component(d declared[api.ClusterDoc]) *Overlay {
+// overlayOf returns the overlay of a cluster, or nil; a missing one is an error.
+func (l *loader) overlayOf(d declared[api.ClusterDoc]) *Overlay {
 	dir, at := d.value.Spec.Overlay, d.at("spec", "overlay")
 	switch {
-	case dir == "" || badOverlay(d.value):
+	case dir == "" || invalidOverlayPath(d.value):
 		return nil
 	case kustomization(l.tree, dir) == "":
-		l.noComponent(d.document, dir)
+		l.overlayMissing(d.document, dir)
 		return nil
 	}
 	return &Overlay{Tree: l.tree, Dir: dir, At: at}
 }
 
-// badOverlay reports whether the path alone was refused.
-func badOverlay(c api.ClusterDoc) bool {
+// invalidOverlayPath reports whether the path is invalid by itself.
+func invalidOverlayPath(c api.ClusterDoc) bool {
 	for _, f := range c.Check() {
 		if f.Path.String() == "spec.overlay" {
 			return true
@@ -32,22 +32,22 @@ func badOverlay(c api.ClusterDoc) bool {
 	return false
 }
 
-func (l *loader) noComponent(d document, dir string) {
+func (l *loader) overlayMissing(d document, dir string) {
 	message, hint := fmt.Sprintf("%q is not a directory of this tree", short(dir)), ""
 	if isDir(l.tree, dir) {
 		message = fmt.Sprintf("the directory %q has no kustomization.yaml", short(dir))
 	}
-	if l.room(heap{file: d.file}) > 0 {
-		if l.dirs == nil {
-			l.dirs = componentDirs(l.tree)
+	if l.room(problemKey{file: d.file}) > 0 {
+		if l.kustomizationDirs == nil {
+			l.kustomizationDirs = kustomizationDirs(l.tree)
 		}
-		hint = nearestDir(dir, l.dirs)
+		hint = nearestDir(dir, l.kustomizationDirs)
 	}
 	l.failIn(d, api.Path{"spec", "overlay"}, message, hint)
 }
 
-// componentDirs returns the directories that may be named, sorted.
-func componentDirs(tree fs.FS) []string {
+// kustomizationDirs returns the directories with a kustomization, sorted.
+func kustomizationDirs(tree fs.FS) []string {
 	out := []string{}
 	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, _ error) error { // what cannot be read is told elsewhere
 		switch {
@@ -62,7 +62,7 @@ func componentDirs(tree fs.FS) []string {
 	return out
 }
 
-// nearestDir goes by the whole path, else by its last part: east for overlays/east.
+// nearestDir is the hint by the whole path, else by its last part: east for overlays/east.
 func nearestDir(written string, dirs []string) string {
 	if hint := api.DidYouMean(written, dirs); hint != "" {
 		return hint

@@ -30,7 +30,7 @@ func parse(file string, data []byte, each func(parsed)) *fault {
 
 // syntaxError takes the line out of the parser's message, which is "yaml: line 3: did not find expected key".
 func syntaxError(data []byte, err error) *fault {
-	if f := slip(data); f != nil {
+	if f := indentationFault(data); f != nil {
 		return f
 	}
 	line, message := 1, strings.TrimPrefix(err.Error(), "yaml: ")
@@ -39,15 +39,15 @@ func syntaxError(data []byte, err error) *fault {
 			line, message = n, rest
 		}
 		if strings.HasPrefix(message, "did not find expected") {
-			line = min(line+1, lines(data)) // the parser's own errors, unlike its scanner's, count lines from 0
+			line = min(line+1, countLines(data)) // the parser's own errors, unlike its scanner's, count lines from 0
 		}
 	}
 	col, hint := begins(data, line)
 	return &fault{line: line, col: col, message: "invalid YAML: " + message, hint: hint}
 }
 
-// begins is the column of the first word of a line, since the parser gives none; of a tab before it, the one invisible
-// mistake, with a hint.
+// begins is the column of the first word of a line, because the parser gives none; a tab before it is an invisible
+// mistake, for which it returns a hint.
 func begins(data []byte, line int) (col int, hint string) {
 	number := 0
 	for text := range bytes.Lines(data) {
@@ -63,13 +63,13 @@ func begins(data []byte, line int) (col int, hint string) {
 	return 1, ""
 }
 
-func lines(data []byte) int {
+func countLines(data []byte) int {
 	return 1 + bytes.Count(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 }
 
-// bounded counts a text into what was read before, and refuses it if that becomes too much.
+// bounded adds a text to what was read before, and returns a fault if that exceeds a bound.
 func (e *extent) bounded(data []byte) *fault {
-	if f := unfit(data); f != nil {
+	if f := exceedsBounds(data); f != nil {
 		f.message = "cannot be read: " + f.message
 		return f
 	}
@@ -79,11 +79,11 @@ func (e *extent) bounded(data []byte) *fault {
 	case f.over > 0:
 		return &fault{line: f.over, message: fmt.Sprintf("cannot be read: one document has more than %d words", MaxDocumentMarks), hint: "split it"}
 	case e.documents > MaxDocuments:
-		return &fault{message: fmt.Sprintf("cannot be read: the tree would have more than %d documents", MaxDocuments), hint: wayTooMuch}
+		return &fault{message: fmt.Sprintf("cannot be read: the tree would have more than %d documents", MaxDocuments), hint: tooLargeHint}
 	case e.marks > MaxMarks:
-		return &fault{message: fmt.Sprintf("cannot be read: the declarations would have more than %d words", MaxMarks), hint: wayTooMuch}
+		return &fault{message: fmt.Sprintf("cannot be read: the declarations would have more than %d words", MaxMarks), hint: tooLargeHint}
 	}
 	return nil
 }
 
-const wayTooMuch = "declare many links with one Mesh, or check --path"
+const tooLargeHint = "declare many links with one Mesh, or check --path"

@@ -9,8 +9,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// heap is what problems are counted by.
-type heap struct {
+// problemKey is the file and severity by which problems are counted.
+type problemKey struct {
 	file    string
 	warning bool
 }
@@ -19,20 +19,20 @@ func (l *loader) fail(at api.Pos, message, hint string) {
 	l.add(api.Problem{Pos: at, Message: message, Hint: hint})
 }
 
-// failTwice is fail for the second of two; the first stands elsewhere.
+// failTwice is fail for the second of two conflicting declarations.
 func (l *loader) failTwice(at, first api.Pos, message, hint string) {
 	l.add(api.Problem{Pos: at, See: first, Message: message, Hint: hint})
 }
 
-// add keeps a problem, or counts it.
+// add keeps a problem, or only counts it if there are too many.
 func (l *loader) add(p api.Problem) {
-	h := heap{p.Pos.File, p.Warning}
+	h := problemKey{p.Pos.File, p.Warning}
 	if l.room(h) <= 0 {
-		l.untold[h]++
+		l.dropped[h]++
 		return
 	}
-	l.count[h]++
-	l.count[heap{warning: h.warning}]++
+	l.reported[h]++
+	l.reported[problemKey{warning: h.warning}]++
 	l.problems = append(l.problems, p)
 }
 
@@ -44,53 +44,53 @@ func (l *loader) addAll(found []api.Problem) {
 	}
 }
 
-// room is how many more problems are kept: nothing needs to be found out about those that are not.
-func (l *loader) room(h heap) int {
-	return min(MaxTold-l.count[h], MaxToldInAll-l.count[heap{warning: h.warning}])
+// room is the number of problems that may still be added; callers need not compute hints for more.
+func (l *loader) room(h problemKey) int {
+	return min(MaxTold-l.reported[h], MaxToldInAll-l.reported[problemKey{warning: h.warning}])
 }
 
-// tell returns the problems by position, as many as anybody reads, and how many more there are.
-func (l *loader) tell() []api.Problem {
+// report returns the problems by position, up to the bounds, and counts the rest.
+func (l *loader) report() []api.Problem {
 	slices.SortFunc(l.problems, compareProblems)
 	var out []api.Problem
-	told := map[heap]int{}
+	written := map[problemKey]int{}
 	for i, p := range l.problems {
-		h := heap{p.Pos.File, p.Warning}
-		if told[h] < MaxTold {
-			told[h]++
-			p.Message, p.Hint = brief(p.Message), brief(p.Hint)
+		h := problemKey{p.Pos.File, p.Warning}
+		if written[h] < MaxTold {
+			written[h]++
+			p.Message, p.Hint = shorten(p.Message), shorten(p.Hint)
 			out = append(out, p)
 		} else {
-			l.untold[h]++
+			l.dropped[h]++
 		}
 		if i+1 == len(l.problems) || l.problems[i+1].Pos.File != p.Pos.File {
-			out = append(out, l.more(p.Pos.File)...)
+			out = append(out, l.moreInFile(p.Pos.File)...)
 		}
 	}
-	return append(out, l.further()...)
+	return append(out, l.moreInOtherFiles()...)
 }
 
-// more returns how many problems of a file are not told.
-func (l *loader) more(file string) []api.Problem {
+// moreInFile counts the problems of a file that are left out.
+func (l *loader) moreInFile(file string) []api.Problem {
 	var out []api.Problem
 	for _, warning := range []bool{false, true} {
-		h := heap{file, warning}
-		if n := l.untold[h]; n > 0 {
+		h := problemKey{file, warning}
+		if n := l.dropped[h]; n > 0 {
 			out = append(out, api.Problem{Pos: api.Pos{File: file}, Warning: warning, Message: fmt.Sprintf("and %d more in this file", n)})
 		}
-		delete(l.untold, h)
+		delete(l.dropped, h)
 	}
 	return out
 }
 
-// further returns how many problems are not told of files that none is told of.
-func (l *loader) further() []api.Problem {
+// moreInOtherFiles counts the problems of files of which all problems are left out.
+func (l *loader) moreInOtherFiles() []api.Problem {
 	var out []api.Problem
 	for _, warning := range []bool{false, true} {
 		n, files := 0, 0
-		for h, more := range l.untold {
-			if h.warning == warning && more > 0 {
-				n += more
+		for h, dropped := range l.dropped {
+			if h.warning == warning && dropped > 0 {
+				n += dropped
 				files++
 			}
 		}
@@ -101,8 +101,8 @@ func (l *loader) further() []api.Problem {
 	return out
 }
 
-// brief keeps the beginning and the end of a message: what is wrong stands there, and what was written between.
-func brief(message string) string {
+// shorten keeps the beginning and the end of a message; quoted input is in the middle.
+func shorten(message string) string {
 	const head, tail = 300, 200
 	if utf8.RuneCountInString(message) <= head+tail {
 		return message

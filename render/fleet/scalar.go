@@ -14,8 +14,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// scalar gives a string, number or boolean of exactly the wanted type: YAML's guesses (1.10 is a number, on is a
-// string) are told, never bent.
+// scalar returns a string, number or boolean of exactly the expected type. It reports YAML's guesses (1.10 is a number, on is a
+// string), and never converts.
 func (w *walker) scalar(n *yaml.Node, t reflect.Type, at api.Path) any {
 	var want string
 	switch t.Kind() {
@@ -28,7 +28,7 @@ func (w *walker) scalar(n *yaml.Node, t reflect.Type, at api.Path) any {
 	default:
 		want = "a whole number"
 	}
-	v := plain(n)
+	v := plainValue(n)
 	if !fits(v, t) {
 		w.mismatch(n, at, want)
 		return nil
@@ -36,7 +36,7 @@ func (w *walker) scalar(n *yaml.Node, t reflect.Type, at api.Path) any {
 	return v
 }
 
-// fits reports whether a plain value can be held by a type.
+// fits reports whether a type can hold a plain value.
 func fits(v any, t reflect.Type) bool {
 	zero := reflect.Zero(t)
 	switch v := v.(type) {
@@ -52,8 +52,8 @@ func fits(v any, t reflect.Type) bool {
 	return false
 }
 
-// plain gives a scalar as string, bool, int64 or float64, and nil for all else: null, timestamps, binaries, infinity, own tags.
-func plain(n *yaml.Node) any {
+// plainValue returns a scalar as string, bool, int64 or float64, and nil for anything else: null, timestamps, binaries, infinity, tags.
+func plainValue(n *yaml.Node) any {
 	var (
 		whole int64
 		float float64
@@ -81,14 +81,14 @@ func plain(n *yaml.Node) any {
 	return nil
 }
 
-// custom gives a scalar whose type reads itself, such as a quantity.
+// custom returns a scalar whose type decodes itself, such as a quantity.
 func (w *walker) custom(n *yaml.Node, t reflect.Type, at api.Path) any {
-	if plain(n) == nil {
+	if plainValue(n) == nil {
 		w.mismatch(n, at, "a "+t.Name())
 		return nil
 	}
 	v := n.Value // as written: a float64 would turn 0.1 into its neighbour
-	if endless(v) {
+	if hasHugeExponent(v) {
 		w.fail(n, at, describe(n)+" is not a valid "+t.Name(), "write it shorter")
 		return nil
 	}
@@ -99,8 +99,8 @@ func (w *walker) custom(n *yaml.Node, t reflect.Type, at api.Path) any {
 	return v
 }
 
-// endless reports whether a quantity would be computed for hours: ParseQuantity rounds 1e-2000000000 digit by digit.
-func endless(quantity string) bool {
+// hasHugeExponent reports whether a quantity would be computed for hours: ParseQuantity rounds 1e-2000000000 digit by digit.
+func hasHugeExponent(quantity string) bool {
 	const longest, longestExponent = 64, len("e-999")
 	e := strings.IndexAny(quantity, "eE")
 	return len(quantity) > longest || e >= 0 && len(quantity)-e > longestExponent
@@ -126,7 +126,7 @@ func (w *walker) mismatch(n *yaml.Node, at api.Path, want string) {
 	w.fail(n, at, "expected "+want+", found "+describe(n), hint)
 }
 
-// quoteIt is what to do where YAML took a text for something else.
+// quoteIt is the hint for a text that YAML reads as something else.
 func quoteIt(n *yaml.Node) string {
 	switch n.ShortTag() {
 	case "!!int", "!!float", "!!bool", "!!timestamp":
@@ -135,7 +135,7 @@ func quoteIt(n *yaml.Node) string {
 	return ""
 }
 
-// unquoteIt is what to do where a text stands for a number, a truth or a mapping.
+// unquoteIt is the hint for a text in place of a number, a boolean or a mapping.
 func unquoteIt(n *yaml.Node, want string) string {
 	bare := yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}
 	switch tag := bare.ShortTag(); {
@@ -152,7 +152,7 @@ func unquoteIt(n *yaml.Node, want string) string {
 	return ""
 }
 
-// describe returns what a node is.
+// describe describes a node for a message.
 func describe(n *yaml.Node) string {
 	switch {
 	case n == nil:
@@ -180,7 +180,7 @@ func describe(n *yaml.Node) string {
 	}
 }
 
-// short keeps messages readable, whatever was written.
+// short bounds quoted input in messages.
 func short(text string) string {
 	const most = 60
 	runes := []rune(text[:min(len(text), utf8.UTFMax*(most+1))])

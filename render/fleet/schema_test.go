@@ -160,7 +160,7 @@ func asJSON(n *yaml.Node) any {
 	case yaml.AliasNode:
 		return asJSON(n.Alias)
 	}
-	return plain(n)
+	return plainValue(n)
 }
 
 // wrong returns the documents that a golden tells errors of.

@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// The codes of secrets that were found in a tree: words for machines, which stay as they are.
+// The codes of secrets that were found in a tree. They are part of the interface and do not change.
 const (
 	SopsFile             = "SopsFile"
 	SecretManifest       = "SecretManifest"
@@ -22,7 +22,7 @@ const (
 	Token                = "Token"
 )
 
-// SecretRules returns all kinds of errors that Secrets may give.
+// SecretRules returns all kinds of errors that Secrets may return.
 func SecretRules() []Rule {
 	return []Rule{
 		{SopsFile, "A file is encrypted by sops, and linkwright does not decrypt files."},
@@ -35,24 +35,24 @@ func SecretRules() []Rule {
 }
 
 const (
-	// MaxSearchedBytes bounds what of one file is searched for secrets.
+	// MaxSearchedBytes bounds the part of one file that is searched for secrets.
 	MaxSearchedBytes = MaxFileBytes
-	// maxSearchedMarks bounds, over all files, what is parsed for their sake alone; see MaxMarks.
+	// maxSearchedMarks bounds, over all files, what is parsed only to find secrets; see MaxMarks.
 	maxSearchedMarks = MaxMarks / 6
-	// maxGuessedBytes bounds, over all files, what is parsed though its name does not say that it is YAML or JSON.
+	// maxGuessedBytes bounds, over all files, what is parsed although its name does not end in .yaml or .json.
 	maxGuessedBytes = 4 << 20
-	// maxSecrets bounds what is told of one file.
+	// maxSecrets bounds the errors for one file.
 	maxSecrets = 20
 )
 
 const (
-	wayOfSecrets = "have your secret manager write it to an access Secret of the management cluster, and name that in spec.access.kubeconfigSecret"
-	wayOut       = "replace it, because everybody who reads the repository knows it; " + wayOfSecrets
+	secretHint        = "have your secret manager write it to an access Secret of the management cluster, and name that in spec.access.kubeconfigSecret"
+	exposedSecretHint = "replace it, because everybody who reads the repository knows it; " + secretHint
 )
 
-// Secrets returns an error for each secret that a tree holds, wherever in it, hidden files and what is kustomize's included;
-// none of them repeats what is secret. Load does so for a tree of plain YAML; a tree that is to be built is searched before
-// it is. It is a guard against accidents: who wants to hide a secret in a file, can.
+// Secrets returns an error for each secret in a tree, also in hidden files and in directories of kustomize. No error quotes the
+// secret. Load calls it for a tree of plain YAML; a tree that kustomize builds is searched before the build. It guards against
+// accidents: a secret that somebody hides on purpose is not found.
 func Secrets(tree fs.FS) []api.Problem {
 	s := search{tree: tree}
 	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error { // what cannot be read is told elsewhere
@@ -71,18 +71,18 @@ func Unbuilt(tree fs.FS) bool {
 	return !built && kustomization(tree, ".") != ""
 }
 
-// search is one pass over a tree.
+// search is one search of a tree.
 type search struct {
 	tree   fs.FS
 	buffer bytes.Buffer // of the file that is looked at: one for all of them
 	extent extent
-	// Of files whose names do not say what they are. What exceeds the bounds is passed over: it is a guess.
+	// Files whose format is guessed. Those beyond the bounds are ignored.
 	guessed      extent
 	guessedBytes int
 	found        []api.Problem
 }
 
-// file looks into one file. Where its structure shows a secret, its text is not searched for another.
+// file searches one file. If its structure shows a secret, its text is not searched for another.
 func (s *search) file(name string) {
 	f, err := s.tree.Open(name)
 	if err != nil {
@@ -101,13 +101,13 @@ func (s *search) file(name string) {
 	s.found = append(s.found, found[:min(len(found), maxSecrets)]...)
 }
 
-// structure judges what a file is as a whole. It is parsed only where a word in it makes that worth while.
+// structure searches a file as YAML or JSON. It parses the file only if it contains one of a few words.
 func (s *search) structure(name string, data []byte, cut bool) []api.Problem {
 	if at := sopsText(name, data); at > 0 {
 		return []api.Problem{sopsProblem(api.Pos{File: name, Line: at, Col: 1})}
 	}
 	named := structured(name)
-	if !named && illustrates(name) || !worthParsing(data) {
+	if !named && isExample(name) || !mayHoldSecrets(data) {
 		return nil
 	}
 	within := s.guess
@@ -122,7 +122,7 @@ func (s *search) structure(name string, data []byte, cut bool) []api.Problem {
 			Message: "cannot be searched for secrets, because it is too large, and it contains words that secrets have",
 			Hint:    "split it, or move it out of the directory that linkwright reads",
 		}}
-	case tooMuch, unfit(data) != nil: // the latter is told where it is read as a declaration
+	case tooMuch, exceedsBounds(data) != nil: // the latter is told where it is read as a declaration
 		return nil
 	}
 	var out []api.Problem
@@ -137,7 +137,7 @@ func (s *search) count(data []byte) bool {
 	return measured.over == 0 && s.extent.marks <= maxSearchedMarks && s.extent.documents <= MaxDocuments
 }
 
-// guess is count for a file that may be anything; one that is too large takes nothing from those behind it.
+// guess is count for a file whose format is guessed; one that is too large does not use up the bound.
 func (s *search) guess(data []byte) bool {
 	if s.guessedBytes+len(data) > maxGuessedBytes {
 		return false
@@ -152,19 +152,19 @@ func (s *search) guess(data []byte) bool {
 	return true
 }
 
-// structured reports whether a file may be YAML or JSON: by its name, or because it has none that says otherwise.
+// structured reports whether a file may be YAML or JSON by its name.
 func structured(name string) bool {
 	return isYAML(name) || slices.Contains([]string{"", ".json", ".conf", ".config", ".kubeconfig"}, path.Ext(name)) || path.Base(name)[0] == '.'
 }
 
-// illustrates reports whether a file shows what others look like, by its name: structure in it is no secret, a key is.
-func illustrates(name string) bool {
+// isExample reports whether a file is an example by its name: only private keys in it are reported.
+func isExample(name string) bool {
 	return slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".example", ".sample", ".dist"}, path.Ext(name))
 }
 
 // secretAt is a problem with a place.
 func secretAt(at api.Pos, code, message, hint string) api.Problem {
-	return api.Problem{Pos: at, Code: code, Message: message, Hint: cmp.Or(hint, wayOut)}
+	return api.Problem{Pos: at, Code: code, Message: message, Hint: cmp.Or(hint, exposedSecretHint)}
 }
 
 // placeAt is the position of an offset.

@@ -15,7 +15,7 @@ import (
 )
 
 func sopsProblem(at api.Pos) api.Problem {
-	return secretAt(at, SopsFile, "this file is encrypted by sops, and linkwright does not decrypt files", "move it out of the directory that linkwright reads; for a credential, "+wayOfSecrets)
+	return secretAt(at, SopsFile, "this file is encrypted by sops, and linkwright does not decrypt files", "move it out of the directory that linkwright reads; for a credential, "+secretHint)
 }
 
 // sopsText is the line on which sops shows in a dotenv or an ini file, or 0. Under another name, only its last word counts.
@@ -34,8 +34,8 @@ func sopsText(name string, data []byte) int {
 
 const pemBegin = "-----BEGIN "
 
-// privateKeys returns what looks like a private key, with a body: words about one are none. Of one that is found only where
-// what JSON escapes is undone, the column is not known.
+// privateKeys returns what looks like a private key with a body. The column of a key that is found only in unescaped text is
+// unknown.
 func privateKeys(name string, data []byte) []api.Problem {
 	out := slices.Concat(pemKeys(name, data), encodedKeys(name, data), puttyKeys(name, data))
 	if len(out) > 0 || !bytes.Contains(data, []byte(escape)) {
@@ -106,7 +106,7 @@ func privateKey(text []byte) int {
 	return 0
 }
 
-// keyBody is the length of a key's body, as far as it shows, with what may stand before it, or 0.
+// keyBody is the length of a key's body with what may be before it, or 0.
 func keyBody(text []byte) int {
 	const enough = 32 // characters of base64, one after another
 	at := gap(text)
@@ -122,8 +122,8 @@ func keyBody(text []byte) int {
 	return at + enough
 }
 
-// gap is the length of what may stand between the lines of a key: blanks, quotes, newlines, also written as \n, and what marks
-// a line as quoted or out commented. A closing quote wants a newline: who greps for a label names a file behind it.
+// gap is the length of what may be between the lines of a key: blanks, quotes, newlines, also written as \n, and marks of quoted or
+// commented lines. A closing quote needs a newline: a grep for the label has a file name behind it.
 func gap(text []byte) int {
 	const most = 512
 	broken, quoted := false, false
@@ -170,7 +170,7 @@ func pemHeader(text []byte) int {
 	return 0
 }
 
-// encodedKeys finds keys in base64, as Secrets and kubeconfigs have them; other blocks, certificates above all, may stand
+// encodedKeys finds keys in base64, as Secrets and kubeconfigs have them; other blocks, such as certificates, may be
 // before them.
 func encodedKeys(name string, data []byte) []api.Problem {
 	const begin = "LS0tLS1CRUdJTi" // -----BEGIN
@@ -228,7 +228,7 @@ func hexadecimal(c byte) byte {
 	return 0xff
 }
 
-// asUTF8 takes away the marks by which editors tell how they wrote a text, and gives UTF-16 as UTF-8.
+// asUTF8 removes byte order marks, and converts UTF-16 to UTF-8.
 func asUTF8(data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")):

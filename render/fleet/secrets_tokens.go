@@ -9,8 +9,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// tokenKind is how the tokens of one issuer look: a beginning that nothing else has, and behind it so many characters of a few. Rules are
-// those that the issuers publish, and as gitleaks has them (config/gitleaks.toml).
+// tokenKind is the format of one issuer's tokens: a prefix that nothing else has, and a number of characters of a set. The rules are
+// those that the issuers publish, and those of gitleaks (config/gitleaks.toml).
 type tokenKind struct {
 	of          string // in words
 	begin       string
@@ -45,9 +45,9 @@ func tokenKinds() []tokenKind {
 	}
 }
 
-// tokens returns what looks like a token for other services, in a file that does not just show what such files look like.
+// tokens returns what looks like a token for other services, unless the file is an example.
 func tokens(name string, data []byte) []api.Problem {
-	if illustrates(name) {
+	if isExample(name) {
 		return nil
 	}
 	out := webTokens(name, data)
@@ -74,7 +74,7 @@ func inWord(data []byte, at int) bool { return at > 0 && isWord(data[at-1]) }
 
 func isWord(c byte) bool { return isBase64(c) && c != '+' && c != '/' || c == '_' }
 
-// body is what a text begins with that may be a token's, and one character more than that has at most.
+// body is the longest beginning of a text that may be a token's body, or one character more than the longest body.
 func (k tokenKind) body(text []byte) []byte {
 	n := 0
 	for n < len(text) && n <= k.most && k.has(text[n]) {
@@ -83,9 +83,9 @@ func (k tokenKind) body(text []byte) []byte {
 	return text[:n]
 }
 
-// fits reports whether it is a token's, and nothing that stands for one: such has few different characters, or says so.
+// fits reports whether a body has a token's length and characters, and is no placeholder.
 func (k tokenKind) fits(body []byte) bool {
-	return len(body) >= k.least && len(body) <= k.most && !stands(body)
+	return len(body) >= k.least && len(body) <= k.most && !isPlaceholder(body)
 }
 
 func (k tokenKind) has(c byte) bool {
@@ -95,8 +95,8 @@ func (k tokenKind) has(c byte) bool {
 	return isBase64(c) && c != '+' && c != '/' || strings.IndexByte(k.more, c) >= 0
 }
 
-// stands reports whether a text stands for a token.
-func stands(body []byte) bool {
+// isPlaceholder reports whether a text is a placeholder: it has few different characters, or is called an example.
+func isPlaceholder(body []byte) bool {
 	const varied = 8
 	seen, mixed := map[byte]bool{}, false
 	for _, c := range body {

@@ -11,9 +11,9 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// worthParsing reports whether a text holds one of the words that what is looked for cannot do without, where it could be meant:
-// nearly all files hold none, and are not parsed.
-func worthParsing(data []byte) bool {
+// mayHoldSecrets reports whether a text has one of the words that every kind of secret contains. Nearly all files have none, and are
+// not parsed.
+func mayHoldSecrets(data []byte) bool {
 	return isKey(data, "sops") || isKey(data, "secretGenerator") || isKey(data, "users") ||
 		isSecretKind(data) && (isKey(data, "data") || isKey(data, "stringData"))
 }
@@ -40,7 +40,7 @@ func isSecretKind(data []byte) bool {
 	return false
 }
 
-// nearby is how many bytes may stand between a word and what it belongs to: blanks and quotes.
+// nearby is the number of blanks and quotes that may be between a word and its colon or value.
 const nearby = 32
 
 func head(data []byte) []byte { return data[:min(len(data), nearby)] }
@@ -66,7 +66,7 @@ func secretsIn(p parsed) []api.Problem {
 	return p.secretsOf(p.root)
 }
 
-// secretsOf judges an object, and each in a list.
+// secretsOf searches an object, and each one in a list.
 func (p parsed) secretsOf(n *yaml.Node) []api.Problem {
 	var out []api.Problem
 	if n.Kind == yaml.SequenceNode {
@@ -86,15 +86,15 @@ func (p parsed) secretsOf(n *yaml.Node) []api.Problem {
 	}
 	if generator := keyNode(n, "secretGenerator"); generator != nil {
 		out = append(out, secretAt(p.pos(generator), SecretGenerator, "secretGenerator generates a Secret from files in Git",
-			"a secret does not belong in Git: "+wayOfSecrets))
+			"a secret does not belong in Git: "+secretHint))
 	}
 	return out
 }
 
-// manifest is for a Secret. One without data is none: a patch may label what it never sees.
+// manifest reports a Secret with data.
 func (p parsed) manifest(n *yaml.Node) []api.Problem {
 	for _, field := range []string{"data", "stringData"} {
-		if data := child(n, field); data != nil && (structured(p.file) || p.anyFilled(data)) {
+		if data := child(n, field); data != nil && (structured(p.file) || p.anyHasValue(data)) {
 			at := p.pos(keyNode(n, field))
 			return []api.Problem{secretAt(at, SecretManifest, strings.TrimSpace(fmt.Sprintf("%s holds %s", identity(n), field)), "")}
 		}
@@ -102,7 +102,7 @@ func (p parsed) manifest(n *yaml.Node) []api.Problem {
 	return nil
 }
 
-// kubeconfig is for the credentials of all users. A path to a file is none; what that file holds, is found there.
+// kubeconfig reports the credentials of all users, not paths of files.
 func (p parsed) kubeconfig(n *yaml.Node) []api.Problem {
 	users := child(n, "users")
 	if users == nil || users.Kind != yaml.SequenceNode {
@@ -112,7 +112,7 @@ func (p parsed) kubeconfig(n *yaml.Node) []api.Problem {
 	for i, entry := range users.Content {
 		user := child(entry, "user")
 		given := func(of *yaml.Node, field string) {
-			if key := keyNode(of, field); key != nil && p.filled(child(of, field)) {
+			if key := keyNode(of, field); key != nil && p.hasValue(child(of, field)) {
 				out = append(out, secretAt(p.pos(key), KubeconfigCredential, fmt.Sprintf("users[%d] of this kubeconfig: %s is a credential", i, field), ""))
 			}
 		}
@@ -127,7 +127,7 @@ func (p parsed) kubeconfig(n *yaml.Node) []api.Problem {
 	return out
 }
 
-// plugin is for what an exec plugin is given in variables whose names say that it is secret.
+// plugin reports environment variables of exec plugins whose names mean a secret.
 func (p parsed) plugin(user *yaml.Node, i int) []api.Problem {
 	env := child(child(user, "exec"), "env")
 	if env == nil || env.Kind != yaml.SequenceNode {
@@ -137,7 +137,7 @@ func (p parsed) plugin(user *yaml.Node, i int) []api.Problem {
 	for _, variable := range env.Content {
 		name := strings.ToUpper(text(child(variable, "name")))
 		secret := slices.ContainsFunc([]string{"SECRET", "TOKEN", "PASSWORD"}, func(word string) bool { return strings.Contains(name, word) })
-		if secret && p.filled(child(variable, "value")) {
+		if secret && p.hasValue(child(variable, "value")) {
 			out = append(out, secretAt(p.pos(keyNode(variable, "value")), KubeconfigCredential,
 				fmt.Sprintf("users[%d] of this kubeconfig: exec gets a credential from %s", i, short(name)), ""))
 		}
@@ -145,28 +145,27 @@ func (p parsed) plugin(user *yaml.Node, i int) []api.Problem {
 	return out
 }
 
-// filled reports whether a value stands here. In a template, as which a file counts that does not say it is YAML or JSON, it may stand
-// elsewhere.
-func (p parsed) filled(n *yaml.Node) bool {
+// hasValue reports whether a field has a value, and no reference to one.
+func (p parsed) hasValue(n *yaml.Node) bool {
 	something := n != nil && n.Kind == yaml.ScalarNode && n.Value != "" && n.ShortTag() != "!!null"
-	return something && (structured(p.file) || !elsewhere(n.Value))
+	return something && (structured(p.file) || !isReference(n.Value))
 }
 
-func (p parsed) anyFilled(n *yaml.Node) bool {
+func (p parsed) anyHasValue(n *yaml.Node) bool {
 	for i := 1; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-		if p.filled(n.Content[i]) {
+		if p.hasValue(n.Content[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-// elsewhere reports whether a value is what templates, and people who write an example, put in place of one.
-func elsewhere(value string) bool {
+// isReference reports whether a value is a variable of a template or a placeholder.
+func isReference(value string) bool {
 	return strings.HasPrefix(value, "<") || slices.ContainsFunc([]string{"{{", "${", "$("}, func(mark string) bool { return strings.Contains(value, mark) })
 }
 
-// keyNode is the key itself, which shows where a value begins to be told.
+// keyNode is the node of the key itself.
 func keyNode(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// walker walks a YAML node beside a Go type and says where they differ. What fits comes out as a plain value for
-// encoding/json: so there is one reading of YAML, that of the nodes, and positions are never lost.
+// walker walks a YAML node beside a Go type and reports where they differ. What fits is returned as a plain value for
+// encoding/json: so YAML is read only once, as nodes, and positions are never lost.
 type walker struct {
 	file     string
 	types    types
@@ -38,7 +38,7 @@ func (w *walker) fail(n *yaml.Node, at api.Path, message, hint string) {
 	w.problems = append(w.problems, api.Problem{Pos: api.Pos{File: w.file, Line: n.Line, Col: n.Column}, Message: message, Hint: hint})
 }
 
-// full reports whether a further problem need not be worded.
+// full reports whether the bound of problems is reached.
 func (w *walker) full() bool { return len(w.problems) >= w.left }
 
 // nearest is the hint for an unknown field.
@@ -52,8 +52,8 @@ func (w *walker) nearest(key string, f fields) string {
 	return api.DidYouMean(key, f.names())
 }
 
-// meant marks the absent field that an unknown one is nearest to: to say that it is required would be said twice.
-func (w *walker) meant(n *yaml.Node, at api.Path, key string, f fields) {
+// fieldHint suppresses the problem that a field is missing if an unknown field is a misspelling of it.
+func (w *walker) fieldHint(n *yaml.Node, at api.Path, key string, f fields) {
 	if w.full() {
 		return
 	}
@@ -62,8 +62,8 @@ func (w *walker) meant(n *yaml.Node, at api.Path, key string, f fields) {
 	}
 }
 
-// saidOf reports whether the field, or one above it, is broken.
-func (w *walker) saidOf(at api.Path) bool {
+// reported reports whether the field, or one above it, has a problem already.
+func (w *walker) reported(at api.Path) bool {
 	for i := range len(at) + 1 {
 		if w.broken[strings.Join(at[:i], "\x00")] {
 			return true
@@ -72,7 +72,7 @@ func (w *walker) saidOf(at api.Path) bool {
 	return false
 }
 
-// value returns what a node is for a type, or nil after a problem.
+// value returns the plain value of a node for a type, or nil after a problem.
 func (w *walker) value(n *yaml.Node, t reflect.Type, at api.Path) any {
 	if n.Kind == yaml.AliasNode {
 		w.fail(n, at, "aliases are not allowed: *"+n.Value, "write the value out")
@@ -104,7 +104,7 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 		return nil
 	}
 	fields, out := w.types.fields(t), map[string]any{}
-	strays := w.astray(n, fields)
+	strays := w.misindentedFields(n, fields)
 	w.unindented(n, at, strays)
 	for _, e := range entries {
 		below, f := join(at, e.key), fields.find(e.key)
@@ -112,7 +112,7 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 		case strays[e.key] != "": // told above
 		case f == nil:
 			w.fail(e.keyNode, below, "unknown field", cmp.Or(w.nearest(e.key, fields), misplaced(t, e)))
-			w.meant(n, at, e.key, fields)
+			w.fieldHint(n, at, e.key, fields)
 		case e.value.ShortTag() != "!!null":
 			out[e.key] = w.value(e.value, f.typ, below)
 		}
@@ -125,7 +125,7 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 	return out
 }
 
-// misplaced is the hint for a field that people are used to write in such a place.
+// misplaced is the hint for a field that belongs elsewhere.
 func misplaced(t reflect.Type, e entry) string {
 	switch {
 	case t == reflect.TypeFor[metav1.LabelSelector]() && e.value.Kind == yaml.ScalarNode:
@@ -136,11 +136,11 @@ func misplaced(t reflect.Type, e entry) string {
 	return ""
 }
 
-// require refuses a field that is absent or an empty text.
+// require fails required fields that are absent or empty.
 func (w *walker) require(n *yaml.Node, at api.Path, out map[string]any) {
 	value, present := out[at[len(at)-1]]
 	switch {
-	case !present && !w.saidOf(at):
+	case !present && !w.reported(at):
 		w.fail(n, at, "is required", "")
 	case value == "":
 		w.fail(child(n, at[len(at)-1]), at, "must not be empty", "")

@@ -21,12 +21,12 @@ func (l *loader) read(tree fs.FS) {
 		switch {
 		case err != nil:
 			l.unreadable(name, err)
-		case l.full:
+		case l.exceeded:
 			return fs.SkipAll
 		case name != "." && strings.HasPrefix(d.Name(), "."):
 			return skip(d)
 		case d.IsDir() && name != "." && kustomization(tree, name) != "":
-			l.overlay(tree, name)
+			l.readOverlay(tree, name)
 			return fs.SkipDir
 		case d.Type()&fs.ModeSymlink != 0 && (isYAML(name) || isDir(tree, name)):
 			l.unreadable(name, errSymlink)
@@ -40,32 +40,32 @@ func (l *loader) read(tree fs.FS) {
 	if err != nil {
 		l.unreadable(".", err)
 	}
-	if l.found == 0 && !l.partial {
-		l.empty("check --path")
+	if l.documents == 0 && !l.incomplete {
+		l.noDeclarations("check --path")
 	}
 }
 
-// secrets tells of all that the tree holds, also where nothing is read as a declaration.
+// secrets adds a problem for each secret in the tree, also in files that are not read as declarations.
 func (l *loader) secrets(tree fs.FS) {
-	l.revealed = map[string]bool{}
+	l.secretFiles = map[string]bool{}
 	for _, p := range Secrets(tree) {
-		l.revealed[p.Pos.File] = true
+		l.secretFiles[p.Pos.File] = true
 		l.add(p)
 	}
 }
 
-// empty is a problem only where all could be read.
-func (l *loader) empty(hint string) {
+// noDeclarations adds that problem; callers check that all files could be read.
+func (l *loader) noDeclarations(hint string) {
 	l.problems = append(l.problems, api.Problem{Code: NoDeclarations, Message: "the tree has no declaration", Hint: hint})
 }
 
 func (l *loader) unreadable(name string, cause error) {
-	l.refuse(api.Pos{File: name}, "cannot be read: "+cause.Error(), "")
+	l.failIncomplete(api.Pos{File: name}, "cannot be read: "+cause.Error(), "")
 }
 
-// refuse records that something was not read: what stands in it may be declared all the same.
-func (l *loader) refuse(at api.Pos, message, hint string) {
-	l.partial = true
+// failIncomplete is fail for something that was not read and may contain declarations.
+func (l *loader) failIncomplete(at api.Pos, message, hint string) {
+	l.incomplete = true
 	l.fail(at, message, hint)
 }
 
@@ -86,14 +86,14 @@ func isDir(tree fs.FS, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// readFile decodes one file, or nothing of it where it exceeds a bound.
+// readFile decodes one file, or nothing of it if it exceeds a bound.
 func (l *loader) readFile(tree fs.FS, name string) {
 	data, ok := l.bytes(tree, name)
 	if !ok {
 		return
 	}
 	f := l.extent.bounded(data)
-	l.full = l.extent.documents > MaxDocuments || l.extent.marks > MaxMarks
+	l.exceeded = l.extent.documents > MaxDocuments || l.extent.marks > MaxMarks
 	if f == nil {
 		f = templated(data)
 	}
@@ -101,7 +101,7 @@ func (l *loader) readFile(tree fs.FS, name string) {
 		f = parse(name, data, l.decode)
 	}
 	if f != nil {
-		l.refuse(f.pos(name), f.message, f.hint)
+		l.failIncomplete(f.pos(name), f.message, f.hint)
 	}
 }
 
@@ -112,15 +112,15 @@ func (l *loader) bytes(tree fs.FS, name string) ([]byte, bool) {
 		l.unreadable(name, err)
 		return nil, false
 	}
-	l.size += info.Size()
+	l.bytesRead += info.Size()
 	switch {
 	case info.Size() > MaxFileBytes:
-		l.size -= info.Size()
-		l.refuse(api.Pos{File: name}, fmt.Sprintf("cannot be read: it is larger than %d MiB", MaxFileBytes>>20), "split it")
+		l.bytesRead -= info.Size()
+		l.failIncomplete(api.Pos{File: name}, fmt.Sprintf("cannot be read: it is larger than %d MiB", MaxFileBytes>>20), "split it")
 		return nil, false
-	case l.size > MaxTreeBytes:
-		l.full = true
-		l.refuse(api.Pos{File: name}, fmt.Sprintf("cannot be read: the declarations would be larger than %d MiB", MaxTreeBytes>>20), wayTooMuch)
+	case l.bytesRead > MaxTreeBytes:
+		l.exceeded = true
+		l.failIncomplete(api.Pos{File: name}, fmt.Sprintf("cannot be read: the declarations would be larger than %d MiB", MaxTreeBytes>>20), tooLargeHint)
 		return nil, false
 	}
 	data, err := fs.ReadFile(tree, name)

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// types remembers the fields of the structs met by one Load.
+// types caches the fields of structs during one Load.
 type types map[reflect.Type]fields
 
-// field is one name that may be written in a struct. What may be left out says omitempty or omitzero, in our types as in Kubernetes'.
+// field is a field of a struct. Optional ones have omitempty or omitzero, in package api as in Kubernetes.
 type field struct {
 	name     string
 	typ      reflect.Type

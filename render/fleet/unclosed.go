@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// Template finds the first {{ of a file, for whoever reads declarations before they are built; nil: there is none.
+// Template finds the first {{ of a file that is read before a build; nil: there is none.
 func Template(file string, data []byte) *api.Problem {
 	f := templated(data)
 	if f == nil {
@@ -17,7 +17,7 @@ func Template(file string, data []byte) *api.Problem {
 	return &api.Problem{Pos: f.pos(file), Message: f.message, Hint: f.hint}
 }
 
-// templated finds the first {{ of a text: a template is rendered before it is declared, and what YAML makes of one misleads.
+// templated finds the first {{ of a text: YAML's errors about a template mislead.
 func templated(data []byte) *fault {
 	if !bytes.Contains(data, []byte("{{")) {
 		return nil
@@ -34,22 +34,22 @@ func templated(data []byte) *fault {
 	return nil
 }
 
-// bracket is one that is open.
+// bracket is an open bracket.
 type bracket struct {
 	closer    byte
 	line, col int
 }
 
-// deepestFlow is more brackets in each other than a person writes: then the parser's word stands.
+// deepestFlow is the nesting of brackets above which the parser's message is used.
 const deepestFlow = 16
 
-// unclosed follows brackets and quotes from line to line, as far as a person leaves them open.
+// unclosed finds brackets and quotes that are not closed.
 type unclosed struct {
 	open   []bracket // the outermost first
 	indent int       // of the line that opened the outermost
 }
 
-// next reads a line; a fault is a quote that its line does not close, or a bracket that closes nothing or is not closed.
+// next reads a line. It returns a fault for a quote that its line does not close, and for a bracket that closes nothing or is not closed.
 func (u *unclosed) next(r row) *fault {
 	if len(u.open) > deepestFlow {
 		return nil
@@ -71,7 +71,7 @@ func (u *unclosed) next(r row) *fault {
 	return u.flow(r, from)
 }
 
-// end is the fault of a text that ends here.
+// end returns the fault if the text ends here.
 func (u *unclosed) end() *fault {
 	if len(u.open) == 0 || len(u.open) > deepestFlow {
 		return nil

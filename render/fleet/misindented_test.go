@@ -34,7 +34,7 @@ spec:
 `
 
 // One slip gives one error, and doing what its hint says gives a fleet.
-func TestHintsLeadToValidDeclarations(t *testing.T) {
+func TestHintsGiveValidDeclarations(t *testing.T) {
 	for name, tt := range map[string]struct{ hint, text, wrong, right string }{
 		"divider":   {"write --- on a line of its own", slipClusters + slipLink, "---\n" + slipLink, "---\n" + slipLink},
 		"unit":      {"60s", slipClusters + slipPolicy + "  interval: 60\n", "interval: 60\n", "interval: 60s\n"},

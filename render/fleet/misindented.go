@@ -11,14 +11,14 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// divided divides a document where another declaration begins in it without a line "---" before it: each part is then read as
-// if the line were there. The nodes given beside the parts are where the line is missing.
-func divided(root *yaml.Node) (parts, missing []*yaml.Node) {
+// splitDeclarations divides a document if another declaration begins in it without a line "---" before it: each part is then read as
+// if the line were there. missing are the nodes before which the line is missing.
+func splitDeclarations(root *yaml.Node) (parts, missing []*yaml.Node) {
 	part, from, seen := *root, 0, map[string]bool{}
-	last := lastHead(root)
+	last := lastBeginning(root)
 	for i := 0; i <= last; i += 2 {
 		key := root.Content[i]
-		if !heads(key) {
+		if !beginsDeclaration(key) {
 			continue
 		}
 		if seen[key.Value] {
@@ -36,17 +36,17 @@ func divided(root *yaml.Node) (parts, missing []*yaml.Node) {
 	return append(parts, &part), missing
 }
 
-// heads reports whether a key begins declarations.
-func heads(key *yaml.Node) bool { return key.Value == "apiVersion" || key.Value == "kind" }
+// beginsDeclaration reports whether a key begins declarations.
+func beginsDeclaration(key *yaml.Node) bool { return key.Value == "apiVersion" || key.Value == "kind" }
 
-// lastHead is the last index behind which both keys that begin a declaration follow, or -1.
-func lastHead(root *yaml.Node) int {
+// lastBeginning is the last index behind which both keys that begin a declaration follow, or -1.
+func lastBeginning(root *yaml.Node) int {
 	seen := map[string]bool{}
 	if root.Kind != yaml.MappingNode {
 		return -1
 	}
 	for i := len(root.Content) - 2; i >= 0; i -= 2 {
-		if heads(root.Content[i]) {
+		if beginsDeclaration(root.Content[i]) {
 			seen[root.Content[i].Value] = true
 		}
 		if len(seen) == 2 {
@@ -56,9 +56,9 @@ func lastHead(root *yaml.Node) int {
 	return -1
 }
 
-// astray gives, for unknown keys of a struct, the field below which each belongs: a key stands too far left. Only a field that
-// lacks it counts.
-func (w *walker) astray(n *yaml.Node, f fields) map[string]string {
+// misindentedFields returns, for unknown keys of a struct, the field below which each belongs: the key is indented too little. It
+// considers only fields that do not have the key.
+func (w *walker) misindentedFields(n *yaml.Node, f fields) map[string]string {
 	var out map[string]string
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i].Value
@@ -87,7 +87,7 @@ func elem(t reflect.Type) reflect.Type {
 
 func plainStruct(t reflect.Type) bool { return t.Kind() == reflect.Struct }
 
-// unindented tells, once for each field above, that keys stand too far left, and marks what would follow from that.
+// unindented reports keys that are indented too little, once for each field above, and suppresses problems that follow from it.
 func (w *walker) unindented(n *yaml.Node, at api.Path, strays map[string]string) {
 	var told []string
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -104,7 +104,7 @@ func (w *walker) unindented(n *yaml.Node, at api.Path, strays map[string]string)
 	}
 }
 
-// isDuration reports whether a field of text holds a duration: a bare number lacks its unit there.
+// isDuration reports whether a string field holds a duration: a bare number lacks its unit there.
 func isDuration(at api.Path) bool {
 	return len(at) > 0 && slices.Contains([]string{"interval", "period", "ttl", "drainDeadline"}, at[len(at)-1])
 }

@@ -15,20 +15,20 @@ func reverse(p api.Pair) api.Pair { return api.Pair{Source: p.Target, Target: p.
 
 // oneWay warns of pairs with one direction: of those that a mesh's except makes so, and of declared ones among pairs
 // that are nearly all linked both ways.
-func oneWay(x *linted) []api.Problem {
+func oneWay(x *lintInput) []api.Problem {
 	out := x.oneWayLinks()
-	for _, m := range x.rules {
+	for _, m := range x.meshRules {
 		out = append(out, x.oneWayExcepts(m)...)
 	}
 	return out
 }
 
-func (x *linted) oneWayExcepts(m *mesh) []api.Problem {
+func (x *lintInput) oneWayExcepts(m *mesh) []api.Problem {
 	var out []api.Problem
 	for i, e := range m.doc.value.Spec.Except {
 		_, linked := x.Link(e.Pair())
 		_, back := x.Link(reverse(e.Pair()))
-		if linked || !back || has(m.idle, i) {
+		if linked || !back || containsIndex(m.idle, i) {
 			continue
 		}
 		out = append(out, api.Problem{
@@ -38,61 +38,67 @@ func (x *linted) oneWayExcepts(m *mesh) []api.Problem {
 			Hint: "except both directions, or neither",
 		})
 	}
-	return firstOf(out)
+	return firstFew(out)
 }
 
-// oneWayLinks looks at the pairs of declared Links. Where one direction is the habit, it is no mistake: of four pairs,
-// three must be linked both ways.
-func (x *linted) oneWayLinks() []api.Problem {
-	const habit = 3
+// oneWayLinks checks the pairs of declared Links. It warns only if three of four pairs are linked both ways: otherwise one
+// direction is probably intended.
+func (x *lintInput) oneWayLinks() []api.Problem {
+	const ratio = 3
+	byLink := map[*api.Pos]bool{} // positions of declared Links; others are of meshes
+	for _, links := range x.linksOf {
+		for _, d := range links {
+			byLink[&d.origin.at] = true
+		}
+	}
 	var single []Link
-	halves := 0
-	for source := range x.declared {
-		for _, d := range x.declared[source] {
+	directions := 0
+	for source := range x.linksOf {
+		for _, d := range x.linksOf[source] {
 			pair := api.Pair{Source: x.Fleet.names[source].Name, Target: x.Fleet.names[d.index].Name}
 			back, ok := x.Link(api.Pair{Source: x.Fleet.names[d.index].Canonical(), Target: pair.Source})
 			switch {
 			case !ok:
 				l, _ := x.Link(pair)
 				single = append(single, l)
-			case strings.HasPrefix(back.From, "Link "): // is met twice
-				halves++
+			case byLink[back.At]: // the loop meets the pair twice
+				directions++
 			default:
-				halves += 2
+				directions += 2
 			}
 		}
 	}
-	if halves/2 < habit*len(single) {
+	if directions/2 < ratio*len(single) {
 		return nil
 	}
 	var out []api.Problem
 	for _, l := range single {
 		out = append(out, api.Problem{
 			Pos:     *l.At,
-			Message: fmt.Sprintf("%s has no reverse: nothing links %s, while %d pairs are linked both ways", l.From, reverse(l.Pair()), halves/2),
+			Message: fmt.Sprintf("%s has no reverse: nothing links %s, while %d pairs are linked both ways", l.From, reverse(l.Pair()), directions/2),
 			Hint:    "declare that link, too, if both clusters need each other's services",
 		})
 	}
-	return firstOf(out)
+	return firstFew(out)
 }
 
 // federatedOneWay warns of two clusters that are linked both ways and federate one way: <service>-federated then exists
 // in one of them alone. A link without a reverse federates one way on purpose: see oneWay.
-func federatedOneWay(x *linted) []api.Problem {
-	found := tally{}
+func federatedOneWay(x *lintInput) []api.Problem {
+	tally := linkTally{}
 	if x.anyFederates() {
 		for i := range x.Fleet.names {
-			x.federatedAt(i, found)
+			x.federatedAt(i, tally)
 		}
 	}
-	return found.tell(func(c counted) string {
+	return tally.problems(func(c countedLink) string {
 		return fmt.Sprintf("%s federates services over %s, but the link %s federates none: only %s has the federated service",
 			c.From, c.link(), reverse(c.Pair()), c.Source.Name)
 	}, "add federatedServiceSelector to the other direction")
 }
 
-func (x *linted) anyFederates() bool {
-	for _, m := range x.rules {
+func (x *lintInput) anyFederates() bool {
+	for _, m := range x.meshRules {
 		if m.spec.Federates() {
 			return true
 		}
@@ -101,46 +107,46 @@ func (x *linted) anyFederates() bool {
 }
 
 // federatedAt walks the links from and to one cluster side by side; both are sorted by the other end.
-func (x *linted) federatedAt(cluster int, found tally) {
+func (x *lintInput) federatedAt(cluster int, tally linkTally) {
 	in := x.into(x.Fleet.names[cluster].Name)
 	for _, l := range x.Out(x.Fleet.names[cluster].Name) {
 		for len(in) > 0 && in[0].Source.Name < l.Target.Name {
 			in = in[1:]
 		}
 		if l.Spec.Federates() && len(in) > 0 && in[0].Source == l.Target && !in[0].Spec.Federates() {
-			found.add(l)
+			tally.add(l)
 		}
 	}
 }
 
-// blind warns of links that can mirror nothing: no gateway in the target, and nothing selected that does without one.
-func blind(x *linted) []api.Problem {
-	found := tally{}
+// nothingMirrored warns of links that can mirror nothing: no gateway in the target, and nothing selected that does without one.
+func nothingMirrored(x *lintInput) []api.Problem {
+	tally := linkTally{}
 	for i := range x.Fleet.names {
 		if target := &x.Fleet.names[i]; !target.Spec.Gateway.On() {
 			for _, l := range x.into(target.Name) {
 				if !l.Spec.UsesRemoteDiscovery() {
-					found.add(l)
+					tally.add(l)
 				}
 			}
 		}
 	}
-	return found.tell(func(c counted) string {
+	return tally.problems(func(c countedLink) string {
 		return fmt.Sprintf("%s: nothing can be mirrored over %s, because the target's gateway is disabled, and neither remote discovery nor federation is selected",
 			c.From, c.link())
 	}, "add remoteDiscoverySelector or federatedServiceSelector, or enable the gateway")
 }
 
 // localServers warns of addresses that mean something to a machine or a cluster alone.
-func localServers(x *linted) []api.Problem {
+func localServers(x *lintInput) []api.Problem {
 	var out []api.Problem
 	for _, d := range x.docs {
 		server := d.value.Spec.APIServer
 		u, err := url.Parse(server)
-		if server == "" || err != nil || !d.sound {
+		if server == "" || err != nil || !d.valid {
 			continue
 		}
-		if why := local(strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))); why != "" {
+		if why := localReason(strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))); why != "" {
 			out = append(out, api.Problem{
 				Pos:     d.at("spec", "apiServer"),
 				Message: fmt.Sprintf("spec.apiServer: other clusters cannot use %q, because it is %s", server, why),
@@ -151,9 +157,9 @@ func localServers(x *linted) []api.Problem {
 	return out
 }
 
-// local returns what a host is that only its own machine or cluster can reach, or nothing. A name without a dot may well
+// localReason returns what a host is that only its own machine or cluster can reach, or nothing. A name without a dot may well
 // be known to peers, as container names are.
-func local(host string) string {
+func localReason(host string) string {
 	ip, err := netip.ParseAddr(host)
 	switch {
 	case err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified()), host == "localhost", strings.HasSuffix(host, ".localhost"):

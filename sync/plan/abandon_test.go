@@ -18,10 +18,10 @@ func concealing(t *testing.T) *sim {
 	mesh := linkDoc("west", "east", all) + linkDoc("west", "north", all) + linkDoc("north", "west", all)
 	s := newSim(t, declare(t, three, mesh), three...)
 	s.settle()
-	s.world.Fleet = declare(t, three[:2], "")
-	s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
-	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "north": "north-kube-system", "west": "west-kube-system"}
-	s.conceals("west", planeKey)
+	s.snapshot.Fleet = declare(t, three[:2], "")
+	s.snapshot.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+	s.snapshot.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "north": "north-kube-system", "west": "west-kube-system"}
+	s.forbidReading("west", planeKey)
 	return s
 }
 
@@ -33,8 +33,8 @@ func TestHiddenOfADeparted(t *testing.T) {
 	if last.Left() || r.Why == nil || r.Why.Code != reason.Forbidden || !strings.Contains(r.Why.Message, "linkwright abandon west") {
 		t.Errorf("not abandoned: %s %v", r.Phase, r.Why)
 	}
-	s.world.Forget = map[api.ClusterName]bool{"west": true}
-	if last = s.turn("west"); !last.Left() {
+	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
+	if last = s.reconcile("west"); !last.Left() {
 		t.Errorf("abandoned: %v", last.Rows)
 	}
 }
@@ -42,9 +42,9 @@ func TestHiddenOfADeparted(t *testing.T) {
 // Abandoned, it still loses first all that it can; then it is given up, says what stays behind, and its peers wait for it no more.
 func TestAbandonHidden(t *testing.T) {
 	s := concealing(t)
-	s.world.Forget = map[api.ClusterName]bool{"west": true}
-	if step := s.turn("west"); step.Left() || step.Writes() == 0 {
-		t.Errorf("left %t before anything of it went: %v", step.Left(), words(step))
+	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
+	if step := s.reconcile("west"); step.Left() || step.Writes() == 0 {
+		t.Errorf("left %t before anything of it went: %v", step.Left(), describe(step))
 	}
 	last := s.settle()["west"]
 	if !last.Left() || len(last.Rows) != 1 || last.Rows[0].Why.Code != reason.Abandoned {
@@ -59,8 +59,8 @@ func TestAbandonHidden(t *testing.T) {
 	if left := strings.Join(s.names("west"), "\n"); strings.Contains(left, "north") {
 		t.Errorf("could be cleaned up, and stays:\n%s", left)
 	}
-	s.world.Departed, s.world.Forget = nil, nil
-	delete(s.world.UIDs, "west")
+	s.snapshot.Departed, s.snapshot.Forget = nil, nil
+	delete(s.snapshot.UIDs, "west")
 	s.settle()
 	if !s.live["east"].Seen.Record(access).IsZero() {
 		t.Error("east still waits for the cluster that was given up")
@@ -70,7 +70,7 @@ func TestAbandonHidden(t *testing.T) {
 // What was seen before this sync gives nothing up.
 func TestAbandonHiddenIsReadFirst(t *testing.T) {
 	s := concealing(t)
-	s.world.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
 	s.settle()
 	w := s.now()
 	w.Pass = 7
@@ -82,16 +82,16 @@ func TestAbandonHiddenIsReadFirst(t *testing.T) {
 // Abandoning a cluster in which something else waits, or that is declared, gives nothing up, whatever is hidden there.
 func TestAbandonHiddenWaits(t *testing.T) {
 	s := concealing(t)
-	s.world.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
 	s.down["north"] = true // answers nothing: what west grants it stays for the grace
-	s.world.Grace = 1 << 50
+	s.snapshot.Grace = 1 << 50
 	last := s.settle()["west"]
 	if why := row(t, last, object.End{Cluster: "west"}).Why; last.Left() || why == nil || !strings.Contains(why.Message, "only if a missing right") {
 		t.Errorf("left %t, %v", last.Left(), why)
 	}
 	s = concealing(t)
-	s.world.Forget = map[api.ClusterName]bool{"west": true}
-	s.world.Departed, s.world.Fleet = nil, declare(t, []api.ClusterName{"east", "north", "west"}, policyDoc("maxLinks: 100%"))
+	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Departed, s.snapshot.Fleet = nil, declare(t, []api.ClusterName{"east", "north", "west"}, policyDoc("maxLinks: 100%"))
 	if last = s.settle()["west"]; last.Left() {
 		t.Error("declared, and given up")
 	}

@@ -17,9 +17,9 @@ type part struct {
 	row                   Row
 	base                  *inventory.Inventory // to be recorded of the base: it is written with commit and term
 	ahead, changes, after []object.Change
-	look, retire          []api.ClusterName
+	read, retire          []api.ClusterName
 	pending               []object.End
-	tries                 []Try
+	verifications         []Try
 }
 
 // base is what is to be recorded of the base; nil: its entries are as they should be.
@@ -58,9 +58,9 @@ func (c *cluster) admit(all []proposal) []part {
 }
 
 func (a *admission) decide(p proposal) part {
-	out := a.leaving
+	out := a.removal
 	if p.declared() {
-		out = a.declared
+		out = a.declaredEnd
 	}
 	done := out(p)
 	for _, c := range done.changes {
@@ -69,31 +69,31 @@ func (a *admission) decide(p proposal) part {
 	return done
 }
 
-// declared admits what a declared end lacks, and what it no longer wants.
-func (a *admission) declared(p proposal) part {
-	v, held := p.prune, p.want.Blocked
+// declaredEnd admits what a declared end lacks, and what it no longer wants.
+func (a *admission) declaredEnd(p proposal) part {
+	v, blocked := p.prune, p.desired.Blocked
 	changes, shared := a.unshared(p.changes)
-	row := Row{End: p.want.End, Phase: Ready, Going: v.Going}
-	if why := a.closed(row.End); why != nil {
-		return part{row: stay(row, why, len(changes)+len(v.Go))}
+	row := Row{End: p.desired.End, Phase: Ready, Going: v.Going}
+	if why := a.denied(row.End); why != nil {
+		return part{row: deniedRow(row, why, len(changes)+len(v.Go))}
 	}
-	var verified verification
-	if held == nil {
-		verified, held = verifying{a.cluster}.verify(p.want, changes)
+	var verified verifyResult
+	if blocked == nil {
+		verified, blocked = verifier{a.cluster}.verify(p.desired, changes)
 	}
-	if held == nil && (len(v.Go) > 0 || slices.ContainsFunc(changes, drains)) {
-		held = a.blind(row.End)
+	if blocked == nil && (len(v.Go) > 0 || slices.ContainsFunc(changes, isDrain)) {
+		blocked = a.mirrorsHidden(row.End)
 	}
-	changes, contested, calm := calm(a.Snapshot, changes)
-	changes, paced, follow := pace(a.Snapshot, row.End, changes)
+	changes, contested, calm := limitContested(a.Snapshot, changes)
+	changes, paced, follow := limitFollowing(a.Snapshot, row.End, changes)
 	out := part{}
-	if kept := v.Denied != nil && slices.ContainsFunc(changes, drains); held == nil && !kept { // whole ends, as they are
-		out = a.take(v.Next, append(changes, v.Go...))
+	if kept := v.Denied != nil && slices.ContainsFunc(changes, isDrain); blocked == nil && !kept { // whole ends, as they are
+		out = a.admitChanges(v.Next, append(changes, v.Go...))
 		row.Phase, row.Why = out.row.Phase, out.row.Why
 	}
 	switch {
-	case held != nil:
-		row.Phase, row.Why = Blocked, a.held(row.End, held)
+	case blocked != nil:
+		row.Phase, row.Why = Blocked, a.blockedReason(row.End, blocked)
 	case v.Denied != nil:
 		row.Phase, row.Why = Denied, v.Denied
 	case row.Phase != Ready:
@@ -106,9 +106,9 @@ func (a *admission) declared(p proposal) part {
 	case paced != nil:
 		row.Phase, row.Why = Waiting, paced
 	default:
-		row = judged(row, p.want, a.side.Seen)
+		row = withReadiness(row, p.desired, a.current.Seen)
 	}
-	out.row, out.tries, out.Retry = a.withhold(row), verified.tries, verified.retry
+	out.row, out.verifications, out.Retry = a.blockUndiscovered(row), verified.requests, verified.retry
 	out.within(earliest(calm, follow))
 	return out
 }
@@ -120,30 +120,30 @@ func (a *admission) unshared(changes []object.Change) (own []object.Change, shar
 	return own, len(own) < len(changes)
 }
 
-// leaving admits the next part of an unlink.
-func (a *admission) leaving(p proposal) part {
+// removal admits the next part of an unlink.
+func (a *admission) removal(p proposal) part {
 	v := p.prune
 	row := Row{End: v.End, Leaving: true, Going: v.Going}
 	here := v.End
 	here.Cluster = a.name // what closes it is declared by the name that its cluster has now
-	if why := a.closed(here); why != nil {
-		return part{row: stay(row, why, len(v.Going)), Times: Times{Again: v.Grace}}
+	if why := a.denied(here); why != nil {
+		return part{row: deniedRow(row, why, len(v.Going)), Times: Times{Again: v.Grace}}
 	}
 	out := part{}
-	switch blind := a.blind(v.End); {
+	switch blind := a.mirrorsHidden(v.End); {
 	case v.Denied != nil:
 		row.Phase, row.Why = Denied, v.Denied
 	case blind != nil:
 		row.Phase, row.Why = Blocked, blind
 	case v.Drop:
 		row.Phase = Removed
-		if row.Why, out.look = a.unread(v.End); row.Why != nil {
+		if row.Why, out.read = a.needsFreshRead(v.End); row.Why != nil {
 			row.Phase = Waiting
 			break
 		}
-		out.pending, out.after = a.pending(v.End), []object.Change{a.drop(v.Next)}
+		out.pending, out.after = a.pending(v.End), []object.Change{a.deleteInventory(v.Next)}
 	default:
-		out = a.take(v.Next, v.Go)
+		out = a.admitChanges(v.Next, v.Go)
 		row.Phase, row.Why = out.row.Phase, out.row.Why
 		if row.Why == nil {
 			row.Why, row.Until = v.Waiting, v.Until
@@ -157,11 +157,11 @@ func (a *admission) leaving(p proposal) part {
 	return out
 }
 
-// take admits an end's changes and the inventory ahead of them, unless a policy is against it. An
+// admitChanges admits an end's changes and the inventory ahead of them, unless a policy is against it. An
 // inventory is written when a key is new, or gone, or an unlink begins; never for nothing.
-func (a *admission) take(next inventory.Inventory, changes []object.Change) part {
+func (a *admission) admitChanges(next inventory.Inventory, changes []object.Change) part {
 	is := func(s Phase, why *object.Reason) part { return part{row: Row{Phase: s, Why: why}} }
-	old, _ := a.record(next.End)
+	old, _ := a.inventoryOf(next.End)
 	ahead := !next.Same(old)
 	if len(changes) == 0 && !ahead {
 		return is(Ready, nil)
@@ -171,16 +171,16 @@ func (a *admission) take(next inventory.Inventory, changes []object.Change) part
 			return is(Denied, why)
 		}
 	}
-	if takes(next, old, changes) {
-		if why, look := a.unread(next.End); why != nil {
+	if removesAnything(next, old, changes) {
+		if why, read := a.needsFreshRead(next.End); why != nil {
 			out := is(Waiting, why)
-			out.look = look
+			out.read = read
 			return out
 		}
 	}
 	out := is(Changing, nil)
 	if ahead {
-		write, why := a.recording(next, old)
+		write, why := a.writeInventory(next, old)
 		switch {
 		case why != nil:
 			return is(Blocked, why)
@@ -190,57 +190,57 @@ func (a *admission) take(next inventory.Inventory, changes []object.Change) part
 			out.ahead = []object.Change{write}
 		}
 	}
-	out.changes, out.retire = changes, a.retires(next, old)
+	out.changes, out.retire = changes, a.retiredBy(next, old)
 	return out
 }
 
-// takes says that a write takes something away, or begins to: an object, a selector, an entry of an inventory. Whatever
+// removesAnything says that a write takes something away, or begins to: an object, a selector, an entry of an inventory. Whatever
 // else is written can be taken back.
-func takes(next, old inventory.Inventory, changes []object.Change) bool {
+func removesAnything(next, old inventory.Inventory, changes []object.Change) bool {
 	return next.Leaving && !old.Leaving ||
 		slices.ContainsFunc(changes, func(c object.Change) bool { return c.Action.Takes() }) ||
 		slices.ContainsFunc(old.Entries, func(k object.Key) bool { return !next.Has(k) })
 }
 
-// unread gives the clusters of an end that are to be read by requests first, and says that the end waits for them; nil: all were.
+// needsFreshRead gives the clusters of an end that are to be read by requests first, and says that the end waits for them; nil: all were.
 // Those that could not be read at all have been asked, but for a source that is to lose its access for that.
-func (a *admission) unread(end object.End) (why *object.Reason, look []api.ClusterName) {
+func (a *admission) needsFreshRead(end object.End) (why *object.Reason, read []api.ClusterName) {
 	source := a.Today(end.Link.Source)
 	for _, name := range []api.ClusterName{a.name, source, a.Holder(end.Link)} {
-		side := a.Clusters[name]
-		if side.Pass == a.Pass || !side.Known() && (name != source || end.IsSource() || !a.Remembered(name) || a.abandoned(name)) {
+		current := a.Clusters[name]
+		if current.Pass == a.Pass || !current.Known() && (name != source || end.IsSource() || !a.Remembered(name) || a.abandoned(name)) {
 			continue
 		}
-		look = append(look, name)
+		read = append(read, name)
 	}
-	if len(look) == 0 {
+	if len(read) == 0 {
 		return nil, nil
 	}
-	return object.Because(reason.WaitingForRead, "linkwright reads cluster %s once more before it deletes anything", look[0]), look
+	return object.Because(reason.WaitingForRead, "linkwright reads cluster %s once more before it deletes anything", read[0]), read
 }
 
 // pending is the other end of a link whose last end here goes, while nobody knows how that stands.
 func (a *admission) pending(end object.End) []object.End {
-	own, _ := a.record(end)
+	own, _ := a.inventoryOf(end)
 	if a.peer(own).State.Known() {
 		return nil
 	}
 	return []object.End{{Cluster: a.Other(end), Link: end.Link}}
 }
 
-// held is why an end is held: a suspended target issues no token, and that is no fault.
-func (a *admission) held(end object.End, why *object.Reason) *object.Reason {
+// blockedReason is why an end is held: a suspended target issues no token, and that is no fault.
+func (a *admission) blockedReason(end object.End, why *object.Reason) *object.Reason {
 	if why.Code != reason.CredentialNotIssued {
 		return why
 	}
-	if far := a.closed(object.End{Cluster: a.Other(end), Link: end.Link}); far != nil {
+	if far := a.denied(object.End{Cluster: a.Other(end), Link: end.Link}); far != nil {
 		return object.Because(far.Code, "there is no credential yet: %s", far.Message)
 	}
 	return why
 }
 
-// withhold blocks an end of which all is in place but what credential.Undiscovered leaves out.
-func (a *admission) withhold(row Row) Row {
+// blockUndiscovered blocks an end of which all is in place but what credential.Undiscovered leaves out.
+func (a *admission) blockUndiscovered(row Row) Row {
 	if row.End.IsBase() || !row.End.IsSource() || row.Phase != Ready && row.Phase != Waiting || a.Fleet == nil {
 		return row
 	}
@@ -252,8 +252,8 @@ func (a *admission) withhold(row Row) Row {
 	return row
 }
 
-// stay is the row of a closed end: it stays as it is, and so many changes wait.
-func stay(row Row, why *object.Reason, changes int) Row {
+// deniedRow is the row of a closed end: it stays as it is, and so many changes wait.
+func deniedRow(row Row, why *object.Reason, changes int) Row {
 	row.Phase, row.Why = Denied, why
 	if changes > 0 {
 		noun := "changes wait"

@@ -19,21 +19,21 @@ func foreign(t *testing.T, spec string) *sim {
 	t.Helper()
 	s := linked(t, spec)
 	for _, c := range two {
-		seen := s.live[c].Seen.Edit()
+		observed := s.live[c].Seen.Edit()
 		for k, r := range s.live[c].Seen.Records() {
 			body := bodyOf(s.live[c].Seen, k)
 			switch {
 			case r.Mark != object.Ours:
 			case k.Namespace == object.AccessNamespace || c == "east":
-				seen.Drop(k)
+				observed.Drop(k)
 			default:
 				r.Mark, r.Digest, r.Rivals = object.Unmarked, 0, unique.Make("helm")
-				seen.Put(k, r, body)
+				observed.Put(k, r, body)
 			}
 		}
-		s.live[c].Seen = seen.Observation()
+		s.live[c].Seen = observed.Observation()
 	}
-	s.world.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
+	s.snapshot.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
 	return s
 }
 
@@ -49,12 +49,12 @@ func TestAdopt(t *testing.T) {
 	for k, r := range s.live["west"].Seen.Records() {
 		uids[k] = r.UID
 	}
-	if step := s.turn("east"); step.Writes() > 0 || len(step.Rows) != 1 || step.Left() {
-		t.Errorf("east: %v, left %t", words(step), step.Left())
+	if step := s.reconcile("east"); step.Writes() > 0 || len(step.Rows) != 1 || step.Left() {
+		t.Errorf("east: %v, left %t", describe(step), step.Left())
 	}
-	step := s.turn("west")
+	step := s.reconcile("west")
 	if step.Rows[0].Phase != Changing || len(step.Changes) != 9 || len(step.Needs)+len(step.After) > 0 {
-		t.Errorf("west: %v, %v", standings(step), words(step))
+		t.Errorf("west: %v, %v", statuses(step), describe(step))
 	}
 	inv, _ := inventory.Of(owner, westEnd(), s.live["west"].Seen)
 	for i, c := range step.Changes {
@@ -64,14 +64,14 @@ func TestAdopt(t *testing.T) {
 	}
 	base, _ := inventory.ReadBase(owner, s.live["west"].Seen)
 	if n := len(step.Ahead); n == 0 || step.Ahead[n-1].Key != inventory.Key(owner, westEnd()) || base.Commit == "" {
-		t.Errorf("ahead: %v, the base has commit %q", words(step), base.Commit)
+		t.Errorf("ahead: %v, the base has commit %q", describe(step), base.Commit)
 	}
-	if again := s.turn("west"); again.Writes() > 0 || again.Rows[0].Phase != Ready {
-		t.Errorf("again: %v, %v", standings(again), words(again))
+	if again := s.reconcile("west"); again.Writes() > 0 || again.Rows[0].Phase != Ready {
+		t.Errorf("again: %v, %v", statuses(again), describe(again))
 	}
-	s.world.Adopt = nil
+	s.snapshot.Adopt = nil
 	for c, step := range s.settle() {
-		for _, line := range standings(step) {
+		for _, line := range statuses(step) {
 			if !strings.HasSuffix(line, ": Ready") {
 				t.Errorf("%s: %s", c, line)
 			}
@@ -82,14 +82,14 @@ func TestAdopt(t *testing.T) {
 // Adopted is declared: an unlink that had begun is over, and its moment is not written down any more.
 func TestAdoptInTheMiddle(t *testing.T) {
 	s := foreign(t, all)
-	o, err := inventory.Inventory{End: westEnd(), Leaving: true, Since: s.world.Now.Add(-time.Hour)}.Object(owner)
+	o, err := inventory.Inventory{End: westEnd(), Leaving: true, Since: s.snapshot.Now.Add(-time.Hour)}.Object(owner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := s.live["west"].Seen.Edit()
-	seen.Put(o.Key, object.Written(o), o.Body)
-	s.live["west"].Seen = seen.Observation()
-	s.turn("west")
+	observed := s.live["west"].Seen.Edit()
+	observed.Put(o.Key, object.Written(o), o.Body)
+	s.live["west"].Seen = observed.Observation()
+	s.reconcile("west")
 	body := string(bodyOf(s.live["west"].Seen, o.Key).Bytes())
 	if !strings.Contains(body, "entries") || strings.Contains(body, "since") || strings.Contains(body, "leaving") {
 		t.Error(body)
@@ -97,21 +97,21 @@ func TestAdoptInTheMiddle(t *testing.T) {
 }
 
 // What is kept from being adopted keeps its whole end so.
-func TestAdoptRefuses(t *testing.T) {
+func TestAdoptDenied(t *testing.T) {
 	deployment := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-east"}
 	mark := func(s *sim, more map[string]any) {
-		seen := s.live["west"].Seen.Edit()
+		observed := s.live["west"].Seen.Edit()
 		body := bodyOf(s.live["west"].Seen, deployment)
 		patch := encoded(map[string]any{"metadata": more})
-		seen.Put(deployment, s.live["west"].Seen.Record(deployment), merged(body, patch))
-		s.live["west"].Seen = seen.Observation()
+		observed.Put(deployment, s.live["west"].Seen.Record(deployment), merged(body, patch))
+		s.live["west"].Seen = observed.Observation()
 	}
 	record := func(s *sim, change func(*object.Record)) {
-		seen := s.live["west"].Seen.Edit()
+		observed := s.live["west"].Seen.Edit()
 		r := s.live["west"].Seen.Record(deployment)
 		change(&r)
-		seen.Put(deployment, r, bodyOf(s.live["west"].Seen, deployment))
-		s.live["west"].Seen = seen.Observation()
+		observed.Put(deployment, r, bodyOf(s.live["west"].Seen, deployment))
+		s.live["west"].Seen = observed.Observation()
 	}
 	theirs := func(s *sim) {
 		mark(s, map[string]any{"labels": map[string]any{object.OwnerLabel: "old"}})
@@ -127,12 +127,12 @@ func TestAdoptRefuses(t *testing.T) {
 	}{
 		{"other labels", func(s *sim) { mark(s, map[string]any{"labels": map[string]any{"component": nil}}) }, string(reason.NotAdoptable)},
 		{"another installation's", theirs, "ObjectExists"},
-		{"one that is gone", func(s *sim) { theirs(s); s.world.Rules.From = "old" }, ""},
-		{"another one is gone", func(s *sim) { theirs(s); s.world.Rules.From = "older" }, "ObjectExists"},
+		{"one that is gone", func(s *sim) { theirs(s); s.snapshot.Rules.From = "old" }, ""},
+		{"another one is gone", func(s *sim) { theirs(s); s.snapshot.Rules.From = "older" }, "ObjectExists"},
 		{"Flux", flux, string(reason.ManagedByOtherTool)},
-		{"Flux, knowingly", func(s *sim) { flux(s); s.world.Rules.Managed = true }, ""},
+		{"Flux, knowingly", func(s *sim) { flux(s); s.snapshot.Rules.Managed = true }, ""},
 		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Going = true }) }, "Terminating"},
-		{"another link's", func(s *sim) { s.world.Adopt = map[api.Pair]bool{{Source: "east", Target: "north"}: true} }, "none"},
+		{"another link's", func(s *sim) { s.snapshot.Adopt = map[api.Pair]bool{{Source: "east", Target: "north"}: true} }, "none"},
 	} {
 		s := foreign(t, all)
 		tt.do(s)
@@ -144,7 +144,7 @@ func TestAdoptRefuses(t *testing.T) {
 			}
 		}
 		if got != tt.want || tt.want != "" && step.Writes() > 0 {
-			t.Errorf("%s: %q, want %q, writes %v", tt.name, got, tt.want, words(step))
+			t.Errorf("%s: %q, want %q, writes %v", tt.name, got, tt.want, describe(step))
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestAdoptPart(t *testing.T) {
 		},
 	} {
 		s := foreign(t, "")
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", spec))
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", spec))
 		var got []string
 		for _, c := range Next(s.now(), "west", s.renderer()).Changes {
 			got = append(got, c.Key.Kind)
@@ -172,13 +172,13 @@ func TestAdoptPart(t *testing.T) {
 func TestAdoptKeep(t *testing.T) {
 	s := foreign(t, "")
 	account := object.Key{Kind: "ServiceAccount", Namespace: mc, Name: "controller-east"}
-	seen := s.live["west"].Seen.Edit()
+	observed := s.live["west"].Seen.Edit()
 	patch := encoded(map[string]any{"metadata": map[string]any{
 		"labels":      map[string]any{"app.kubernetes.io/managed-by": "Helm"},
 		"annotations": map[string]any{"meta.helm.sh/release-name": "a", "meta.helm.sh/release-namespace": "b"},
 	}})
-	seen.Put(account, s.live["west"].Seen.Record(account), merged(bodyOf(s.live["west"].Seen, account), patch))
-	s.live["west"].Seen = seen.Observation()
+	observed.Put(account, s.live["west"].Seen.Record(account), merged(bodyOf(s.live["west"].Seen, account), patch))
+	s.live["west"].Seen = observed.Observation()
 	for _, c := range Next(s.now(), "west", render.Renderer{Owner: owner}).Changes {
 		if kept := strings.Contains(string(c.Object.Body.Bytes()), `"helm.sh/resource-policy":"keep"`); kept != (c.Key == account) {
 			t.Errorf("%s: keep is %t in %s", c.Key, kept, c.Object.Body.Bytes())
@@ -192,15 +192,15 @@ func TestAdoptAccessOfOthers(t *testing.T) {
 	for _, from := range []string{"", "old"} {
 		s := linked(t, "")
 		account := render.Account(owner, "west")
-		seen := s.live["east"].Seen.Edit()
+		observed := s.live["east"].Seen.Edit()
 		r := s.live["east"].Seen.Record(account)
 		r.Mark = object.Theirs
-		seen.Put(account, r, object.Body{})
-		s.live["east"].Seen = seen.Observation()
-		s.world.Adopt, s.world.Rules.From = map[api.Pair]bool{{Source: "west", Target: "east"}: true}, from
+		observed.Put(account, r, object.Body{})
+		s.live["east"].Seen = observed.Observation()
+		s.snapshot.Adopt, s.snapshot.Rules.From = map[api.Pair]bool{{Source: "west", Target: "east"}: true}, from
 		step := Next(s.now(), "east", s.renderer())
 		if step.Writes() > 0 || step.Rows[0].Why == nil || step.Rows[0].Why.Code != reason.ObjectExists {
-			t.Errorf("from %q: %v, writes %v", from, standings(step), words(step))
+			t.Errorf("from %q: %v, writes %v", from, statuses(step), describe(step))
 		}
 	}
 }

@@ -25,24 +25,24 @@ import (
 //	release of an object of ours     record without any mark, body with the patch merged in
 //	release of our part of another   record as it was, body with the patch merged in
 //	delete                           neither is left
-func After(side state.Cluster, s Step) state.Cluster {
-	if !side.Known() || s.Denied != nil {
-		return side
+func After(current state.Cluster, s Step) state.Cluster {
+	if !current.Known() || s.Denied != nil {
+		return current
 	}
-	seen := side.Seen.Edit()
+	observed := current.Seen.Edit()
 	for _, c := range slices.Concat(s.Ahead, s.Changes, s.After) {
-		do(seen, side.Seen, c)
+		applyChange(observed, current.Seen, c)
 	}
-	side.Seen = seen.Observation()
-	return side
+	current.Seen = observed.Observation()
+	return current
 }
 
-// do shows one change; a step writes no object twice, so that a release finds in was what it changes.
-func do(seen *object.Edit, was object.Observation, c object.Change) {
+// applyChange shows one change; a step writes no object twice, so that a release finds in was what it changes.
+func applyChange(observed *object.Edit, was object.Observation, c object.Change) {
 	switch c.Action {
 	case object.None:
 	case object.Delete:
-		seen.Drop(c.Key)
+		observed.Drop(c.Key)
 	case object.Release:
 		now, body := was.Record(c.Key), object.Body{}
 		if c.Frees() {
@@ -52,19 +52,19 @@ func do(seen *object.Edit, was object.Observation, c object.Change) {
 			body = merged(live, c.Object.Body)
 		}
 		if !now.IsZero() {
-			seen.Put(c.Key, now, body)
+			observed.Put(c.Key, now, body)
 		}
 	case object.Adopt:
 		body, _ := was.Body(c.Key)
-		seen.Put(c.Key, object.Adopted(was.Record(c.Key)), merged(body, c.Object.Body))
+		observed.Put(c.Key, object.Adopted(was.Record(c.Key)), merged(body, c.Object.Body))
 	case object.Update:
 		if body, ok := was.Body(c.Key); ok && c.Object.Part {
-			seen.Put(c.Key, was.Record(c.Key), merged(body, c.Object.Body))
+			observed.Put(c.Key, was.Record(c.Key), merged(body, c.Object.Body))
 			return
 		}
-		seen.Put(c.Key, object.Written(c.Object), issued(was, c))
+		observed.Put(c.Key, object.Written(c.Object), issued(was, c))
 	default:
-		seen.Put(c.Key, object.Written(c.Object), issued(was, c))
+		observed.Put(c.Key, object.Written(c.Object), issued(was, c))
 	}
 }
 
@@ -124,8 +124,8 @@ func merge(into, from map[string]any) {
 	}
 }
 
-// rounds bounds a simulation; an unlink through all its gates takes about ten.
-const rounds = 50
+// maxRounds bounds a simulation; an unlink through all its gates takes about ten.
+const maxRounds = 50
 
 // Simulate does all steps of all clusters in the mind until none has anything left to do, and gives the
 // world that leaves, and the steps of each cluster in order. Controllers are thought to be prompt: pods
@@ -134,7 +134,7 @@ func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot,
 	w.Clusters = maps.Clone(w.Clusters)
 	steps := map[api.ClusterName][]Step{}
 	names := slices.Sorted(maps.Keys(w.Clusters))
-	for range rounds {
+	for range maxRounds {
 		moved := false
 		for _, name := range names {
 			s := Next(w, name, r, policies...)
@@ -145,7 +145,7 @@ func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot,
 			steps[name] = append(steps[name], s)
 			if s.Writes() > 0 {
 				moved = true
-				w.Clusters[name] = prompt(w.Spec(name).Linkerd, After(w.Clusters[name], s), s)
+				w.Clusters[name] = withControllers(w.Spec(name).Linkerd, After(w.Clusters[name], s), s)
 			}
 		}
 		if !moved {
@@ -155,26 +155,26 @@ func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot,
 	return w, steps
 }
 
-// prompt takes away the pods of the controllers that the step deleted, and the mirrors of the links that it drained.
-func prompt(l api.Linkerd, side state.Cluster, s Step) state.Cluster {
-	seen := side.Seen.Edit()
+// withControllers takes away the pods of the controllers that the step deleted, and the mirrors of the links that it drained.
+func withControllers(l api.Linkerd, current state.Cluster, s Step) state.Cluster {
+	observed := current.Seen.Edit()
 	for _, c := range s.Changes {
 		switch {
 		case c.Action == object.Delete && c.Key.Kind == "Deployment":
-			for _, pod := range linkerd.MirrorsOf(l, side.Seen)[c.End.Link.Target].Pods {
-				seen.Drop(pod)
+			for _, pod := range linkerd.MirrorsOf(l, current.Seen)[c.End.Link.Target].Pods {
+				observed.Drop(pod)
 			}
 		case c.Action == object.Drain && c.Why.Code == reason.Draining:
-			now := seen.Observation() // another link may have left a Service that they share
+			now := observed.Observation() // another link may have left a Service that they share
 			m := linkerd.MirrorsOf(l, now)[c.End.Link.Target]
 			for _, k := range slices.Concat(m.Services, m.Endpoints) {
-				seen.Drop(k)
+				observed.Drop(k)
 			}
 			for _, f := range m.Federated {
-				do(seen, now, prune.Quit(c.End, f, now))
+				applyChange(observed, now, prune.Quit(c.End, f, now))
 			}
 		}
 	}
-	side.Seen = seen.Observation()
-	return side
+	current.Seen = observed.Observation()
+	return current
 }

@@ -35,7 +35,7 @@ func TestLinkAndUnlink(t *testing.T) {
 			if !(linkerd.Selectors{}).Narrows(linkerd.SelectorsIn(bodyOf(s.live["west"].Seen, linkKey("east")))) {
 				t.Fatal("no Linkerd Link selects anything")
 			}
-			s.world.Fleet = declare(t, two, "")
+			s.snapshot.Fleet = declare(t, two, "")
 			s.settle()
 			namespace, base := "Namespace linkwright-access", "ConfigMap linkwright-access/linkwright.base"
 			for _, c := range two {
@@ -61,7 +61,7 @@ func TestDepart(t *testing.T) {
 	s := newSim(t, declare(t, three, mesh+many), three...)
 	s.settle()
 	before := s.names("west")
-	s.world.Fleet = declare(t, []api.ClusterName{"north", "west"}, mesh+many)
+	s.snapshot.Fleet = declare(t, []api.ClusterName{"north", "west"}, mesh+many)
 	s.depart(t, "east")
 	s.settle()
 	if diff := cmp.Diff([]string{"Namespace linkwright-access"}, s.names("east")); diff != "" {
@@ -99,8 +99,8 @@ func TestAfterKeepsIssuedTokens(t *testing.T) {
 // Credentials that no token controller issues come from state.Snapshot.Fresh: so a pull request is planned.
 func TestAfterWithFreshCredentials(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
-	s.play = nil
-	s.world.Fresh = map[api.Pair]linkerd.Credential{
+	s.controllers = nil
+	s.snapshot.Fresh = map[api.Pair]linkerd.Credential{
 		{Source: "west", Target: "east"}: {Token: object.NewSecret([]byte("stand-in")), Print: "print"},
 	}
 	for cluster, step := range s.settle() {
@@ -116,28 +116,28 @@ func TestAfterWithFreshCredentials(t *testing.T) {
 func TestAfter(t *testing.T) {
 	a, b := object.Key{Kind: "Service", Namespace: "shop", Name: "a"}, object.Key{Kind: "Service", Namespace: "shop", Name: "b"}
 	body := func(text string) object.Body { return object.NewBody([]byte(text)) }
-	side := *dressed("west", "192.0.2.1")
-	record(&side.Seen, b, object.Record{UID: "b", ResourceVersion: "7"})
-	show(&side.Seen, b, body(`{"metadata":{"annotations":{"x":"1","y":"2"}}}`))
+	current := *dressed("west", "192.0.2.1")
+	record(&current.Seen, b, object.Record{UID: "b", ResourceVersion: "7"})
+	show(&current.Seen, b, body(`{"metadata":{"annotations":{"x":"1","y":"2"}}}`))
 	release := object.Change{Action: object.Release, Key: b, Object: object.Object{Body: body(`{"metadata":{"annotations":{"x":null,"z":{"k":3}}}}`)}}
 	create := object.Change{Action: object.Create, Key: a, Object: object.Object{Key: a, Digest: 5, Body: body(`{"kind":"Service"}`)}}
 
-	got := After(side, Step{Changes: []object.Change{create, release}})
+	got := After(current, Step{Changes: []object.Change{create, release}})
 	if string(bodyOf(got.Seen, a).Bytes()) != `{"kind":"Service"}` || got.Seen.Record(a) != object.Written(create.Object) {
 		t.Errorf("After(create): %s, %+v", bodyOf(got.Seen, a).Bytes(), got.Seen.Record(a))
 	}
 	if want := `{"metadata":{"annotations":{"y":"2","z":{"k":3}}}}`; string(bodyOf(got.Seen, b).Bytes()) != want {
 		t.Errorf("After(release): %s, want %s", bodyOf(got.Seen, b).Bytes(), want)
 	}
-	if !side.Seen.Record(a).IsZero() {
+	if !current.Seen.Record(a).IsZero() {
 		t.Error("After changed its input")
 	}
 	got = After(got, Step{After: []object.Change{{Action: object.Delete, Key: b}}})
 	if _, ok := got.Seen.Body(b); ok || !got.Seen.Record(b).IsZero() {
 		t.Error("After(delete): it is still there")
 	}
-	refused := After(side, Step{Denied: object.Because("No", "no"), Changes: []object.Change{create}})
-	if !refused.Seen.Record(a).IsZero() {
+	denied := After(current, Step{Denied: object.Because("No", "no"), Changes: []object.Change{create}})
+	if !denied.Seen.Record(a).IsZero() {
 		t.Error("After(refused) wrote")
 	}
 }
@@ -193,15 +193,15 @@ func TestReleaseAndPolicies(t *testing.T) {
 func (s *sim) depart(t *testing.T, name api.ClusterName) {
 	t.Helper()
 	var rest []api.ClusterName
-	for _, c := range s.world.Fleet.Clusters {
+	for _, c := range s.snapshot.Fleet.Clusters {
 		if c.Name != name {
 			rest = append(rest, c.Name)
 		}
 	}
-	if _, declared := s.world.Fleet.Cluster(name); declared {
-		s.world.Fleet = declare(t, rest, "")
+	if _, declared := s.snapshot.Fleet.Cluster(name); declared {
+		s.snapshot.Fleet = declare(t, rest, "")
 	}
-	s.world.Departed = append(s.world.Departed, fleet.Cluster{Name: name, Spec: api.Cluster{}.WithDefaults()})
+	s.snapshot.Departed = append(s.snapshot.Departed, fleet.Cluster{Name: name, Spec: api.Cluster{}.WithDefaults()})
 }
 
 func allInPlace(t testing.TB, cluster api.ClusterName, step Step) {

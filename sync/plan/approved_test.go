@@ -30,24 +30,24 @@ func (s *sim) approve() {
 	if len(units) == 0 {
 		s.t.Fatal("nothing is to be approved")
 	}
-	s.world.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(units), Units: units, At: s.world.Now}}
+	s.snapshot.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(units), Units: units, At: s.snapshot.Now}}
 }
 
 // Narrower selectors are approved in the pull request. The approval holds until they are applied, and no longer.
 func TestSelectorsAreApprovedBeforeTheMerge(t *testing.T) {
 	s := exporting(t, 61)
-	before, after := s.world.Fleet, declare(t, two, linkDoc("west", "east", narrowed))
-	s.world.Fleet = after
+	before, after := s.snapshot.Fleet, declare(t, two, linkDoc("west", "east", narrowed))
+	s.snapshot.Fleet = after
 	s.approve()
-	s.world.Fleet = before
-	if step := s.turn("west"); ended(step) > 0 {
+	s.snapshot.Fleet = before
+	if step := s.reconcile("west"); ended(step) > 0 {
 		t.Fatalf("before the merge: %+v", step.Judged)
 	}
-	s.world.Fleet = after
-	if step := s.turn("west"); row(t, step, westEast).Phase != Changing || step.Judged.Denied != nil {
+	s.snapshot.Fleet = after
+	if step := s.reconcile("west"); row(t, step, westEast).Phase != Changing || step.Judged.Denied != nil {
 		t.Fatalf("merged: %+v, %+v", row(t, step, westEast), step.Judged)
 	}
-	if step := s.turn("west"); ended(step) != 1 {
+	if step := s.reconcile("west"); ended(step) != 1 {
 		t.Errorf("applied: %+v", step.Judged)
 	}
 }
@@ -76,19 +76,19 @@ func TestOverlaysAreApprovedBeforeTheMerge(t *testing.T) {
 	s.approve()
 	half := s.extras
 	s.brings(60)
-	if step := s.turn("west"); ended(step) > 0 {
+	if step := s.reconcile("west"); ended(step) > 0 {
 		t.Fatalf("before the merge: %+v", step.Judged)
 	}
 	s.extras = half
 	for i := 30; i < 60; i++ { // as if it had failed half-way
 		remove(s.live["west"], nth(i))
 	}
-	step := s.turn("west")
+	step := s.reconcile("west")
 	if got := row(t, step, object.End{Cluster: "west"}); got.Phase != Changing || step.Judged.Denied != nil {
 		t.Fatalf("merged: %+v, %+v", got, step.Judged)
 	}
-	s.turn("west") // which finds them gone
-	if step = s.turn("west"); ended(step) != 1 {
+	s.reconcile("west") // which finds them gone
+	if step = s.reconcile("west"); ended(step) != 1 {
 		t.Errorf("applied: %+v", step.Judged)
 	}
 }
@@ -114,7 +114,7 @@ func TestCorrectedSelectorsAreNoRemoval(t *testing.T) {
 // An overlay that narrows the selectors of a Linkerd Link takes mirrors away, like the declaration.
 func TestSelectorsOfOverlaysAreJudged(t *testing.T) {
 	s := exporting(t, 61)
-	west, _ := s.world.Fleet.Cluster("west")
+	west, _ := s.snapshot.Fleet.Cluster("west")
 	west.Overlay = &fleet.Overlay{}
 	s.change = func(want object.Wanted) object.Wanted {
 		for i, o := range want.Objects {
@@ -125,8 +125,8 @@ func TestSelectorsOfOverlaysAreJudged(t *testing.T) {
 		}
 		return want
 	}
-	s.world.Namespace = "ops"
-	step := s.turn("west")
+	s.snapshot.Namespace = "ops"
+	step := s.reconcile("west")
 	if got := row(t, step, westEast); got.Phase != Denied || got.Why.Code != reason.PruneLimitExceeded || !strings.HasSuffix(got.Why.Message, " --namespace ops") {
 		t.Errorf("%s %v", got.Phase, got.Why)
 	}

@@ -45,33 +45,33 @@ func overlaid(t *testing.T, links string) *sim {
 func TestBaseHoldsExtras(t *testing.T) {
 	s := linked(t, "")
 	s.extras = map[api.ClusterName][]object.Object{"west": {extra(t, policyKey, "a"), extra(t, budgetKey, "a")}}
-	s.world.Term, s.world.Fleet = 3, declare(t, two, "# an overlay\n"+linkDoc("west", "east", ""))
-	step := s.turn("west")
+	s.snapshot.Term, s.snapshot.Fleet = 3, declare(t, two, "# an overlay\n"+linkDoc("west", "east", ""))
+	step := s.reconcile("west")
 	same(t, "the first step", []string{
 		"update " + baseKey.String(), "create " + policyKey.String(), "create " + budgetKey.String(),
-	}, words(step))
+	}, describe(step))
 	if got := row(t, step, westBase); got.Phase != Changing {
 		t.Errorf("while its objects are made: %s %v", got.Phase, got.Why)
 	}
 	base := inventories(t, s.live["west"].Seen)[westBase]
 	same(t, "recorded", []string{policyKey.String(), budgetKey.String()}, namesOf(base.Entries))
-	if base.Term != 3 || base.Commit != s.world.Fleet.Commit {
+	if base.Term != 3 || base.Commit != s.snapshot.Fleet.Commit {
 		t.Errorf("term %d, commit %s", base.Term, base.Commit)
 	}
-	s.world.Term = 4
-	same(t, "the second step", nil, words(s.turn("west")))
+	s.snapshot.Term = 4
+	same(t, "the second step", nil, describe(s.reconcile("west")))
 
 	r := s.live["west"].Seen.Record(policyKey)
 	r.Fields, r.Rivals = unique.Make(`{}`), unique.Make("kubectl")
 	record(&s.live["west"].Seen, policyKey, r)
-	same(t, "after drift", []string{"update " + policyKey.String()}, words(s.turn("west")))
+	same(t, "after drift", []string{"update " + policyKey.String()}, describe(s.reconcile("west")))
 	remove(s.live["west"], budgetKey)
-	same(t, "after a loss", []string{"create " + budgetKey.String()}, words(s.turn("west")))
+	same(t, "after a loss", []string{"create " + budgetKey.String()}, describe(s.reconcile("west")))
 
 	s.extras["west"] = s.extras["west"][1:]
-	same(t, "one less", []string{"delete " + policyKey.String()}, words(s.turn("west")))
-	same(t, "once it is gone", []string{"update " + baseKey.String()}, words(s.turn("west")))
-	same(t, "and then", nil, words(s.turn("west")))
+	same(t, "one less", []string{"delete " + policyKey.String()}, describe(s.reconcile("west")))
+	same(t, "once it is gone", []string{"update " + baseKey.String()}, describe(s.reconcile("west")))
+	same(t, "and then", nil, describe(s.reconcile("west")))
 	same(t, "recorded", []string{budgetKey.String()}, namesOf(inventories(t, s.live["west"].Seen)[westBase].Entries))
 	s.extras = nil
 	s.settle()
@@ -91,7 +91,7 @@ func TestBaseWithoutLinks(t *testing.T) {
 }
 
 // What stands in the way of the base holds the base, as it is, and nothing else.
-func TestBaseIsHeldAlone(t *testing.T) {
+func TestBaseIsBlockedAlone(t *testing.T) {
 	unserved := func(s *sim) {
 		s.live["west"].Seen.Unserved = []string{"NetworkPolicy.v1.networking.k8s.io"}
 	}
@@ -123,8 +123,8 @@ func TestBaseIsHeldAlone(t *testing.T) {
 			t.Errorf("%s: the link's end is %s, %v", tt.name, got.Phase, got.Why)
 		}
 		same(t, tt.name, before, s.names("west"))
-		s.world.Fleet = declare(t, two, "# held\n"+linkDoc("west", "east", ""))
-		same(t, tt.name+": a new commit", []string{"update " + baseKey.String()}, words(s.turn("west")))
+		s.snapshot.Fleet = declare(t, two, "# held\n"+linkDoc("west", "east", ""))
+		same(t, tt.name+": a new commit", []string{"update " + baseKey.String()}, describe(s.reconcile("west")))
 	}
 	s := newSim(t, declare(t, two, ""), two...)
 	s.extras = map[api.ClusterName][]object.Object{"west": {extra(t, policyKey, "a")}}
@@ -138,12 +138,12 @@ func TestBaseIsHeldAlone(t *testing.T) {
 func TestBaseIsGuarded(t *testing.T) {
 	s := overlaid(t, linkDoc("west", "east", ""))
 	s.extras = nil
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
 	step := s.settle(PrunePolicy)["west"]
 	if got := row(t, step, westBase); got.Phase != Denied || got.Why.Code != reason.PrunePolicy || len(got.Going) != 1 {
 		t.Errorf("UpsertOnly: %s %v, %v", got.Phase, got.Why, got.Going)
 	}
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	r := s.live["west"].Seen.Record(policyKey)
 	r.Keep = true
 	record(&s.live["west"].Seen, policyKey, r)
@@ -161,15 +161,15 @@ func TestBaseIsGuarded(t *testing.T) {
 // A cluster whose declaration is removed loses its links first, then what its base holds, then the base.
 func TestBaseDeparts(t *testing.T) {
 	s := overlaid(t, linkDoc("west", "east", ""))
-	s.world.Departed = slices.Clone(s.world.Fleet.Clusters[1:])
-	s.world.Fleet = declare(t, two[:1], "")
+	s.snapshot.Departed = slices.Clone(s.snapshot.Fleet.Clusters[1:])
+	s.snapshot.Fleet = declare(t, two[:1], "")
 	s.extras = nil
 	var last []string
 	for range 20 {
-		if step := s.turn("west"); step.Writes() > 0 {
-			last = append(last, words(step)...)
+		if step := s.reconcile("west"); step.Writes() > 0 {
+			last = append(last, describe(step)...)
 		}
-		s.turn("east")
+		s.reconcile("east")
 	}
 	same(t, "west's last writes", []string{
 		"delete " + inventory.Key(owner, westEast).String(), "delete " + policyKey.String(), "delete " + baseKey.String(),
@@ -185,8 +185,8 @@ func TestLostBase(t *testing.T) {
 	s.settle()
 	remove(s.live["west"], baseKey)
 	s.extras["west"] = s.extras["west"][:1]
-	step := s.turn("west")
-	same(t, "the step", []string{"create " + baseKey.String()}, words(step))
+	step := s.reconcile("west")
+	same(t, "the step", []string{"create " + baseKey.String()}, describe(step))
 	if got := step.Strays; len(got) != 1 || got[0].Key != budgetKey {
 		t.Errorf("orphans: %v, want %s", got, budgetKey)
 	}
@@ -195,10 +195,10 @@ func TestLostBase(t *testing.T) {
 }
 
 // Everything that the base wants or has recorded is looked at: wanted kinds in their version, others in any.
-func TestBaseIsLookedAt(t *testing.T) {
+func TestBaseIsWatched(t *testing.T) {
 	s := overlaid(t, "")
-	looks := func() (out []string) {
-		ws, err := Watches(s.world, s.world.Fleet.Clusters[1], s.renderer(), observe(s.live["west"].Seen, Ledger()))
+	watches := func() (out []string) {
+		ws, err := Watches(s.snapshot, s.snapshot.Fleet.Clusters[1], s.renderer(), observe(s.live["west"].Seen, Ledger()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,9 +210,9 @@ func TestBaseIsLookedAt(t *testing.T) {
 		return out
 	}
 	budgets, policies := "PodDisruptionBudget.v1.policy "+mc, "NetworkPolicy.v1.networking.k8s.io "+mc
-	same(t, "wanted", []string{budgets, policies}, looks())
+	same(t, "wanted", []string{budgets, policies}, watches())
 	s.extras["west"] = append(s.extras["west"], extra(t, budgetKey, "a"))
-	same(t, "a kind that links have", []string{budgets, policies}, looks())
+	same(t, "a kind that links have", []string{budgets, policies}, watches())
 	s.extras = nil
-	same(t, "recorded", []string{budgets, "NetworkPolicy.networking.k8s.io " + mc}, looks())
+	same(t, "recorded", []string{budgets, "NetworkPolicy.networking.k8s.io " + mc}, watches())
 }

@@ -39,7 +39,7 @@ func BenchmarkPlan(b *testing.B) {
 
 // becameReady is the step in which each link is first seen to be ready: that is written into its inventory, once.
 func becameReady(b *testing.B, w state.Snapshot) Step {
-	step := Next(w, "west", (&sim{world: w}).renderer(), PrunePolicy, Suspend)
+	step := Next(w, "west", (&sim{snapshot: w}).renderer(), PrunePolicy, Suspend)
 	n := 0
 	for _, c := range slices.Concat(step.Ahead, step.Changes, step.After) {
 		if c.Why == (object.Reason{Code: reason.ConditionsChanged, Message: "Ready is True: Healthy"}) {
@@ -55,7 +55,7 @@ func becameReady(b *testing.B, w state.Snapshot) Step {
 // BenchmarkRender renders alone.
 func BenchmarkRender(b *testing.B) {
 	w := inPlace(b, benchLinks)
-	s := &sim{world: w}
+	s := &sim{snapshot: w}
 	b.ReportAllocs()
 	cpu(b, func() {
 		if ends := Wants(w, "west", s.renderer()); len(ends) != benchLinks+1 {
@@ -65,12 +65,12 @@ func BenchmarkRender(b *testing.B) {
 }
 
 func benchPlan(b *testing.B, w state.Snapshot) {
-	s := &sim{world: w}
+	s := &sim{snapshot: w}
 	b.ReportAllocs()
 	cpu(b, func() {
 		step := Next(w, "west", s.renderer(), PrunePolicy, Suspend)
 		if step.Writes() > 0 || len(step.Rows) != benchLinks+1 || step.Rows[benchLinks].Phase != Ready {
-			b.Fatalf("%d writes, %d rows: %v", step.Writes(), len(step.Rows), words(step)[:min(3, step.Writes())])
+			b.Fatalf("%d writes, %d rows: %v", step.Writes(), len(step.Rows), describe(step)[:min(3, step.Writes())])
 		}
 	})
 }
@@ -103,18 +103,18 @@ func inPlace(t testing.TB, n int) state.Snapshot {
 		links += linkDoc("west", string(names[i+1]), "  remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}\n")
 	}
 	s := newSim(t, declare(t, names, links), names...)
-	s.checked, s.play = false, nil
+	s.checked, s.controllers = false, nil
 	for _, name := range names {
 		enlarge(s.live[name])
 	}
 	for _, name := range names[1:] {
-		step := Next(state.Snapshot{Installation: object.Installation{Owner: owner}, Process: state.Process{Term: 1}, Declarations: state.Declarations{Fleet: s.world.Fleet}, Clusters: map[api.ClusterName]state.Cluster{name: s.look(s.world, clusterOf(s.world, name))}}, name, s.renderer())
+		step := Next(state.Snapshot{Installation: object.Installation{Owner: owner}, Process: state.Process{Term: 1}, Declarations: state.Declarations{Fleet: s.snapshot.Fleet}, Clusters: map[api.ClusterName]state.Cluster{name: s.watch(s.snapshot, clusterOf(s.snapshot, name))}}, name, s.renderer())
 		*s.live[name] = After(*s.live[name], step)
 		playTokens(s.live[name])
 	}
 	fields := managedFields(t)
 	for range 5 {
-		if s.turn("west").Writes() == 0 {
+		if s.reconcile("west").Writes() == 0 {
 			return s.now()
 		}
 		applied(t, s.live["west"], fields)
@@ -209,7 +209,7 @@ func (s *sim) inMesh(names []api.ClusterName) state.Snapshot {
 		w := s.now()
 		for _, n := range names {
 			*s.live[n] = After(*s.live[n], Next(w, n, s.renderer()))
-			for _, play := range s.play {
+			for _, play := range s.controllers {
 				play(s.live[n])
 			}
 		}

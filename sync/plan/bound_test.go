@@ -37,8 +37,8 @@ type issuer struct {
 func newIssuer(t *testing.T, spec string) *issuer {
 	t.Helper()
 	i := &issuer{sim: newSim(t, declare(t, two, linkDoc("west", "east", spec)), two...)}
-	i.world.Fresh = map[api.Pair]linkerd.Credential{}
-	i.play = append(i.play, playUIDs())
+	i.snapshot.Fresh = map[api.Pair]linkerd.Credential{}
+	i.controllers = append(i.controllers, playUIDs())
 	return i
 }
 
@@ -56,35 +56,35 @@ func playUIDs() func(*state.Cluster) {
 	}
 }
 
-// turn is one of a pass: the step, then the tokens it needs; what is in place is forgotten. The source's token is good
+// reconcile is one of a pass: the step, then the tokens it needs; what is in place is forgotten. The source's token is good
 // after every turn once it has one.
-func (i *issuer) turn(name api.ClusterName, policies ...Policy) Step {
+func (i *issuer) reconcile(name api.ClusterName, policies ...Policy) Step {
 	i.t.Helper()
 	had := i.accepted()
-	s := i.sim.turn(name, policies...)
+	s := i.sim.reconcile(name, policies...)
 	for _, n := range s.Needs {
 		if i.refuse {
 			continue
 		}
 		i.issued++
-		i.world.Fresh[n.Link] = linkerd.Credential{Token: i.grant(n.Request)}
+		i.snapshot.Fresh[n.Link] = linkerd.Credential{Token: i.grant(n.Request)}
 	}
-	for p, c := range i.world.Fresh {
-		l, _ := i.world.Fleet.Link(p)
+	for p, c := range i.snapshot.Fresh {
+		l, _ := i.snapshot.Fleet.Link(p)
 		if l.Source == nil || (credential.Pair{View: state.View{Link: l, Source: *i.live["west"]}}).Holds(c.Token) {
-			delete(i.world.Fresh, p)
+			delete(i.snapshot.Fresh, p)
 		}
 	}
 	if had && !i.accepted() {
-		i.t.Errorf("%s's step took the token away that the source uses: %v", name, words(s))
+		i.t.Errorf("%s's step took the token away that the source uses: %v", name, describe(s))
 	}
 	return s
 }
 
 func (i *issuer) grant(r object.TokenRequest) object.Secret {
 	i.t.Helper()
-	seen := i.live["east"].Seen
-	if seen.Record(r.Secret).UID != r.UID || seen.Record(r.Account).IsZero() {
+	observed := i.live["east"].Seen
+	if observed.Record(r.Secret).UID != r.UID || observed.Record(r.Account).IsZero() {
 		i.t.Errorf("a token is asked for that cannot be issued: %+v", r)
 	}
 	life := r.TTL
@@ -92,11 +92,11 @@ func (i *issuer) grant(r object.TokenRequest) object.Secret {
 		life = min(life, i.limit)
 	}
 	payload, err := json.Marshal(map[string]any{
-		"iat": i.world.Now.Unix(), "exp": i.world.Now.Add(life).Unix(),
+		"iat": i.snapshot.Now.Unix(), "exp": i.snapshot.Now.Add(life).Unix(),
 		"kubernetes.io": map[string]any{
 			"namespace":      r.Account.Namespace,
 			"secret":         map[string]any{"name": r.Secret.Name, "uid": r.UID},
-			"serviceaccount": map[string]any{"name": r.Account.Name, "uid": seen.Record(r.Account).UID},
+			"serviceaccount": map[string]any{"name": r.Account.Name, "uid": observed.Record(r.Account).UID},
 		},
 	})
 	if err != nil {
@@ -135,7 +135,7 @@ func (i *issuer) accepted() bool {
 		return false
 	}
 	bound := i.live["east"].Seen.Record(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: secret})
-	return bound.UID == uid && i.world.Now.Unix() < expires
+	return bound.UID == uid && i.snapshot.Now.Unix() < expires
 }
 
 func (i *issuer) settle(policies ...Policy) map[api.ClusterName]Step {
@@ -144,7 +144,7 @@ func (i *issuer) settle(policies ...Policy) map[api.ClusterName]Step {
 		last, moved := map[api.ClusterName]Step{}, false
 		for _, c := range two {
 			before := i.issued
-			last[c] = i.turn(c, policies...)
+			last[c] = i.reconcile(c, policies...)
 			moved = moved || last[c].Writes() > 0 || i.issued > before
 		}
 		if !moved {
@@ -178,26 +178,26 @@ func (i *issuer) tokens() (out []string) {
 // east makes account and Secret, is asked for a token, and only then west is written.
 func TestBoundFirstLink(t *testing.T) {
 	i := newIssuer(t, bound)
-	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, standings(i.turn("west")))
-	first := i.turn("east")
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, statuses(i.reconcile("west")))
+	first := i.reconcile("east")
 	if len(first.Needs) > 0 {
 		t.Error("a token is asked for before the Secret it hangs on is seen")
 	}
 	same(t, "tokens in east", []string{"1"}, i.tokens())
-	second := i.turn("east")
+	second := i.reconcile("east")
 	want := object.TokenRequest{Account: accountKey, Secret: generation(1), UID: i.live["east"].Seen.Record(generation(1)).UID, TTL: api.DefaultTTL}
 	if len(second.Needs) != 1 || second.Needs[0].Request != want || second.Writes() > 0 {
-		t.Errorf("east's second step: %+v, %v", second.Needs, words(second))
+		t.Errorf("east's second step: %+v, %v", second.Needs, describe(second))
 	}
-	if third := i.turn("east"); len(third.Needs) > 0 {
+	if third := i.reconcile("east"); len(third.Needs) > 0 {
 		t.Error("a token is asked for twice")
 	}
 	i.inPlace()
-	if _, secret, _, _ := i.inUse(); secret != "linkwright.west-1" || i.issued != 1 || len(i.world.Fresh) > 0 {
-		t.Errorf("west uses %s, %d tokens were issued, %d are remembered", secret, i.issued, len(i.world.Fresh))
+	if _, secret, _, _ := i.inUse(); secret != "linkwright.west-1" || i.issued != 1 || len(i.snapshot.Fresh) > 0 {
+		t.Errorf("west uses %s, %d tokens were issued, %d are remembered", secret, i.issued, len(i.snapshot.Fresh))
 	}
-	step := i.turn("east")
-	if at := i.world.Now.Add(api.DefaultTTL * 2 / 3); !step.Again.Equal(at) {
+	step := i.reconcile("east")
+	if at := i.snapshot.Now.Add(api.DefaultTTL * 2 / 3); !step.Again.Equal(at) {
 		t.Errorf("the next step of east: %v, want %v", step.Again, at)
 	}
 }
@@ -208,13 +208,13 @@ func TestRotation(t *testing.T) {
 	i := newIssuer(t, all+bound)
 	i.inPlace()
 	for n, want := range [][]string{{"1", "2"}, {"2", "3"}, {"3", "4"}} {
-		i.world.Now = i.world.Now.Add(api.DefaultTTL*2/3 - time.Second)
-		i.world.Fresh = map[api.Pair]linkerd.Credential{}
+		i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL*2/3 - time.Second)
+		i.snapshot.Fresh = map[api.Pair]linkerd.Credential{}
 		i.inPlace()
 		if i.issued != n+1 {
 			t.Fatalf("%d tokens were issued before the %dth was due", i.issued, n+2)
 		}
-		i.world.Now = i.world.Now.Add(time.Second)
+		i.snapshot.Now = i.snapshot.Now.Add(time.Second)
 		i.inPlace()
 		same(t, "tokens in east", want, i.tokens())
 		if _, secret, _, _ := i.inUse(); i.issued != n+2 || secret != "linkwright.west-"+want[1] {
@@ -227,29 +227,29 @@ func TestRotation(t *testing.T) {
 func TestRotationWrites(t *testing.T) {
 	i := newIssuer(t, all+bound)
 	i.inPlace()
-	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL * 2 / 3)
 	same(t, "east's writes", []string{
 		"update ConfigMap linkwright-access/linkwright.west.east", "create Secret linkwright-access/linkwright.west-2",
-	}, words(i.turn("east")))
-	i.turn("east")
+	}, describe(i.reconcile("east")))
+	i.reconcile("east")
 	same(t, "west's writes", []string{
 		"update Secret linkerd/cluster-credentials-east", "update Secret linkerd-multicluster/cluster-credentials-east",
 		"update Link.multicluster.linkerd.io linkerd-multicluster/east",
-	}, words(i.turn("west")))
+	}, describe(i.reconcile("west")))
 }
 
 // A process that dies between the grant and the write loses the token: the next one asks again, for the same Secret.
 func TestCrashBeforeTheWrite(t *testing.T) {
 	i := newIssuer(t, bound)
 	i.inPlace()
-	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL * 2 / 3)
 	for range 3 {
-		i.turn("east")
-		i.turn("east")
-		if len(i.world.Fresh) != 1 {
+		i.reconcile("east")
+		i.reconcile("east")
+		if len(i.snapshot.Fresh) != 1 {
 			t.Fatal("no token was issued")
 		}
-		clear(i.world.Fresh)
+		clear(i.snapshot.Fresh)
 	}
 	same(t, "tokens in east", []string{"1", "2"}, i.tokens())
 	i.inPlace()
@@ -264,10 +264,10 @@ func TestCrashBetweenSecrets(t *testing.T) {
 	i := newIssuer(t, all+bound)
 	i.inPlace()
 	old, body := i.live["west"].Seen.Record(mirrorKey), bodyOf(i.live["west"].Seen, mirrorKey)
-	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL * 2 / 3)
 	i.inPlace()
 	edit(&i.live["west"].Seen, mirrorKey, old, body)
-	same(t, "west's writes", []string{"update Secret linkerd-multicluster/cluster-credentials-east"}, words(i.turn("west")))
+	same(t, "west's writes", []string{"update Secret linkerd-multicluster/cluster-credentials-east"}, describe(i.reconcile("west")))
 	if i.inPlace(); i.issued != 2 {
 		t.Errorf("%d tokens were issued", i.issued)
 	}
@@ -302,7 +302,7 @@ func TestRevoked(t *testing.T) {
 func TestExpired(t *testing.T) {
 	i := newIssuer(t, bound)
 	i.inPlace()
-	i.world.Now = i.world.Now.Add(2 * api.DefaultTTL)
+	i.snapshot.Now = i.snapshot.Now.Add(2 * api.DefaultTTL)
 	i.inPlace()
 	same(t, "tokens in east", []string{"1", "2"}, i.tokens())
 }
@@ -317,9 +317,9 @@ func TestNothingIssuedInVain(t *testing.T) {
 	}
 	for name, change := range map[string]func(*issuer) []Policy{
 		"suspended":                   func(*issuer) []Policy { return []Policy{suspended} },
-		"another process writes west": func(i *issuer) []Policy { i.world.Elsewhere = map[api.ClusterName]bool{"west": true}; return nil },
+		"another process writes west": func(i *issuer) []Policy { i.snapshot.Elsewhere = map[api.ClusterName]bool{"west": true}; return nil },
 		"west is down":                func(i *issuer) []Policy { i.down["west"] = true; return nil },
-		"west is another cluster":     func(i *issuer) []Policy { i.world.UIDs["west"] = "other"; return nil },
+		"west is another cluster":     func(i *issuer) []Policy { i.snapshot.UIDs["west"] = "other"; return nil },
 		"west's overlay holds it": func(i *issuer) []Policy {
 			i.change = func(want object.Wanted) object.Wanted {
 				if want.End.IsSource() {
@@ -334,7 +334,7 @@ func TestNothingIssuedInVain(t *testing.T) {
 		i := newIssuer(t, bound)
 		policies := change(i)
 		for range 4 {
-			i.turn("east", policies...)
+			i.reconcile("east", policies...)
 		}
 		if i.issued > 0 {
 			t.Errorf("%s: %d tokens were issued", name, i.issued)
@@ -347,7 +347,7 @@ func TestRotationWithoutDeletes(t *testing.T) {
 	i := newIssuer(t, bound+policyDoc("policy: UpsertOnly"))
 	i.inPlace(PrunePolicy)
 	for range 3 {
-		i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+		i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL * 2 / 3)
 		i.inPlace(PrunePolicy)
 	}
 	same(t, "tokens in east", []string{"1", "2", "3", "4"}, i.tokens())
@@ -358,8 +358,8 @@ func TestShortGrant(t *testing.T) {
 	i := newIssuer(t, bound)
 	i.limit = 24 * time.Hour
 	i.inPlace()
-	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Ready TokenLifetimeTooShort"}, standings(i.turn("west")))
-	i.world.Now = i.world.Now.Add(16 * time.Hour)
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Ready TokenLifetimeTooShort"}, statuses(i.reconcile("west")))
+	i.snapshot.Now = i.snapshot.Now.Add(16 * time.Hour)
 	if i.inPlace(); i.issued != 2 {
 		t.Errorf("%d tokens were issued, the second after two thirds of what was granted", i.issued)
 	}
@@ -367,11 +367,11 @@ func TestShortGrant(t *testing.T) {
 	i = newIssuer(t, all+bound)
 	i.limit = 24 * time.Hour
 	last := i.settle()
-	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked TokenLifetimeTooShort"}, standings(last["west"]))
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked TokenLifetimeTooShort"}, statuses(last["west"]))
 	if i.issued != 1 {
 		t.Errorf("%d tokens were issued", i.issued)
 	}
 	i.limit = 0
-	clear(i.world.Fresh)
+	clear(i.snapshot.Fresh)
 	i.inPlace()
 }

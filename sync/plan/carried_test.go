@@ -21,23 +21,23 @@ func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 	w := state.Snapshot{Installation: object.Installation{Owner: owner}, Clusters: map[api.ClusterName]state.Cluster{}, Record: state.Record{Accepted: map[api.ClusterName]string{}}}
 	for i := range n {
 		name := api.ClusterName(fmt.Sprintf("c%d", i))
-		side := state.Cluster{Reading: state.Read}
+		current := state.Cluster{Reading: state.Read}
 		if r.IntN(10) == 0 {
-			side.Reading = state.Unread
+			current.Reading = state.Unread
 		}
-		side.Facts = linkerd.Facts{UID: fmt.Sprint("uid-", r.IntN(2*n))}
+		current.Facts = linkerd.Facts{UID: fmt.Sprint("uid-", r.IntN(2*n))}
 		if r.IntN(20) == 0 {
-			side.Facts.UID = ""
+			current.Facts.UID = ""
 		}
 		if r.IntN(10) == 0 {
-			w.Accepted[name] = side.Facts.UID
+			w.Accepted[name] = current.Facts.UID
 		}
 		base, err := inventory.Inventory{End: object.End{Cluster: name}, Commit: api.Commit("of " + name)}.Object(owner)
 		if err != nil {
 			t.Fatal(err)
 		}
-		edit(&side.Seen, base.Key, object.Written(base), base.Body)
-		w.Clusters[name] = side
+		edit(&current.Seen, base.Key, object.Written(base), base.Body)
+		w.Clusters[name] = current
 	}
 	return w
 }
@@ -45,9 +45,9 @@ func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 // identities is how many known names each identity has, by the plainest count.
 func identities(w state.Snapshot) map[string]int {
 	out := map[string]int{}
-	for _, side := range w.Clusters {
-		if side.Known() {
-			out[side.Facts.UID]++
+	for _, current := range w.Clusters {
+		if current.Known() {
+			out[current.Facts.UID]++
 		}
 	}
 	return out
@@ -60,8 +60,8 @@ func TestCarriedTellsTwinsApart(t *testing.T) {
 	for n := range 60 {
 		w := crowd(t, r, n)
 		count, want := identities(w), map[api.ClusterName]api.Commit{}
-		for name, side := range w.Clusters {
-			if side.Known() && side.Facts.UID != "" && count[side.Facts.UID] == 1 {
+		for name, current := range w.Clusters {
+			if current.Known() && current.Facts.UID != "" && count[current.Facts.UID] == 1 {
 				want[name] = "of " + api.Commit(name)
 			}
 			if one := state.Identify(w).Applied(name); one != want[name] {

@@ -28,7 +28,7 @@ func (r tally) census() prune.Census {
 			c.Clusters = append(c.Clusters, d.Name)
 		}
 	}
-	recorded := r.holdings()
+	recorded := r.inventories()
 	for name := range r.UIDs {
 		if _, read := recorded[name]; !read && r.IsCluster(name) && !r.Leaves(name) {
 			c.Unread[name] = true
@@ -48,7 +48,7 @@ func (r tally) countLinks(c *prune.Census, recorded map[api.ClusterName][]invent
 	begun := r.begun(recorded)
 	for _, all := range recorded {
 		for _, inv := range all {
-			if pair := inv.End.Link; !inv.End.IsBase() && r.counts(pair) && !begun[pair] {
+			if pair := inv.End.Link; !inv.End.IsBase() && r.countsAlone(pair) && !begun[pair] {
 				c.Links[pair] = !r.Linked(pair)
 			}
 		}
@@ -73,20 +73,20 @@ func (r tally) countLinks(c *prune.Census, recorded map[api.ClusterName][]invent
 func (r tally) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api.Pair]bool {
 	out := map[api.Pair]bool{}
 	add := func(pair api.Pair) {
-		if r.counts(pair) && !r.Linked(pair) {
+		if r.countsAlone(pair) && !r.Linked(pair) {
 			out[pair] = true
 		}
 	}
 	for _, all := range recorded {
 		for _, inv := range all {
-			if !inv.End.IsBase() && inv.Leaving && (inv.End.IsSource() || r.through(recorded, inv.End.Link)) {
+			if !inv.End.IsBase() && inv.Leaving && (inv.End.IsSource() || r.goneFromSource(recorded, inv.End.Link)) {
 				add(inv.End.Link)
 			}
 		}
 	}
 	for name := range r.Pending {
 		for _, end := range r.PendingIn(name) {
-			if !r.standsIn(recorded, name, end.Link) {
+			if !r.recreatedIn(recorded, name, end.Link) {
 				add(end.Link)
 			}
 		}
@@ -94,14 +94,14 @@ func (r tally) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api
 	return out
 }
 
-// through says that nothing is recorded of a link in its source, which was read.
-func (r tally) through(recorded map[api.ClusterName][]inventory.Inventory, link api.Pair) bool {
+// goneFromSource says that nothing is recorded of a link in its source, which was read.
+func (r tally) goneFromSource(recorded map[api.ClusterName][]inventory.Inventory, link api.Pair) bool {
 	all, read := recorded[link.Source]
 	return read && !slices.ContainsFunc(all, func(inv inventory.Inventory) bool { return inv.End.Link == link })
 }
 
-// standsIn says that the other cluster of a link has made it anew since cleanup of the given one is pending.
-func (r tally) standsIn(recorded map[api.ClusterName][]inventory.Inventory, pending api.ClusterName, link api.Pair) bool {
+// recreatedIn says that the other cluster of a link has made it anew since cleanup of the given one is pending.
+func (r tally) recreatedIn(recorded map[api.ClusterName][]inventory.Inventory, pending api.ClusterName, link api.Pair) bool {
 	other := link.Source
 	if other == pending {
 		other = r.Holder(link)
@@ -109,11 +109,11 @@ func (r tally) standsIn(recorded map[api.ClusterName][]inventory.Inventory, pend
 	return slices.ContainsFunc(recorded[other], func(inv inventory.Inventory) bool { return inv.End.Link == link && !inv.Leaving })
 }
 
-// holdings are the inventories of all clusters that can be read and are who they are said to be.
-func (r tally) holdings() map[api.ClusterName][]inventory.Inventory {
+// inventories are the inventories of all clusters that can be read and are who they are said to be.
+func (r tally) inventories() map[api.ClusterName][]inventory.Inventory {
 	out := map[api.ClusterName][]inventory.Inventory{}
-	for name, side := range r.Clusters {
-		if !side.Known() || r.Unidentified(name) != nil {
+	for name, current := range r.Clusters {
+		if !current.Known() || r.Unidentified(name) != nil {
 			continue
 		}
 		recorded, err := r.Inventories(name)
@@ -124,9 +124,9 @@ func (r tally) holdings() map[api.ClusterName][]inventory.Inventory {
 	return out
 }
 
-// counts says that a link is no part of a larger removal: of a cluster that is removed, or leaves. A cluster that is neither declared nor in the
+// countsAlone says that a link is no part of a larger removal: of a cluster that is removed, or leaves. A cluster that is neither declared nor in the
 // record is none: nothing was written there, and so its links go by themselves.
-func (r tally) counts(pair api.Pair) bool {
+func (r tally) countsAlone(pair api.Pair) bool {
 	if r.Fleet == nil {
 		return false
 	}
@@ -144,7 +144,7 @@ func (r tally) counts(pair api.Pair) bool {
 
 // countIn adds what goes in one cluster that stays: mirrors, what selectors no longer choose, what the overlay no longer brings.
 func (r tally) countIn(c *prune.Census, name api.ClusterName, recorded []inventory.Inventory) {
-	side, at := r.Clusters[name], r.Spec(name).Linkerd
+	current, at := r.Clusters[name], r.Spec(name).Linkerd
 	gone := map[api.ClusterName]inventory.Unit{} // by target
 	for _, inv := range recorded {
 		if target := inv.End.Link.Target; inv.End.IsSource() && !inv.Leaving {
@@ -162,7 +162,7 @@ func (r tally) countIn(c *prune.Census, name api.ClusterName, recorded []invento
 	if len(gone)+len(narrows) == 0 {
 		return
 	}
-	mirrors := linkerd.MirrorsOf(at, side.Seen)
+	mirrors := linkerd.MirrorsOf(at, current.Seen)
 	all, m := map[object.Key]bool{}, prune.Mirrors{Gone: map[inventory.Unit]int{}}
 	for target, mirror := range mirrors {
 		selected := mirror.Selected()
@@ -174,9 +174,9 @@ func (r tally) countIn(c *prune.Census, name api.ClusterName, recorded []invento
 		}
 	}
 	for _, n := range narrows {
-		mirror, live := mirrors[n.Target.Name], r.selectors(n.Link)
-		u := selectorsUnit(n.Pair(), n.to)
-		lost := len(n.to.Lost(live, mirror, side.Seen))
+		mirror, live := mirrors[n.Target.Name], r.liveSelectors(n.Link)
+		u := selectorsUnit(n.Pair(), n.selectors)
+		lost := len(n.selectors.Lost(live, mirror, current.Seen))
 		c.Selectors = append(c.Selectors, prune.Narrowing{Unit: u, Lost: lost, All: len(mirror.Selected())})
 		m.Gone[u] = lost
 	}
@@ -187,7 +187,7 @@ func (r tally) countIn(c *prune.Census, name api.ClusterName, recorded []invento
 // narrowing is a link that is to choose less than it does.
 type narrowing struct {
 	fleet.Link
-	to linkerd.Selectors
+	selectors linkerd.Selectors
 }
 
 // narrowed are the declared links of a source whose live Linkerd Link chooses services that it may choose no longer, with what it is
@@ -198,22 +198,22 @@ func (r tally) narrowed(name api.ClusterName) (out []narrowing) {
 		if !r.Linked(l.Pair()) {
 			continue
 		}
-		if s, narrows := r.chooses(l); narrows {
+		if s, narrows := r.desiredSelectors(l); narrows {
 			out = append(out, narrowing{l, s})
 		}
 	}
 	return out
 }
 
-// chooses gives the selectors that a link's Linkerd Link is to have, and whether these take something from the live ones. A live Link
+// desiredSelectors gives the selectors that a link's Linkerd Link is to have, and whether these take something from the live ones. A live Link
 // as we wrote it last takes nothing: whoever widened it since is corrected.
-func (r tally) chooses(l fleet.Link) (s linkerd.Selectors, narrows bool) {
-	s, narrows = render.Selectors(l), render.Selectors(l).Narrows(r.selectors(l))
+func (r tally) desiredSelectors(l fleet.Link) (s linkerd.Selectors, narrows bool) {
+	s, narrows = render.Selectors(l), render.Selectors(l).Narrows(r.liveSelectors(l))
 	if !narrows && l.Source.Overlay == nil {
 		return s, false
 	}
 	end, link := object.End{Cluster: l.Source.Name, Link: l.Pair()}, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
-	for _, want := range r.wants(end.Cluster, end) {
+	for _, want := range r.ends(end.Cluster, end) {
 		for _, o := range want.Objects {
 			if want.End == end && o.Key == link {
 				if l.Source.Overlay != nil {
@@ -226,13 +226,13 @@ func (r tally) chooses(l fleet.Link) (s linkerd.Selectors, narrows bool) {
 	return s, narrows
 }
 
-// selectors are those of a link's live Linkerd Link; of one that is not ours, none.
-func (r tally) selectors(l fleet.Link) linkerd.Selectors {
-	seen, key := r.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
-	if seen.Record(key).Mark != object.Ours {
+// liveSelectors are those of a link's live Linkerd Link; of one that is not ours, none.
+func (r tally) liveSelectors(l fleet.Link) linkerd.Selectors {
+	observed, key := r.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
+	if observed.Record(key).Mark != object.Ours {
 		return linkerd.Selectors{}
 	}
-	body, _ := seen.Body(key)
+	body, _ := observed.Body(key)
 	return linkerd.SelectorsIn(body)
 }
 
@@ -241,7 +241,7 @@ func (r tally) countOverlay(c *prune.Census, name api.ClusterName, base inventor
 	if len(base.Entries) <= prune.MinOverlay {
 		return
 	}
-	brought, ok := r.overlaid(name)
+	brought, ok := r.overlayObjects(name)
 	if !ok {
 		return
 	}
@@ -251,9 +251,9 @@ func (r tally) countOverlay(c *prune.Census, name api.ClusterName, base inventor
 	}
 }
 
-// overlaid are the objects that a cluster's overlay brings now, sorted; false: nobody can tell.
-func (r tally) overlaid(name api.ClusterName) (brought []object.Key, ok bool) {
-	for _, want := range r.wants(name, object.End{Cluster: name}) {
+// overlayObjects are the objects that a cluster's overlay brings now, sorted; false: nobody can tell.
+func (r tally) overlayObjects(name api.ClusterName) (brought []object.Key, ok bool) {
+	for _, want := range r.ends(name, object.End{Cluster: name}) {
 		if want.End.IsBase() {
 			if want.Blocked != nil {
 				return nil, false
@@ -267,16 +267,16 @@ func (r tally) overlaid(name api.ClusterName) (brought []object.Key, ok bool) {
 
 // overlayUnit is what an overlay takes away by bringing only these objects: the same however much of it is done.
 func overlayUnit(name api.ClusterName, brought []object.Key) inventory.Unit {
-	return inventory.Unit{Kind: inventory.UnitOverlay, Cluster: name, To: short(brought)}
+	return inventory.Unit{Kind: inventory.UnitOverlay, Cluster: name, To: shortHash(brought)}
 }
 
 // selectorsUnit is what a link's selectors take away, as they are to be.
 func selectorsUnit(p api.Pair, s linkerd.Selectors) inventory.Unit {
-	return inventory.Unit{Kind: inventory.UnitSelectors, Source: p.Source, Target: p.Target, To: short(s)}
+	return inventory.Unit{Kind: inventory.UnitSelectors, Source: p.Source, Target: p.Target, To: shortHash(s)}
 }
 
-// short names a value: 8 hex digits.
-func short(v any) string {
+// shortHash names a value: 8 hex digits.
+func shortHash(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		text = fmt.Append(nil, v)

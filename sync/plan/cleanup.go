@@ -30,17 +30,17 @@ func (c *cluster) cleanedUp(s Step) Step {
 			s.CleanedUp = append(s.CleanedUp, d.Link())
 		}
 	}
-	if len(s.CleanedUp) > 0 && c.side.Pass != c.Pass {
+	if len(s.CleanedUp) > 0 && c.current.Pass != c.Pass {
 		s.CleanedUp, s.Look = nil, append(s.Look, c.name)
 	}
 	return s
 }
 
-// parting is from a cluster that leaves, or that people gave up.
-type parting struct{ *cluster }
+// departure is from a cluster that leaves, or that people gave up.
+type departure struct{ *cluster }
 
-// left adds the row that says of a cluster that is leaving that it is through.
-func (p parting) left(rows []Row) []Row {
+// reportComplete adds the row that says of a cluster that is leaving that it is through.
+func (p departure) reportComplete(rows []Row) []Row {
 	if len(rows) > 0 || !p.Leaves(p.name) {
 		return rows
 	}
@@ -50,12 +50,12 @@ func (p parting) left(rows []Row) []Row {
 	}}
 }
 
-// warn reports at the base, unless that has more to say: that a cluster is not given up though people said so; else what may not be read
+// warnAtBase reports at the base, unless that has more to say: that a cluster is not given up though people said so; else what may not be read
 // and blocks no end now, or is read instead of watched.
-func (p parting) warn(rows []Row) []Row {
-	why := p.unwatched(p.side.Seen.Unwatched)
+func (p departure) warnAtBase(rows []Row) []Row {
+	why := p.polledOnly(p.current.Seen.Unwatched)
 	blocks := func(r Row) bool { return r.Why != nil && r.Why.Code == reason.Forbidden }
-	if hidden := p.hidden(); hidden != nil && !slices.ContainsFunc(rows, blocks) {
+	if hidden := p.firstHidden(); hidden != nil && !slices.ContainsFunc(rows, blocks) {
 		why = hidden
 	}
 	if said := p.notAbandoned(); said != "" {
@@ -69,8 +69,8 @@ func (p parting) warn(rows []Row) []Row {
 	return rows
 }
 
-// unwatched reports what is read every 30 s because nobody lets us watch it, or nil.
-func (p parting) unwatched(keys []object.Key) *object.Reason {
+// polledOnly reports what is read every 30 s because nobody lets us watch it, or nil.
+func (p departure) polledOnly(keys []object.Key) *object.Reason {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -82,8 +82,8 @@ func (p parting) unwatched(keys []object.Key) *object.Reason {
 		object.Hidden{Key: keys[0]}, more, p.Grant())
 }
 
-// explain adds to why nobody knows a departed cluster what that means, and how to give it up.
-func (p parting) explain(why *object.Reason) *object.Reason {
+// explainUnread adds to why nobody knows a departed cluster what that means, and how to give it up.
+func (p departure) explainUnread(why *object.Reason) *object.Reason {
 	if said := p.notAbandoned(); said != "" {
 		return object.Because(why.Code, "%s; %s", why.Message, said)
 	}
@@ -95,7 +95,7 @@ func (p parting) explain(why *object.Reason) *object.Reason {
 }
 
 // notAbandoned says why a cluster is not given up, though people said so; empty: it is, they did not, or nobody can tell now.
-func (p parting) notAbandoned() string {
+func (p departure) notAbandoned() string {
 	declared, _, _ := p.Declared(p.name)
 	switch {
 	case !p.Forget[p.name]:
@@ -107,8 +107,8 @@ func (p parting) notAbandoned() string {
 	return ""
 }
 
-// abandon says what stays behind in a cluster that people gave up, and how it is taken away by hand: pending cleanups, and these ends of links.
-func (p parting) abandon(ends ...object.End) Row {
+// abandonedRow says what stays behind in a cluster that people gave up, and how it is taken away by hand: pending cleanups, and these ends of links.
+func (p departure) abandonedRow(ends ...object.End) Row {
 	var left []string
 	for _, o := range p.PendingIn(p.name) {
 		left = append(left, fmt.Sprintf("left of %s: %s", o.Link, o.Left))
@@ -126,19 +126,19 @@ func (p parting) abandon(ends ...object.End) Row {
 	return Row{
 		End: p.base(), Phase: Removed, Leaving: true,
 		Why: object.Because(reason.Abandoned, "the cluster was abandoned: objects with the label %s=%s stay in the cluster with kube-system uid %s; %s",
-			object.OwnerLabel, p.Owner, cmp.Or(p.UIDs[p.name], p.side.Facts.UID, "unknown"), known), // the record may have struck it off by now
+			object.OwnerLabel, p.Owner, cmp.Or(p.UIDs[p.name], p.current.Facts.UID, "unknown"), known), // the record may have struck it off by now
 	}
 }
 
-// yields gives up a departed cluster that can be read, and that people abandoned: once each end that is left there waits for something
+// abandonIfForbidden gives up a departed cluster that can be read, and that people abandoned: once each end that is left there waits for something
 // that the account may not read. What can go without that goes before. Until people abandon it, such ends say how.
-func (p parting) yields(s Step) Step {
-	if s.Writes()+len(s.Needs)+len(s.Look) == 0 && slices.ContainsFunc(s.Rows, p.concealed) {
-		s.Rows, _ = p.givenUp(s.Rows, p.concealed)
+func (p departure) abandonIfForbidden(s Step) Step {
+	if s.Writes()+len(s.Needs)+len(s.Look) == 0 && slices.ContainsFunc(s.Rows, p.waitsForHidden) {
+		s.Rows, _ = p.abandonedRows(s.Rows, p.waitsForHidden)
 	}
 	for i, r := range s.Rows {
-		if p.concealed(r) {
-			s.Rows[i].Why = p.grantable(p.name, r.Why)
+		if p.waitsForHidden(r) {
+			s.Rows[i].Why = p.adviseAbandon(p.name, r.Why)
 		}
 	}
 	return s
@@ -147,13 +147,13 @@ func (p parting) yields(s Step) Step {
 // GiveUp gives a step of a departed cluster as it is if the account may do none of its writes: the cluster is given up if people abandoned it;
 // false: they did not, or something there waits for something else.
 func GiveUp(w state.Snapshot, s Step) (Step, bool) {
-	p := parting{open(w, s.Cluster, nil, nil)}
-	rows, ok := p.givenUp(s.Rows, func(r Row) bool { return r.Phase == Changing || r.Phase == Removed || p.concealed(r) })
+	p := departure{newCluster(w, s.Cluster, nil, nil)}
+	rows, ok := p.abandonedRows(s.Rows, func(r Row) bool { return r.Phase == Changing || r.Phase == Removed || p.waitsForHidden(r) })
 	return Step{Cluster: s.Cluster, Commit: s.Commit, Rows: rows}, ok
 }
 
-// givenUp are the rows of a departed cluster that people abandoned, if nothing of what is left there can go; else they are as they were.
-func (p parting) givenUp(rows []Row, stuck func(Row) bool) ([]Row, bool) {
+// abandonedRows are the rows of a departed cluster that people abandoned, if nothing of what is left there can go; else they are as they were.
+func (p departure) abandonedRows(rows []Row, stuck func(Row) bool) ([]Row, bool) {
 	if !p.Forget[p.name] || !p.HasLeft(p.name) {
 		return rows, false
 	}
@@ -167,17 +167,17 @@ func (p parting) givenUp(rows []Row, stuck func(Row) bool) ([]Row, bool) {
 			return rows, false
 		}
 	}
-	return []Row{p.abandon(left...)}, true
+	return []Row{p.abandonedRow(left...)}, true
 }
 
-// concealed says that a row waits for something that may not be read in its own cluster.
-func (p parting) concealed(r Row) bool {
-	return r.Why != nil && slices.ContainsFunc(p.side.Seen.Hidden, func(h object.Hidden) bool { return *h.Why() == *r.Why })
+// waitsForHidden says that a row waits for something that may not be read in its own cluster.
+func (p departure) waitsForHidden(r Row) bool {
+	return r.Why != nil && slices.ContainsFunc(p.current.Seen.Hidden, func(h object.Hidden) bool { return *h.Why() == *r.Why })
 }
 
-// lookBack orders Look, and looks once more before a cluster is forgotten of which nothing seems to be left.
-func (c *cluster) lookBack(s Step) Step {
-	if _, remembered := c.UIDs[c.name]; remembered && s.Left() && c.side.Pass != c.Pass {
+// confirmEmpty orders Look, and looks once more before a cluster is forgotten of which nothing seems to be left.
+func (c *cluster) confirmEmpty(s Step) Step {
+	if _, remembered := c.UIDs[c.name]; remembered && s.Left() && c.current.Pass != c.Pass {
 		s.Look = append(s.Look, c.name)
 	}
 	slices.Sort(s.Look)

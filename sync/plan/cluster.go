@@ -15,32 +15,32 @@ import (
 // cluster is the one whose next step is planned, with what is known of all others.
 type cluster struct {
 	*comparison
-	name     api.ClusterName
-	side     state.Cluster
-	wanted   []object.Wanted
-	recorded []inventory.Inventory
-	rebuilt  []inventory.Inventory // what is recorded, with what was lost of it
-	marked   []marked              // what carries our mark and stands in no inventory
-	renamed  bool                  // the base is of the cluster's former name
-	loading  credential.Loading    // what the destination controller has loaded
+	name        api.ClusterName
+	current     state.Cluster
+	desiredEnds []object.Wanted
+	recorded    []inventory.Inventory
+	rebuilt     []inventory.Inventory // what is recorded, with what was lost of it
+	unrecorded  []labelledObject      // what carries our mark and stands in no inventory
+	renamed     bool                  // the base is of the cluster's former name
+	loading     credential.Loading    // what the destination controller has loaded
 }
 
-// marked is an object that carries our mark.
-type marked struct {
+// labelledObject is an object that carries our mark.
+type labelledObject struct {
 	key    object.Key
 	record object.Record
 }
 
-func open(w state.Snapshot, name api.ClusterName, r Renderer, policies []Policy) *cluster {
-	p := &pruning{removals: &removals{tally: tally{desire(w, r)}}, policies: policies}
-	return &cluster{comparison: &comparison{pruning: p}, name: name, side: w.Clusters[name], loading: p.Loading(name)}
+func newCluster(w state.Snapshot, name api.ClusterName, r Renderer, policies []Policy) *cluster {
+	p := &pruning{removals: &removals{tally: tally{newDesired(w, r)}}, policies: policies}
+	return &cluster{comparison: &comparison{pruning: p}, name: name, current: w.Clusters[name], loading: p.Loading(name)}
 }
 
 // base is the cluster's own end.
 func (c *cluster) base() object.End { return object.End{Cluster: c.name} }
 
-// record is what is recorded of an end.
-func (c *cluster) record(end object.End) (inventory.Inventory, bool) {
+// inventoryOf is what is recorded of an end.
+func (c *cluster) inventoryOf(end object.End) (inventory.Inventory, bool) {
 	i, ok := slices.BinarySearchFunc(c.recorded, end, func(i inventory.Inventory, e object.End) int { return i.End.Compare(e) })
 	if !ok {
 		return inventory.Inventory{End: end}, false
@@ -48,16 +48,16 @@ func (c *cluster) record(end object.End) (inventory.Inventory, bool) {
 	return c.recorded[i], true
 }
 
-// recording is the write of an inventory, which happens only on what was read.
-func (c *cluster) recording(next, old inventory.Inventory) (object.Change, *object.Reason) {
+// writeInventory is the write of an inventory, which happens only on what was read.
+func (c *cluster) writeInventory(next, old inventory.Inventory) (object.Change, *object.Reason) {
 	o, err := next.Object(c.Owner)
 	if err != nil {
 		return object.Change{}, object.Because(reason.InventoryInvalid, "%v", err)
 	}
-	if !c.side.Saw(o.Key) {
+	if !c.current.Saw(o.Key) {
 		return object.Change{}, object.Because(reason.Unknown, "linkwright has not read the inventories yet")
 	}
-	switch live := c.side.Seen.Record(o.Key); {
+	switch live := c.current.Seen.Record(o.Key); {
 	case live.IsZero():
 	case live.Mark == object.Ours && old.Was.IsZero():
 		return object.Change{}, object.Because(reason.ObjectExists, "%s is a copy of another inventory: delete it", o.Key)
@@ -72,34 +72,34 @@ func (c *cluster) recording(next, old inventory.Inventory) (object.Change, *obje
 	return w, nil
 }
 
-// drop is the end of an inventory: nothing it records is left.
-func (c *cluster) drop(inv inventory.Inventory) object.Change {
+// deleteInventory is the end of an inventory: nothing it records is left.
+func (c *cluster) deleteInventory(inv inventory.Inventory) object.Change {
 	return object.Change{
 		End: inv.End, Action: object.Delete, Key: inventory.Key(c.Owner, inv.End), Was: inv.Was,
 		Why: object.Reason{Code: reason.Undeclared, Message: "nothing of this end is left"},
 	}
 }
 
-// blind says that nothing of a source's end may go, since nobody sees what is mirrored for it, or nil.
-func (c *cluster) blind(end object.End) *object.Reason {
+// mirrorsHidden says that nothing of a source's end may go, since nobody sees what is mirrored for it, or nil.
+func (c *cluster) mirrorsHidden(end object.End) *object.Reason {
 	if end.IsBase() || !end.IsSource() {
 		return nil
 	}
 	l := c.Spec(c.name).Linkerd
 	links := object.Watch{Group: linkerd.Group, Kind: "Link"}
-	return c.side.Seen.HidesAny(append(linkerd.MirrorWatches(l), links)...)
+	return c.current.Seen.HidesAny(append(linkerd.MirrorWatches(l), links)...)
 }
 
-// hidden says that something may not be read in the cluster, or nil.
-func (c *cluster) hidden() *object.Reason {
-	if hidden := c.side.Seen.Hidden; len(hidden) > 0 {
+// firstHidden says that something may not be read in the cluster, or nil.
+func (c *cluster) firstHidden() *object.Reason {
+	if hidden := c.current.Seen.Hidden; len(hidden) > 0 {
 		return hidden[0].Why()
 	}
 	return nil
 }
 
-// told completes a row: what is suspended or waits for a suspended end is reported so, and nothing of it goes.
-func (c *cluster) told(row Row) Row {
+// finishRow completes a row: what is suspended or waits for a suspended end is reported so, and nothing of it goes.
+func (c *cluster) finishRow(row Row) Row {
 	if row.Why != nil && row.Why.Code == reason.Suspended {
 		row.Phase, row.Going = Suspended, nil
 	}

@@ -18,15 +18,15 @@ func TestCommandsNameTheInstallation(t *testing.T) {
 		" --owner blue --namespace ops": {Owner: "blue", Namespace: "ops"}, " --namespace ops": {Owner: "linkwright", Namespace: "ops"},
 	} {
 		w := state.Snapshot{Installation: in, Declarations: state.Declarations{Departed: []fleet.Cluster{{Name: "east"}}}}
-		p := parting{open(w, "east", nil, nil)}
+		p := departure{newCluster(w, "east", nil, nil)}
 		hidden := object.Hidden{Key: object.Key{Kind: "Secret"}}.Why()
 		for want, said := range map[string]string{
 			"linkwright resume east" + suffix:                             w.SuspendedBy(inventory.Decision{Kind: inventory.Suspend, Cluster: "east"}),
 			"linkwright resume west/east" + suffix:                        w.SuspendedBy(inventory.Decision{Kind: inventory.Suspend, Source: "west", Target: "east"}),
-			"linkwright abandon east" + suffix:                            p.grantable("east", hidden).Message,
+			"linkwright abandon east" + suffix:                            p.adviseAbandon("east", hidden).Message,
 			"linkwright approve 0f" + suffix:                              prune.Removal{Hash: "0f", Over: []string{"a"}, In: w.Installation}.Why().Message,
 			"read Secret: run linkwright cluster add --all PATH" + suffix: object.Hidden{Key: object.Key{Kind: "Secret"}, By: w.Installation}.Why().Message,
-			"cluster add --all PATH" + suffix:                             p.unwatched([]object.Key{{Kind: "Secret"}}).Message,
+			"cluster add --all PATH" + suffix:                             p.polledOnly([]object.Key{{Kind: "Secret"}}).Message,
 		} {
 			if !strings.HasSuffix(said, want) {
 				t.Errorf("%q does not end with %q", said, want)

@@ -14,32 +14,32 @@ import (
 
 // proposal is what one end lacks and what of it may go, if nothing is against it.
 type proposal struct {
-	want    object.Wanted   // of a declared end; its Held says why it is not written
+	desired object.Wanted   // of a declared end; its Held says why it is not written
 	changes []object.Change // what a declared end lacks
 	prune   prune.Verdict   // what may go, and what is to be recorded
 }
 
 // declared says that the end is declared; any other leaves.
-func (p proposal) declared() bool { return p.want.End == p.prune.End }
+func (p proposal) declared() bool { return p.desired.End == p.prune.End }
 
 // compare gives what each end lacks, declared ones first; desired ends and verdicts are sorted.
 func (c *cluster) compare() []proposal {
-	c.rebuilt = c.Rebuilt(c.name, c.recorded, func(k object.Key, r object.Record) { c.marked = append(c.marked, marked{k, r}) })
-	verdicts := prune.Select(c.input(c.name, c.wanted, c.rebuilt), func(end object.End) prune.Peer {
-		own, _ := c.record(end)
+	c.rebuilt = c.Rebuilt(c.name, c.recorded, func(k object.Key, r object.Record) { c.unrecorded = append(c.unrecorded, labelledObject{k, r}) })
+	verdicts := prune.Select(c.input(c.name, c.desiredEnds, c.rebuilt), func(end object.End) prune.Peer {
+		own, _ := c.inventoryOf(end)
 		return c.peer(own)
 	})
-	out := make([]proposal, 0, len(c.wanted)+len(verdicts))
-	for _, want := range c.wanted {
+	out := make([]proposal, 0, len(c.desiredEnds)+len(verdicts))
+	for _, want := range c.desiredEnds {
 		i, recorded := slices.BinarySearchFunc(verdicts, want.End, func(v prune.Verdict, e object.End) int { return v.End.Compare(e) })
 		if recorded {
 			out = append(out, c.propose(want, verdicts[i]))
 			continue
 		}
-		out = append(out, c.propose(want, prune.Verdict{End: want.End, Next: c.first(want)}))
+		out = append(out, c.propose(want, prune.Verdict{End: want.End, Next: c.newInventory(want)}))
 	}
 	for _, v := range verdicts {
-		_, declared := slices.BinarySearchFunc(c.wanted, v.End, func(w object.Wanted, e object.End) int { return w.End.Compare(e) })
+		_, declared := slices.BinarySearchFunc(c.desiredEnds, v.End, func(w object.Wanted, e object.End) int { return w.End.Compare(e) })
 		if !declared {
 			out = append(out, proposal{prune: v})
 		}
@@ -47,8 +47,8 @@ func (c *cluster) compare() []proposal {
 	return out
 }
 
-// first is the inventory of an end that has none.
-func (c *cluster) first(want object.Wanted) inventory.Inventory {
+// newInventory is the inventory of an end that has none.
+func (c *cluster) newInventory(want object.Wanted) inventory.Inventory {
 	next := inventory.Inventory{End: want.End}
 	if want.End.IsSource() {
 		next.Conditions = health.Beginning(c.Now)
@@ -58,32 +58,32 @@ func (c *cluster) first(want object.Wanted) inventory.Inventory {
 
 // propose compares a declared end with what is live.
 func (c *cluster) propose(want object.Wanted, v prune.Verdict) proposal {
-	p := proposal{want: want, prune: v}
-	if p.want.Blocked == nil {
-		p.want.Blocked = c.lacks(want)
+	p := proposal{desired: want, prune: v}
+	if p.desired.Blocked == nil {
+		p.desired.Blocked = c.baseBlocked(want)
 	}
-	if p.want.Blocked == nil {
-		p.changes, p.want.Blocked = c.differs(want, c.side)
-		p.changes = c.wholeLinks(p.changes)
+	if p.desired.Blocked == nil {
+		p.changes, p.desired.Blocked = c.differs(want, c.current)
+		p.changes = c.deferLinks(p.changes)
 		p.prune.Next.Rotate = c.Unmet(want.End, v.Next.Rotate)
 	}
 	return p
 }
 
-// lacks says why the base's objects cannot be applied, though they can be rendered.
-func (c *cluster) lacks(want object.Wanted) *object.Reason {
+// baseBlocked says why the base's objects cannot be applied, though they can be rendered.
+func (c *cluster) baseBlocked(want object.Wanted) *object.Reason {
 	if !want.End.IsBase() || len(want.Objects) == 0 {
 		return nil
 	}
-	if why := c.side.Facts.Lack(linkerd.AsSource); why != nil && why.Code == reason.LinkerdNotInstalled {
+	if why := c.current.Facts.Lack(linkerd.AsSource); why != nil && why.Code == reason.LinkerdNotInstalled {
 		return why
 	}
 	return nil
 }
 
-// wholeLinks leaves a new Linkerd Link to the step after the one that makes the control plane's secret, if an update that adds
+// deferLinks leaves a new Linkerd Link to the step after the one that makes the control plane's secret, if an update that adds
 // the selectors which wait for that would be denied (see credential.Discovers): a Link is created once, and with all that is declared.
-func (c *cluster) wholeLinks(changes []object.Change) []object.Change {
+func (c *cluster) deferLinks(changes []object.Change) []object.Change {
 	if c.Policy().Prune.Policy != api.CreateOnly {
 		return changes
 	}

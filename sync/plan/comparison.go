@@ -20,42 +20,42 @@ type comparison struct {
 // differs compares one end with what is live: the changes that make it so, or why it must be held. An
 // object that exists without our mark is never touched; it holds the whole end, so that
 // no link is half written. A create is planned only if a complete read showed the name free.
-func (c *comparison) differs(want object.Wanted, side state.Cluster) ([]object.Change, *object.Reason) {
+func (c *comparison) differs(want object.Wanted, current state.Cluster) ([]object.Change, *object.Reason) {
 	var out []object.Change
-	seen := side.Seen
+	observed := current.Seen
 	for _, o := range want.Objects {
-		live := seen.Record(o.Key)
+		live := observed.Record(o.Key)
 		switch {
-		case len(seen.Unserved) > 0 && slices.Contains(seen.Unserved, called(o)):
+		case len(observed.Unserved) > 0 && slices.Contains(observed.Unserved, kindName(o)):
 			return nil, object.Because(reason.KindNotServed, "the cluster does not serve %s %s, the kind of %s: install its CRD, or remove the object from the overlay",
 				o.Key.Kind, o.APIVersion(), o.Key)
-		case seen.Hides(o.Key) != nil:
-			return nil, seen.Hides(o.Key)
-		case live.IsZero() && !side.Saw(o.Key):
+		case observed.Hides(o.Key) != nil:
+			return nil, observed.Hides(o.Key)
+		case live.IsZero() && !current.Saw(o.Key):
 			return nil, object.Because(reason.Unknown, "linkwright has not read %s yet", o.Key)
 		case live.IsZero():
 			out = append(out, change(want.End, object.Create, o, live, reason.Missing, "it does not exist yet"))
 		case live.Mark != object.Ours:
-			return nil, c.occupied(want.End, o.Key, seen)
+			return nil, c.conflict(want.End, o.Key, observed)
 		case live.Going:
 			return nil, object.Because(reason.Terminating, "%s is still being deleted", o.Key)
 		case live.Digest == 0, live.Digest == o.Digest && !c.coverage.Covers(o, live): // who overwrites all of it leaves no digest
-			out = append(out, change(want.End, update(o, seen), o, live, reason.Drift, "fields were changed by "+live.Writers()))
-		case live.Digest != o.Digest && follows(o, seen):
+			out = append(out, change(want.End, updateOrDrain(o, observed), o, live, reason.Drift, "fields were changed by "+live.Writers()))
+		case live.Digest != o.Digest && follows(o, observed):
 			out = append(out, change(want.End, object.Update, o, live, reason.FactsChanged, "facts of cluster "+string(want.End.Link.Target)+" changed"))
 		case live.Digest != o.Digest:
-			out = append(out, change(want.End, update(o, seen), o, live, reason.Changed, "the declaration, or a fact that it depends on, changed"))
+			out = append(out, change(want.End, updateOrDrain(o, observed), o, live, reason.Changed, "the declaration, or a fact that it depends on, changed"))
 		}
 	}
-	return replaced(c.Snapshot, out)
+	return replaceRefused(c.Snapshot, out)
 }
 
-// occupied says whose an object is that has the name of one of ours. What Linkerd's own tools may have made is told by its name,
+// conflict says whose an object is that has the name of one of ours. What Linkerd's own tools may have made is told by its name,
 // and by its labels if they were read: an adoption reads them.
-func (c *comparison) occupied(end object.End, k object.Key, seen object.Observation) *object.Reason {
+func (c *comparison) conflict(end object.End, k object.Key, observed object.Observation) *object.Reason {
 	at, target, do := c.Spec(end.Cluster).Linkerd, end.Link.Target, ""
-	r := seen.Record(k)
-	body, _ := seen.Body(k)
+	r := observed.Record(k)
+	body, _ := observed.Body(k)
 	_, named := linkerd.Called(at, k, target)
 	if _, known := linkerd.Adoptable(at, k, body, target); r.Mark == object.Unmarked && end.IsSource() && named && (known || body.IsZero()) {
 		do = fmt.Sprintf("if Linkerd's own tools created it, run %s; otherwise ", c.Command(fmt.Sprintf("adopt %s/%s", end.Link.Source, target)))
@@ -64,8 +64,8 @@ func (c *comparison) occupied(end object.End, k object.Key, seen object.Observat
 		k, r.Mark, r.Writers(), do)
 }
 
-// called is an object's kind as Observation.Unserved names it.
-func called(o object.Object) string {
+// kindName is an object's kind as Observation.Unserved names it.
+func kindName(o object.Object) string {
 	return object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}.Called()
 }
 
@@ -76,12 +76,12 @@ func change(end object.End, a object.Action, o object.Object, live object.Record
 	}
 }
 
-// update tells an update from a drain: a Linkerd Link with a selector emptied loses what that had selected.
-func update(o object.Object, seen object.Observation) object.Action {
-	if prune.Drains(o, seen) {
+// updateOrDrain tells an update from a drain: a Linkerd Link with a selector emptied loses what that had selected.
+func updateOrDrain(o object.Object, observed object.Observation) object.Action {
+	if prune.Drains(o, observed) {
 		return object.Drain
 	}
 	return object.Update
 }
 
-func drains(c object.Change) bool { return c.Action == object.Drain }
+func isDrain(c object.Change) bool { return c.Action == object.Drain }

@@ -20,12 +20,12 @@ func (c conditions) add(s Step) Step {
 		ahead[w.Key] = true
 	}
 	for _, row := range s.Rows {
-		n := c.of(row)
+		n := c.updateFor(row)
 		if n.at.IsZero() || c.Now.Before(n.at) {
 			s.retry(earliest(n.at, n.due))
 			continue
 		}
-		w, why := c.recording(n.next, n.old)
+		w, why := c.writeInventory(n.next, n.old)
 		if why != nil || ahead[w.Key] { // why not is told by whoever has more to write there
 			continue
 		}
@@ -39,33 +39,33 @@ func (c conditions) add(s Step) Step {
 	return s
 }
 
-// news is the inventory that is to say how an end's link stands, and the one that does now.
-type news struct {
+// conditionsUpdate is the inventory that is to say how an end's link stands, and the one that does now.
+type conditionsUpdate struct {
 	next, old inventory.Inventory
 	at        time.Time // when it may be written; zero: it need not be
 	due       time.Time // when that may differ; zero: never
 }
 
-func (c conditions) of(row Row) news {
-	old, recorded := c.record(row.End)
+func (c conditions) updateFor(row Row) conditionsUpdate {
+	old, recorded := c.inventoryOf(row.End)
 	if recorded && !row.End.IsBase() && !old.Leaving && !c.Elsewhere[c.name] {
 		switch {
-		case row.Phase == Denied && c.closed(row.End) == nil:
-			return c.denial(row, old)
-		case !row.End.IsSource() && old.Conditions != nil && c.rests(row):
+		case row.Phase == Denied && c.denied(row.End) == nil:
+			return c.deniedUpdate(row, old)
+		case !row.End.IsSource() && old.Conditions != nil && c.atRest(row):
 			next, at := old.Tell(nil, c.Now)
-			return news{next: next, old: old, at: at}
+			return conditionsUpdate{next: next, old: old, at: at}
 		}
 	}
 	_, declared := c.declaredLink(row)
-	if !declared || !recorded || old.Leaving || c.Elsewhere[c.name] || !c.rests(row) {
-		return news{next: old, old: old}
+	if !declared || !recorded || old.Leaving || c.Elsewhere[c.name] || !c.atRest(row) {
+		return conditionsUpdate{next: old, old: old}
 	}
 	all, due := health.Conditions(old.Conditions, row.Health, c.Now)
 	if health.Condition(all, object.Ready).Status == object.Unknown { // what was told stands until it is known
-		return news{next: old, old: old}
+		return conditionsUpdate{next: old, old: old}
 	}
-	n := news{old: old}
+	n := conditionsUpdate{old: old}
 	switch n.next, n.at = old.Tell(all, c.Now); {
 	case n.at.IsZero():
 		n.due = due
@@ -75,14 +75,14 @@ func (c conditions) of(row Row) news {
 	return n
 }
 
-// denial is news of an end to which a guard or a policy says no: of one in a target, too, and of one that is declared no more, since
+// deniedUpdate is news of an end to which a guard or a policy says no: of one in a target, too, and of one that is declared no more, since
 // nothing else tells of those.
-func (c conditions) denial(row Row, was inventory.Inventory) news {
+func (c conditions) deniedUpdate(row Row, was inventory.Inventory) conditionsUpdate {
 	why := object.Reason{}
 	if row.Why != nil {
 		why = *row.Why
 	}
-	n := news{old: was}
+	n := conditionsUpdate{old: was}
 	n.next, n.at = was.Tell(health.Denial(was.Conditions, why, c.Now), c.Now)
 	if c.Once && !n.at.IsZero() {
 		n.at = c.Now
@@ -90,7 +90,7 @@ func (c conditions) denial(row Row, was inventory.Inventory) news {
 	return n
 }
 
-// rests says that an end is as it will be for a while.
-func (c conditions) rests(row Row) bool {
+// atRest says that an end is as it will be for a while.
+func (c conditions) atRest(row Row) bool {
 	return slices.Contains([]Phase{Ready, Waiting, Blocked}, row.Phase) || row.Phase == Changing && c.Failing[c.name][row.End]
 }

@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	leaseKey = object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-east"}
-	toldKey  = inventory.Key(object.DefaultOwner, westEast)
+	leaseKey      = object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-east"}
+	conditionsKey = inventory.Key(object.DefaultOwner, westEast)
 )
 
 // lead has the link's controller lead, or not.
@@ -24,44 +24,44 @@ func (s *sim) lead(leads bool) {
 	if !leads {
 		r.Health = object.HealthOf("Lease", []byte(`{}`))
 	}
-	play := func(side *state.Cluster) {
-		if side == s.live["west"] {
-			record(&side.Seen, leaseKey, r)
+	play := func(current *state.Cluster) {
+		if current == s.live["west"] {
+			record(&current.Seen, leaseKey, r)
 		}
 	}
 	play(s.live["west"])
-	s.play = append(s.play, play) // after those that have it lead
+	s.controllers = append(s.controllers, play) // after those that have it lead
 }
 
-// tells is the reason of Ready that stands in west's inventory.
-func (s *sim) tells() string {
+// reports is the reason of Ready that stands in west's inventory.
+func (s *sim) reports() string {
 	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
 	return string(health.Condition(inv.Conditions, object.Ready).Reason)
 }
 
-func (s *sim) later(d time.Duration) { s.world.Now = s.world.Now.Add(d) }
+func (s *sim) later(d time.Duration) { s.snapshot.Now = s.snapshot.Now.Add(d) }
 
-var toldOnce = []string{"update " + toldKey.String()}
+var reportedOnce = []string{"update " + conditionsKey.String()}
 
 // A first link is written with what is told of it, and told once more when it works; then nothing, however long.
 func TestConditionsOfFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
-	s.turn("east")
-	s.turn("west")
-	if s.tells() != string(reason.Progressing) {
-		t.Errorf("with the first write it tells %q", s.tells())
+	s.reconcile("east")
+	s.reconcile("west")
+	if s.reports() != string(reason.Progressing) {
+		t.Errorf("with the first write it tells %q", s.reports())
 	}
 	s.lead(false)
-	s.turn("west") // what waits for the control plane's secret
-	same(t, "writes while it settles", nil, words(s.turn("west")))
+	s.reconcile("west") // what waits for the control plane's secret
+	same(t, "writes while it settles", nil, describe(s.reconcile("west")))
 	s.lead(true)
-	same(t, "writes once it works", toldOnce, words(s.turn("west")))
+	same(t, "writes once it works", reportedOnce, describe(s.reconcile("west")))
 	for range 3 {
-		same(t, "writes later", nil, words(s.turn("west")))
+		same(t, "writes later", nil, describe(s.reconcile("west")))
 		s.later(time.Hour)
 	}
-	if s.tells() != string(reason.Healthy) {
-		t.Errorf("it works, and tells %q", s.tells())
+	if s.reports() != string(reason.Healthy) {
+		t.Errorf("it works, and tells %q", s.reports())
 	}
 }
 
@@ -70,19 +70,19 @@ func TestConditionsStall(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.lead(false)
 	for range 3 {
-		s.turn("east")
-		s.turn("west")
+		s.reconcile("east")
+		s.reconcile("west")
 	}
-	step := s.turn("west")
-	if step.Writes() > 0 || step.Retry.Sub(s.world.Now) != health.Settles || !step.Again.IsZero() {
-		t.Fatalf("writes %v, next %s, retry in %s", words(step), step.Again, step.Retry.Sub(s.world.Now))
+	step := s.reconcile("west")
+	if step.Writes() > 0 || step.Retry.Sub(s.snapshot.Now) != health.Settles || !step.Again.IsZero() {
+		t.Fatalf("writes %v, next %s, retry in %s", describe(step), step.Again, step.Retry.Sub(s.snapshot.Now))
 	}
-	s.world.Now = step.Retry.Add(-time.Second)
-	same(t, "writes before the end of its time", nil, words(s.turn("west")))
+	s.snapshot.Now = step.Retry.Add(-time.Second)
+	same(t, "writes before the end of its time", nil, describe(s.reconcile("west")))
 	s.later(time.Second)
-	same(t, "writes at the end of its time", toldOnce, words(s.turn("west")))
-	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != string(reason.ControllerNotLeading) {
-		t.Errorf("then it writes %v, retry %s, and tells %q", words(step), step.Retry, s.tells())
+	same(t, "writes at the end of its time", reportedOnce, describe(s.reconcile("west")))
+	if step := s.reconcile("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.reports() != string(reason.ControllerNotLeading) {
+		t.Errorf("then it writes %v, retry %s, and tells %q", describe(step), step.Retry, s.reports())
 	}
 }
 
@@ -92,8 +92,8 @@ func TestTransitionsAreNotDamped(t *testing.T) {
 	for _, leads := range []bool{false, true, false} {
 		s.later(time.Second)
 		s.lead(leads)
-		same(t, "writes at once", toldOnce, words(s.turn("west")))
-		same(t, "writes after that", nil, words(s.turn("west")))
+		same(t, "writes at once", reportedOnce, describe(s.reconcile("west")))
+		same(t, "writes after that", nil, describe(s.reconcile("west")))
 	}
 }
 
@@ -102,28 +102,28 @@ func TestTransitionsAreNotDamped(t *testing.T) {
 func TestReasonsAreDamped(t *testing.T) {
 	s := linked(t, all)
 	s.lead(false)
-	s.turn("west")
+	s.reconcile("west")
 	s.later(health.Settles)
-	same(t, "writes once it stalls", toldOnce, words(s.turn("west")))
+	same(t, "writes once it stalls", reportedOnce, describe(s.reconcile("west")))
 	s.later(20 * time.Second)
 	s.down["east"] = true
-	step := s.turn("west")
-	if left := step.Retry.Sub(s.world.Now); step.Writes() > 0 || left <= 0 || left > 10*time.Second {
-		t.Fatalf("20 s after it was told it writes %v and asks in %s", words(step), left)
+	step := s.reconcile("west")
+	if left := step.Retry.Sub(s.snapshot.Now); step.Writes() > 0 || left <= 0 || left > 10*time.Second {
+		t.Fatalf("20 s after it was told it writes %v and asks in %s", describe(step), left)
 	}
 	s.down["east"] = false
-	if over := s.turn("west"); over.Writes() > 0 || !over.Retry.IsZero() {
-		t.Errorf("it was over, and writes %v, retry %s", words(over), over.Retry)
+	if over := s.reconcile("west"); over.Writes() > 0 || !over.Retry.IsZero() {
+		t.Errorf("it was over, and writes %v, retry %s", describe(over), over.Retry)
 	}
 	s.down["east"] = true
-	s.world.Once = true
-	same(t, "writes of who runs once", toldOnce, words(Next(s.now(), "west", s.renderer())))
-	s.world.Once = false
-	s.world.Now = step.Retry
-	same(t, "writes when it is time", toldOnce, words(s.turn("west")))
-	same(t, "writes after that", nil, words(s.turn("west")))
-	if s.tells() != string(reason.TargetNotRead) {
-		t.Errorf("it tells %q", s.tells())
+	s.snapshot.Once = true
+	same(t, "writes of who runs once", reportedOnce, describe(Next(s.now(), "west", s.renderer())))
+	s.snapshot.Once = false
+	s.snapshot.Now = step.Retry
+	same(t, "writes when it is time", reportedOnce, describe(s.reconcile("west")))
+	same(t, "writes after that", nil, describe(s.reconcile("west")))
+	if s.reports() != string(reason.TargetNotRead) {
+		t.Errorf("it tells %q", s.reports())
 	}
 }
 
@@ -132,21 +132,21 @@ func TestConditionsOverARestart(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)
 	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
-	inv.Conditions, _ = health.Conditions(nil, []health.Verdict{{Stage: health.Works, Passing: health.Failed, Why: object.Because(reason.CredentialNotAccepted, "")}}, s.world.Now)
+	inv.Conditions, _ = health.Conditions(nil, []health.Verdict{{Stage: health.Works, Passing: health.Failed, Why: object.Because(reason.CredentialNotAccepted, "")}}, s.snapshot.Now)
 	*s.live["west"] = After(*s.live["west"], Step{Ahead: []object.Change{recorded(t, inv)}})
 	s.later(time.Hour)
-	same(t, "writes before anything was tried", nil, words(s.turn("west")))
+	same(t, "writes before anything was tried", nil, describe(s.reconcile("west")))
 	w := s.now()
 	w.Clusters["east"] = state.Cluster{}
-	same(t, "writes before the target was read", nil, words(Next(w, "west", s.renderer())))
+	same(t, "writes before the target was read", nil, describe(Next(w, "west", s.renderer())))
 	s.down["east"] = true
-	same(t, "writes where it does not answer", toldOnce, words(s.turn("west")))
-	if s.tells() != string(reason.TargetNotRead) {
-		t.Errorf("the target does not answer: %q", s.tells())
+	same(t, "writes where it does not answer", reportedOnce, describe(s.reconcile("west")))
+	if s.reports() != string(reason.TargetNotRead) {
+		t.Errorf("the target does not answer: %q", s.reports())
 	}
 	s.down["east"] = false
 	s.later(time.Minute)
-	same(t, "writes once it does", toldOnce, words(s.turn("west")))
+	same(t, "writes once it does", reportedOnce, describe(s.reconcile("west")))
 }
 
 // recorded is the write of an inventory.
@@ -164,46 +164,46 @@ func TestConditionsOfOthers(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)
 	s.lead(false)
-	s.world.Elsewhere = map[api.ClusterName]bool{"west": true}
-	same(t, "writes where others write", nil, words(s.turn("west")))
-	s.world.Elsewhere = nil
-	commit := s.world.Fleet.Commit
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", all+suspended))
-	s.world.Fleet.Commit = commit
-	same(t, "writes of a suspended end", nil, words(s.turn("west", Suspend)))
+	s.snapshot.Elsewhere = map[api.ClusterName]bool{"west": true}
+	same(t, "writes where others write", nil, describe(s.reconcile("west")))
+	s.snapshot.Elsewhere = nil
+	commit := s.snapshot.Fleet.Commit
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all+suspended))
+	s.snapshot.Fleet.Commit = commit
+	same(t, "writes of a suspended end", nil, describe(s.reconcile("west", Suspend)))
 }
 
 // An end of which one write fails again and again does not come to rest: what its link has come to is told all the same.
 func TestConditionsOfWhatFails(t *testing.T) {
-	refused := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-east"}
+	denied := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-east"}
 	for what, s := range map[string]*sim{
 		"from the first": newSim(t, declare(t, two, linkDoc("west", "east", all)), two...),
 		"later":          linked(t, all),
 	} {
 		s.lead(false)
-		refuse := func(side *state.Cluster) {
-			if side == s.live["west"] {
-				remove(side, refused)
+		refuse := func(current *state.Cluster) {
+			if current == s.live["west"] {
+				remove(current, denied)
 			}
 		}
 		refuse(s.live["west"])
-		s.play = append(s.play, refuse)
+		s.controllers = append(s.controllers, refuse)
 		s.later(time.Hour)
 		for range 3 {
-			s.turn("east")
-			if step := s.turn("west"); slices.Contains(words(step), toldOnce[0]) {
-				t.Errorf("%s: it is told before anything failed: %v", what, words(step))
+			s.reconcile("east")
+			if step := s.reconcile("west"); slices.Contains(describe(step), reportedOnce[0]) {
+				t.Errorf("%s: it is told before anything failed: %v", what, describe(step))
 			}
 		}
-		s.world.Failing = map[api.ClusterName]map[object.End]bool{"west": {westEast: true}}
-		s.turn("west")
-		if s.tells() != string(reason.Progressing) {
-			t.Errorf("%s: at first it tells %q", what, s.tells())
+		s.snapshot.Failing = map[api.ClusterName]map[object.End]bool{"west": {westEast: true}}
+		s.reconcile("west")
+		if s.reports() != string(reason.Progressing) {
+			t.Errorf("%s: at first it tells %q", what, s.reports())
 		}
 		s.later(health.Settles)
-		s.turn("west")
-		if s.tells() != string(reason.ControllerNotLeading) {
-			t.Errorf("%s: in the end it tells %q", what, s.tells())
+		s.reconcile("west")
+		if s.reports() != string(reason.ControllerNotLeading) {
+			t.Errorf("%s: in the end it tells %q", what, s.reports())
 		}
 	}
 }

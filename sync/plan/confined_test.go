@@ -20,14 +20,14 @@ func TestUnconfined(t *testing.T) {
 		{"no ServiceAccount", true, true, string(reason.NotServiceAccount)},
 	} {
 		s := linked(t, all)
-		s.world.RequireConfinement = tt.required
+		s.snapshot.RequireConfinement = tt.required
 		s.live["west"].Gap, s.live["west"].Anyone = tt.gap, tt.anyone
 		step := Next(s.now(), "west", s.renderer())
-		if told := step.Unconfined; (told == nil) != (tt.code == "") || told != nil &&
-			(string(told.Code) != tt.code || !strings.Contains(told.Message, tt.gap) || !strings.Contains(told.Message, "linkwright cluster add west PATH")) {
-			t.Errorf("%+v: reported %v", tt, told)
+		if reported := step.Unconfined; (reported == nil) != (tt.code == "") || reported != nil &&
+			(string(reported.Code) != tt.code || !strings.Contains(reported.Message, tt.gap) || !strings.Contains(reported.Message, "linkwright cluster add west PATH")) {
+			t.Errorf("%+v: reported %v", tt, reported)
 		}
-		if refused := tt.required && tt.code != ""; (step.Denied != nil) != refused {
+		if denied := tt.required && tt.code != ""; (step.Denied != nil) != denied {
 			t.Errorf("%+v: refused %v", tt, step.Denied)
 		}
 	}

@@ -23,9 +23,9 @@ func drifted(s *sim, c api.ClusterName, k object.Key) {
 // tried again.
 func TestContested(t *testing.T) {
 	s := linked(t, "")
-	until := s.world.Now.Add(time.Minute)
-	s.world.Contested = map[api.ClusterName]map[object.Key]state.Contest{"west": {deployment("east"): {Until: until, Times: 6}}}
-	allInPlace(t, "west", s.turn("west"))
+	until := s.snapshot.Now.Add(time.Minute)
+	s.snapshot.Contested = map[api.ClusterName]map[object.Key]state.Contest{"west": {deployment("east"): {Until: until, Times: 6}}}
+	allInPlace(t, "west", s.reconcile("west"))
 	ways := map[string]func(){
 		"a field": func() { drifted(s, "west", deployment("east")) },
 		"a digest": func() {
@@ -35,10 +35,10 @@ func TestContested(t *testing.T) {
 		},
 	}
 	for name, way := range ways {
-		s.world.Now = until.Add(-time.Minute)
+		s.snapshot.Now = until.Add(-time.Minute)
 		way()
-		step := s.turn("west")
-		same(t, name, nil, deeds(step))
+		step := s.reconcile("west")
+		same(t, name, nil, actions(step))
 		got := row(t, step, westEast)
 		if got.Phase != Waiting || got.Why.Code != reason.Contested || !strings.Contains(got.Why.Message, "6 times") ||
 			!strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) || !strings.Contains(got.Why.Message, deployment("east").String()) {
@@ -51,15 +51,15 @@ func TestContested(t *testing.T) {
 			t.Errorf("%s: asked again at %s", name, step.Again)
 		}
 		drifted(s, "west", linkKey("east"))
-		same(t, name+", and something else", []string{"update " + linkKey("east").String()}, words(s.turn("west")))
-		s.world.Now = until
-		if step := s.turn("west"); len(step.Changes) != 1 || step.Changes[0].Key != deployment("east") {
-			t.Errorf("%s, in time: %v", name, words(step))
+		same(t, name+", and something else", []string{"update " + linkKey("east").String()}, describe(s.reconcile("west")))
+		s.snapshot.Now = until
+		if step := s.reconcile("west"); len(step.Changes) != 1 || step.Changes[0].Key != deployment("east") {
+			t.Errorf("%s, in time: %v", name, describe(step))
 		}
-		allInPlace(t, "west", s.turn("west"))
+		allInPlace(t, "west", s.reconcile("west"))
 	}
-	s.world.Now = until.Add(-time.Second)
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Now = until.Add(-time.Second)
+	s.snapshot.Fleet = declare(t, two, "")
 	s.settle()
 	if !s.live["west"].Seen.Record(deployment("east")).IsZero() {
 		t.Error("what is contested is never removed")
@@ -69,24 +69,24 @@ func TestContested(t *testing.T) {
 // Who deletes an object quarrels about nothing: it is created at once, however often that was.
 func TestDeletedIsCreatedAtOnce(t *testing.T) {
 	s := linked(t, "")
-	s.world.Contested = map[api.ClusterName]map[object.Key]state.Contest{"west": {deployment("east"): {Until: s.world.Now.Add(time.Hour), Times: 60}}}
+	s.snapshot.Contested = map[api.ClusterName]map[object.Key]state.Contest{"west": {deployment("east"): {Until: s.snapshot.Now.Add(time.Hour), Times: 60}}}
 	for range 3 {
 		remove(s.live["west"], deployment("east"))
-		same(t, "deleted", []string{"create " + deployment("east").String()}, deeds(s.turn("west")))
+		same(t, "deleted", []string{"create " + deployment("east").String()}, actions(s.reconcile("west")))
 	}
 }
 
 // formerly says that what was refused of another object, wanted or live, tells nothing of this one.
-func formerly(t *testing.T, s *sim, k object.Key, refused state.Refusal) {
+func formerly(t *testing.T, s *sim, k object.Key, denied state.Refusal) {
 	t.Helper()
 	for _, former := range []state.Refusal{
-		{Refusal: refused.Refusal, Digest: refused.Digest + 1, Was: refused.Was},
-		{Refusal: refused.Refusal, Digest: refused.Digest, Was: object.Record{UID: "of one that is gone"}},
-		{Refusal: object.Refusal{Field: refused.Field, By: "somebody"}, Digest: refused.Digest, Was: object.Record{UID: refused.Was.UID, ResourceVersion: "of before"}},
+		{Refusal: denied.Refusal, Digest: denied.Digest + 1, Was: denied.Was},
+		{Refusal: denied.Refusal, Digest: denied.Digest, Was: object.Record{UID: "of one that is gone"}},
+		{Refusal: object.Refusal{Field: denied.Field, By: "somebody"}, Digest: denied.Digest, Was: object.Record{UID: denied.Was.UID, ResourceVersion: "of before"}},
 	} {
-		s.world.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {k: former}}
+		s.snapshot.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {k: former}}
 		if step := Next(s.now(), "west", s.renderer()); len(step.Changes) != 1 || step.Changes[0].Action != object.Update {
-			t.Errorf("%s of %s, of an object that was refused before: %v", refused.Field, k, words(step))
+			t.Errorf("%s of %s, of an object that was refused before: %v", denied.Field, k, describe(step))
 		}
 	}
 }
@@ -117,23 +117,23 @@ func TestImmutable(t *testing.T) {
 		r := s.live["west"].Seen.Record(tt.key)
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
-		refused := state.Refusal{Refusal: object.Refusal{Field: tt.field}, Digest: Next(s.now(), "west", s.renderer()).Changes[0].Object.Digest, Was: r}
-		formerly(t, s, tt.key, refused)
-		s.world.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: refused}}
+		denied := state.Refusal{Refusal: object.Refusal{Field: tt.field}, Digest: Next(s.now(), "west", s.renderer()).Changes[0].Object.Digest, Was: r}
+		formerly(t, s, tt.key, denied)
+		s.snapshot.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: denied}}
 		step := Next(s.now(), "west", s.renderer(), PrunePolicy)
 		got := row(t, step, westEast)
 		switch {
 		case tt.goes && (len(step.Changes) != 1 || step.Changes[0].Action != object.Replace || step.Changes[0].Was != r):
-			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Phase, got.Why)
-		case !tt.goes && (len(deeds(step)) > 0 || got.Phase != Blocked || got.Why.Code != reason.ImmutableField || !strings.Contains(got.Why.Message, tt.key.String())):
-			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Phase, got.Why)
+			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, describe(step), got.Phase, got.Why)
+		case !tt.goes && (len(actions(step)) > 0 || got.Phase != Blocked || got.Why.Code != reason.ImmutableField || !strings.Contains(got.Why.Message, tt.key.String())):
+			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, describe(step), got.Phase, got.Why)
 		}
-		if old := Next(aged(s.now(), "west"), "west", s.renderer()); len(deeds(old)) > 0 || tt.goes && len(old.Look) == 0 {
-			t.Errorf("%s of %s: %v, without a look", tt.field, tt.key, words(old))
+		if old := Next(aged(s.now(), "west"), "west", s.renderer()); len(actions(old)) > 0 || tt.goes && len(old.Look) == 0 {
+			t.Errorf("%s of %s: %v, without a look", tt.field, tt.key, describe(old))
 		}
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
 		if step := Next(s.now(), "west", s.renderer(), PrunePolicy); len(step.Changes) > 0 {
-			t.Errorf("%s of %s: %v, where nothing may be deleted", tt.field, tt.key, words(step))
+			t.Errorf("%s of %s: %v, where nothing may be deleted", tt.field, tt.key, describe(step))
 		}
 	}
 }

@@ -20,8 +20,8 @@ func TestSuspendedByDecision(t *testing.T) {
 		"cluster": {Kind: inventory.Suspend, Cluster: "west"},
 	} {
 		s := linked(t, "")
-		d.By, d.Reason, d.Until = "alice", "incident 42", s.world.Now.Add(time.Hour)
-		s.world.Suspended = []inventory.Decision{d, {Kind: inventory.Suspend, Cluster: "east", Until: s.world.Now}} // the second is over
+		d.By, d.Reason, d.Until = "alice", "incident 42", s.snapshot.Now.Add(time.Hour)
+		s.snapshot.Suspended = []inventory.Decision{d, {Kind: inventory.Suspend, Cluster: "east", Until: s.snapshot.Now}} // the second is over
 		remove(s.live["west"], deployment("east"))
 		steps := quiet(t, s, name)
 		got := row(t, steps["west"], westEast)
@@ -36,9 +36,9 @@ func TestSuspendedByDecision(t *testing.T) {
 		if !steps["west"].Again.Equal(d.Until) {
 			t.Errorf("%s: it is asked again at %s, want %s", name, steps["west"].Again, d.Until)
 		}
-		s.world.Now = d.Until
-		if step := s.turn("west", Suspend, PrunePolicy); !slices.Contains(words(step), "create "+deployment("east").String()) {
-			t.Errorf("%s: once it is over: %v", name, words(step))
+		s.snapshot.Now = d.Until
+		if step := s.reconcile("west", Suspend, PrunePolicy); !slices.Contains(describe(step), "create "+deployment("east").String()) {
+			t.Errorf("%s: once it is over: %v", name, describe(step))
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestSuspendedByDecision(t *testing.T) {
 // Of several suspensions the one that lasts longest counts.
 func TestSuspendedTwice(t *testing.T) {
 	s := linked(t, "")
-	hour := s.world.Now.Add(time.Hour)
+	hour := s.snapshot.Now.Add(time.Hour)
 	d := func(by string, until time.Time) inventory.Decision {
 		return inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: by, Until: until}
 	}
@@ -54,8 +54,8 @@ func TestSuspendedTwice(t *testing.T) {
 		"b": {d("a", hour), d("b", hour.Add(1)), d("c", hour)},
 		"z": {d("a", hour), d("z", time.Time{}), d("c", hour)},
 	} {
-		s.world.Suspended = all
-		if got, ok := s.world.Suspension(westEast); !ok || got.By != want {
+		s.snapshot.Suspended = all
+		if got, ok := s.snapshot.Suspension(westEast); !ok || got.By != want {
 			t.Errorf("suspension: %v, %t; want that of %s", got, ok, want)
 		}
 	}
@@ -64,26 +64,26 @@ func TestSuspendedTwice(t *testing.T) {
 // A cluster is known without anybody's leave once the record has its identity and its base the name.
 func TestConfirmed(t *testing.T) {
 	s := linked(t, "")
-	world := s.now()
-	uid := world.Clusters["east"].Facts.UID
-	if world.UIDs = map[api.ClusterName]string{"east": uid}; !world.Confirmed("east", uid) || world.Confirmed("east", "other") {
+	snapshot := s.now()
+	uid := snapshot.Clusters["east"].Facts.UID
+	if snapshot.UIDs = map[api.ClusterName]string{"east": uid}; !snapshot.Confirmed("east", uid) || snapshot.Confirmed("east", "other") {
 		t.Error("recorded, with a base of its name")
 	}
-	if world.UIDs["east"] = "former"; world.Confirmed("east", uid) {
+	if snapshot.UIDs["east"] = "former"; snapshot.Confirmed("east", uid) {
 		t.Error("the record has another")
 	}
-	world.UIDs = map[api.ClusterName]string{"east": uid, "oldeast": uid}
-	side := world.Clusters["east"]
-	side.Seen = object.NewObservation(nil)
-	if world.Clusters["east"] = side; world.Confirmed("east", uid) {
+	snapshot.UIDs = map[api.ClusterName]string{"east": uid, "oldeast": uid}
+	current := snapshot.Clusters["east"]
+	current.Seen = object.NewObservation(nil)
+	if snapshot.Clusters["east"] = current; snapshot.Confirmed("east", uid) {
 		t.Error("no base, and another name has the identity")
 	}
-	delete(world.UIDs, "oldeast")
-	if !world.Confirmed("east", uid) {
+	delete(snapshot.UIDs, "oldeast")
+	if !snapshot.Confirmed("east", uid) {
 		t.Error("no base, and no other name has the identity")
 	}
-	side.Reading = state.Unread
-	if world.Clusters["east"] = side; world.Confirmed("east", uid) {
+	current.Reading = state.Unread
+	if snapshot.Clusters["east"] = current; snapshot.Confirmed("east", uid) {
 		t.Error("not read")
 	}
 }

@@ -26,7 +26,7 @@ type Renderer interface {
 
 // Wants gives every declared end of a cluster as it is to be, sorted: the base, then links. One that leaves has none.
 func Wants(w state.Snapshot, name api.ClusterName, r Renderer) []object.Wanted {
-	return desire(w, r).wants(name)
+	return newDesired(w, r).ends(name)
 }
 
 // desired renders what ends are to hold, from what is known and the credentials that links have.
@@ -35,12 +35,12 @@ type desired struct {
 	renderer Renderer
 }
 
-func desire(w state.Snapshot, r Renderer) *desired {
+func newDesired(w state.Snapshot, r Renderer) *desired {
 	return &desired{Set: credential.Of(state.Identify(w)), renderer: r}
 }
 
-// wants gives every declared end of a cluster; if only some are asked for, others may be left out.
-func (d *desired) wants(name api.ClusterName, only ...object.End) []object.Wanted {
+// ends gives every declared end of a cluster; if only some are asked for, others may be left out.
+func (d *desired) ends(name api.ClusterName, only ...object.End) []object.Wanted {
 	c, out, in := d.Declared(name)
 	if c == nil || c.Spec.State == api.Leaving {
 		return nil
@@ -81,13 +81,13 @@ func (d *desired) source(l fleet.Link) object.Wanted {
 	if why != nil {
 		return object.Wanted{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Blocked: why}
 	}
-	in.Target = d.located(l, in.Target)
+	in.Target = d.withLastAddresses(l, in.Target)
 	in.Credential = cred
 	in.ControlPlaneSecretLive, in.Undiscovered = d.Discovers(l), d.Undiscovered(l) != nil
-	link, seen := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name), d.Clusters[l.Source.Name].Seen
-	body, _ := seen.Body(link)
+	link, observed := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name), d.Clusters[l.Source.Name].Seen
+	body, _ := observed.Body(link)
 	if in.Source != nil {
-		in.AppliedIn = linkerd.AppliedIn(seen.Record(link), body, in.Source.LinkVersion())
+		in.AppliedIn = linkerd.AppliedIn(observed.Record(link), body, in.Source.LinkVersion())
 	}
 	if l.Spec.UsesRemoteDiscovery() {
 		in.Marked = d.Marked(l)
@@ -97,7 +97,7 @@ func (d *desired) source(l fleet.Link) object.Wanted {
 
 // target is a link's end in its target. What was given to the source stays while the source may still use it.
 func (d *desired) target(l fleet.Link) object.Wanted {
-	in := render.Input{Link: l, Target: d.located(l, d.TargetFacts(l))}
+	in := render.Input{Link: l, Target: d.withLastAddresses(l, d.TargetFacts(l))}
 	switch l.Spec.Credentials.Mode {
 	case api.Existing:
 		if why := d.StillUsed(l); why != nil {
@@ -116,16 +116,16 @@ func (d *desired) target(l fleet.Link) object.Wanted {
 	return d.renderer.Target(in)
 }
 
-// standing is the live Linkerd Link of a link, if it is ours.
-func (d *desired) standing(l fleet.Link) (object.Body, bool) {
-	seen, key := d.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
-	body, ok := seen.Body(key)
-	return body, ok && seen.Record(key).Mark == object.Ours
+// liveLink is the live Linkerd Link of a link, if it is ours.
+func (d *desired) liveLink(l fleet.Link) (object.Body, bool) {
+	observed, key := d.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
+	body, ok := observed.Body(key)
+	return body, ok && observed.Record(key).Mark == object.Ours
 }
 
-// kept are the gateway's addresses that a link has, if the gateway itself has none now. What others wrote there is none.
-func (d *desired) kept(l fleet.Link) []string {
-	body, ok := d.standing(l)
+// lastAddresses are the gateway's addresses that a link has, if the gateway itself has none now. What others wrote there is none.
+func (d *desired) lastAddresses(l fleet.Link) []string {
+	body, ok := d.liveLink(l)
 	key := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
 	if !ok || !d.Clusters[l.Source.Name].Seen.Record(key).Sets("gatewayAddress") {
 		return nil
@@ -133,12 +133,12 @@ func (d *desired) kept(l fleet.Link) []string {
 	return linkerd.AddressesIn(body)
 }
 
-// located are the target's facts, with the addresses that the link has if the gateway has none.
-func (d *desired) located(l fleet.Link, target *linkerd.Facts) *linkerd.Facts {
+// withLastAddresses are the target's facts, with the addresses that the link has if the gateway has none.
+func (d *desired) withLastAddresses(l fleet.Link, target *linkerd.Facts) *linkerd.Facts {
 	if target == nil || !target.Gateway.Homeless() {
 		return target
 	}
-	addresses := d.kept(l)
+	addresses := d.lastAddresses(l)
 	if len(addresses) == 0 {
 		return target
 	}
@@ -150,7 +150,7 @@ func (d *desired) located(l fleet.Link, target *linkerd.Facts) *linkerd.Facts {
 func (d *desired) stale(l fleet.Link) *object.Reason {
 	target := d.Clusters[l.Target.Canonical()]
 	since := target.Stale
-	if _, stands := d.standing(l); !stands || since.IsZero() || target.Known() {
+	if _, stands := d.liveLink(l); !stands || since.IsZero() || target.Known() {
 		return nil
 	}
 	return object.Because(reason.StaleFacts, "cluster %s has not answered since %s UTC: linkwright leaves the link as it is until the cluster answers",

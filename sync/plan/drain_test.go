@@ -26,24 +26,24 @@ func TestDrainIsGuarded(t *testing.T) {
 		r := s.live["west"].Seen.Record(linkKey("east"))
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, linkKey("east"), r)
-		s.world.Fleet = declare(t, two, drain+tt.policy)
-		step := s.turn("west", PrunePolicy)
+		s.snapshot.Fleet = declare(t, two, drain+tt.policy)
+		step := s.reconcile("west", PrunePolicy)
 		got := row(t, step, westEast)
 		if tt.code == "" {
 			if got.Phase != Changing || len(step.Changes) != 2 {
-				t.Errorf("%s: %s %v, %v", tt.name, got.Phase, got.Why, words(step))
+				t.Errorf("%s: %s %v, %v", tt.name, got.Phase, got.Why, describe(step))
 			}
 			continue
 		}
 		if got.Phase != Denied || string(got.Why.Code) != tt.code || len(step.Changes) > 0 {
-			t.Errorf("%s: %s %v, %v", tt.name, got.Phase, got.Why, words(step))
+			t.Errorf("%s: %s %v, %v", tt.name, got.Phase, got.Why, describe(step))
 		}
 		r.Keep = false
 		record(&s.live["west"].Seen, linkKey("east"), r)
-		s.world.Fleet = declare(t, two, drain)
-		step = s.turn("west", PrunePolicy)
+		s.snapshot.Fleet = declare(t, two, drain)
+		step = s.reconcile("west", PrunePolicy)
 		if got := row(t, step, westEast); got.Phase != Changing || step.Changes[0].Action != object.Drain {
-			t.Errorf("%s, allowed: %s %v, %v", tt.name, got.Phase, got.Why, words(step))
+			t.Errorf("%s, allowed: %s %v, %v", tt.name, got.Phase, got.Why, describe(step))
 		}
 	}
 }
@@ -52,8 +52,8 @@ func TestDrainIsGuarded(t *testing.T) {
 func stuck(t *testing.T) *sim {
 	t.Helper()
 	s := linked(t, all)
-	s.play = []func(*state.Cluster){playTokens}
-	s.world.Fleet = declare(t, two, "")
+	s.controllers = []func(*state.Cluster){playTokens}
+	s.snapshot.Fleet = declare(t, two, "")
 	return s
 }
 
@@ -61,30 +61,30 @@ func stuck(t *testing.T) *sim {
 // the controller and the access in the target stay.
 func TestDrainDeadline(t *testing.T) {
 	s := stuck(t)
-	begun, looks := s.world.Now.UTC(), 0
+	begun, watches := s.snapshot.Now.UTC(), 0
 	s.settle()
 	for {
-		step := s.turn("west")
+		step := s.reconcile("west")
 		got := row(t, step, westEast)
 		if got.Why == nil || got.Why.Code != reason.Draining {
 			break
 		}
-		if got.Phase != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.Again.After(s.world.Now) || step.Again.After(got.Until) {
-			t.Fatalf("%s after the beginning: %s %v until %s, next %s, writes %v", s.world.Now.Sub(begun), got.Phase, got.Why, got.Until, step.Again, words(step))
+		if got.Phase != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.Again.After(s.snapshot.Now) || step.Again.After(got.Until) {
+			t.Fatalf("%s after the beginning: %s %v until %s, next %s, writes %v", s.snapshot.Now.Sub(begun), got.Phase, got.Why, got.Until, step.Again, describe(step))
 		}
 		if moments := step.Moments(); len(moments) != 2 || moments[1] != got.Until {
 			t.Fatalf("moments: %v", moments)
 		}
-		if s.turn("east"); s.live["west"].Seen.Record(deployment("east")).IsZero() || s.live["east"].Seen.Record(access).IsZero() {
+		if s.reconcile("east"); s.live["west"].Seen.Record(deployment("east")).IsZero() || s.live["east"].Seen.Record(access).IsZero() {
 			t.Fatal("the controller, or its access, is gone before the deadline")
 		}
-		s.world.Now = step.Again
-		looks++
+		s.snapshot.Now = step.Again
+		watches++
 	}
-	if !s.world.Now.Equal(begun.Add(5*time.Minute)) || looks < 5 || looks > 60 {
-		t.Errorf("it was waited for until %s, in %d looks", s.world.Now.Sub(begun), looks)
+	if !s.snapshot.Now.Equal(begun.Add(5*time.Minute)) || watches < 5 || watches > 60 {
+		t.Errorf("it was waited for until %s, in %d looks", s.snapshot.Now.Sub(begun), watches)
 	}
-	s.play = []func(*state.Cluster){playTokens, playControllers}
+	s.controllers = []func(*state.Cluster){playTokens, playControllers}
 	s.settle()
 	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
 }
@@ -93,12 +93,12 @@ func TestDrainDeadline(t *testing.T) {
 func TestDrainOfDyingTarget(t *testing.T) {
 	s := stuck(t)
 	s.settle()
-	if got := row(t, s.turn("west"), westEast); got.Why == nil || got.Why.Code != reason.Draining {
+	if got := row(t, s.reconcile("west"), westEast); got.Why == nil || got.Why.Code != reason.Draining {
 		t.Fatalf("it is %s %v", got.Phase, got.Why)
 	}
 	s.down["east"] = true
-	s.play = []func(*state.Cluster){playTokens, playControllers}
-	if got := strings.Join(words(s.turn("west")), ""); !strings.Contains(got, "delete Deployment.apps linkerd-multicluster/controller-east") {
+	s.controllers = []func(*state.Cluster){playTokens, playControllers}
+	if got := strings.Join(describe(s.reconcile("west")), ""); !strings.Contains(got, "delete Deployment.apps linkerd-multicluster/controller-east") {
 		t.Errorf("it goes on with %s", got)
 	}
 	s.settle()
@@ -113,12 +113,12 @@ func TestDeclaredAgainWhileDraining(t *testing.T) {
 	if drained := bodyOf(s.live["west"].Seen, linkKey("east")); strings.Contains(string(drained.Bytes()), "matchLabels") {
 		t.Fatalf("it was not drained: %s", drained.Bytes())
 	}
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all))
 	same(t, "writes", []string{
 		"update ConfigMap linkwright-access/linkwright.base",
 		"update ConfigMap linkwright-access/linkwright.west.east",
 		"update Link.multicluster.linkerd.io linkerd-multicluster/east",
-	}, words(s.turn("west")))
+	}, describe(s.reconcile("west")))
 	if back := bodyOf(s.live["west"].Seen, linkKey("east")); string(back.Bytes()) != string(link.Bytes()) {
 		t.Errorf("it was %s, and is %s", link.Bytes(), back.Bytes())
 	}
@@ -141,7 +141,7 @@ func TestSimulateDrain(t *testing.T) {
 		}
 	}
 	if last := steps["west"][len(steps["west"])-1]; !drained || !last.Left() && len(last.Rows) > 1 {
-		t.Errorf("drained: %t, the last step: %v", drained, standings(last))
+		t.Errorf("drained: %t, the last step: %v", drained, statuses(last))
 	}
 	if !w.Clusters["west"].Seen.Record(object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}).IsZero() {
 		t.Error("a federated service without members is left")
@@ -151,7 +151,7 @@ func TestSimulateDrain(t *testing.T) {
 // A link that stays and selects less drains just the Linkerd Link that was seen: who took our mark off it meanwhile keeps it.
 func TestDrainOfALinkThatStays(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	var drains []object.Change
 	for _, c := range Next(s.now(), "west", s.renderer()).Changes {
 		if c.Action == object.Drain {

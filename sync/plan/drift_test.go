@@ -26,7 +26,7 @@ func rests() map[string]func(*testing.T) *sim {
 	}
 	as := func(clusters map[api.ClusterName]string, links string) func(*testing.T) *sim {
 		return func(t *testing.T) *sim {
-			return rest(t, "", func(s *sim) { s.world.Fleet = declareAs(t, three, clusters, links) })
+			return rest(t, "", func(s *sim) { s.snapshot.Fleet = declareAs(t, three, clusters, links) })
 		}
 	}
 	return map[string]func(*testing.T) *sim{
@@ -40,7 +40,7 @@ func rests() map[string]func(*testing.T) *sim {
 		"too much": as(nil, linkDoc("west", "east", all)+policyDoc("maxLinks: 0%, minAllowed: 0")),
 		"unlinking beside a dead cluster": func(t *testing.T) *sim {
 			return rest(t, "", func(s *sim) {
-				s.down["north"], s.world.Fleet = true, declare(t, three, linkDoc("west", "east", all))
+				s.down["north"], s.snapshot.Fleet = true, declare(t, three, linkDoc("west", "east", all))
 			})
 		},
 		"occupied": func(t *testing.T) *sim {
@@ -54,7 +54,7 @@ func rests() map[string]func(*testing.T) *sim {
 		"outlived tokens": func(t *testing.T) *sim {
 			i := newIssuer(t, all+"  credentials: {mode: Bound}\n")
 			i.settle(rules...)
-			i.world.Fleet = declare(t, two, linkDoc("west", "east", all+"  suspend: true\n"))
+			i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all+"  suspend: true\n"))
 			i.settle(rules...)
 			return i.sim
 		},

@@ -44,10 +44,10 @@ func (s *sim) manage(token string, keys ...object.Key) {
 func TestExisting(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all+vault)), two...)
 	last := s.settle()
-	same(t, "rows without the Secrets", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, standings(last["west"]))
+	same(t, "rows without the Secrets", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, statuses(last["west"]))
 	s.manage(theToken, vaultKey)
 	last = s.settle()
-	same(t, "rows without the control plane's", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, standings(last["west"]))
+	same(t, "rows without the control plane's", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, statuses(last["west"]))
 	s.manage(theToken, planeKey)
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
@@ -57,9 +57,9 @@ func TestExisting(t *testing.T) {
 	}
 	same(t, "east", nil, s.names("east"))
 	s.manage("another", vaultKey)
-	same(t, "writes for a changed Secret", []string{"update Link.multicluster.linkerd.io linkerd-multicluster/east"}, words(s.turn("west")))
+	same(t, "writes for a changed Secret", []string{"update Link.multicluster.linkerd.io linkerd-multicluster/east"}, describe(s.reconcile("west")))
 
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	s.settle()
 	same(t, "west after an unlink", []string{
 		"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access",
@@ -74,35 +74,35 @@ func TestExistingLost(t *testing.T) {
 	s.settle()
 	before := s.names("west")
 	s.manage(theToken+`","tokenFile":"`+theToken, vaultKey)
-	step := s.turn("west")
-	same(t, "rows", []string{"west base: Ready", "west→east in west: Blocked SecretInvalid"}, standings(step))
+	step := s.reconcile("west")
+	same(t, "rows", []string{"west base: Ready", "west→east in west: Blocked SecretInvalid"}, statuses(step))
 	if message := step.Rows[1].Why.Message; strings.Contains(message, theToken) || !strings.Contains(message, "tokenFile refers to a file") {
 		t.Errorf("the reason: %s", message)
 	}
 	remove(s.live["west"], planeKey)
-	same(t, "writes", nil, words(s.turn("west")))
+	same(t, "writes", nil, describe(s.reconcile("west")))
 	same(t, "west", slices.DeleteFunc(before, func(n string) bool { return n == planeKey.String() }), s.names("west"))
 }
 
 // From LegacyToken to another Secret: our own goes once the Linkerd Link names the other, and the account after it.
 func TestLegacyTokenToExisting(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", vault))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", vault))
 	last := s.settle()
-	same(t, "west's rows without a Secret", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, standings(last["west"]))
-	same(t, "east's rows without a Secret", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, standings(last["east"]))
+	same(t, "west's rows without a Secret", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, statuses(last["west"]))
+	same(t, "east's rows without a Secret", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, statuses(last["east"]))
 	s.manage(theToken, vaultKey)
-	same(t, "east's writes before west's", nil, words(s.turn("east")))
+	same(t, "east's writes before west's", nil, describe(s.reconcile("east")))
 	same(t, "west's writes", []string{
 		"update Role.rbac.authorization.k8s.io linkerd-multicluster/controller-read-remote-creds-east",
 		"update Link.multicluster.linkerd.io linkerd-multicluster/east",
 		"delete Secret linkerd-multicluster/cluster-credentials-east",
-	}, words(s.turn("west")))
+	}, describe(s.reconcile("west")))
 	same(t, "east's writes after west's", []string{
 		"delete Secret linkwright-access/linkwright.west-token",
 		"delete ServiceAccount linkwright-access/linkwright.west",
 		"delete ClusterRoleBinding.rbac.authorization.k8s.io linkwright-access.linkwright.west",
-	}, words(s.turn("east")))
+	}, describe(s.reconcile("east")))
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
 	}
@@ -113,9 +113,9 @@ func TestLegacyTokenToExisting(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	s := linked(t, all)
 	before := s.names("west")
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", all+handed))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all+handed))
 	last := s.settle()
-	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked SecretStillManaged"}, standings(last["west"]))
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked SecretStillManaged"}, statuses(last["west"]))
 	same(t, "west", before, s.names("west"))
 	for _, k := range []object.Key{mirrorKey, planeKey} { // without our label
 		r := s.live["west"].Seen.Record(k)
@@ -123,8 +123,8 @@ func TestHandOver(t *testing.T) {
 		record(&s.live["west"].Seen, k, r)
 	}
 	last = s.settle()
-	same(t, "east's rows with the old token", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, standings(last["east"]))
-	same(t, "west's rows with the old token", []string{"west base: Ready", "west→east in west: Ready"}, standings(last["west"]))
+	same(t, "east's rows with the old token", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, statuses(last["east"]))
+	same(t, "west's rows with the old token", []string{"west base: Ready", "west→east in west: Ready"}, statuses(last["west"]))
 	s.manage(theToken, mirrorKey)
 	s.settle()
 	if s.live["east"].Seen.Record(tokenKey).IsZero() {
@@ -145,18 +145,18 @@ func TestHandOver(t *testing.T) {
 }
 
 // What an earlier pass saw of the source does not prove that it no longer uses the account.
-func TestInUseWithoutAFreshLook(t *testing.T) {
+func TestInUseWithoutAFreshRead(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", vault))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", vault))
 	s.manage(theToken, vaultKey)
-	s.turn("west")
+	s.reconcile("west")
 	w := s.now()
 	w.Pass = 2
 	east := w.Clusters["east"]
 	east.Pass = 2
 	w.Clusters["east"] = east
 	step := Next(w, "east", s.renderer())
-	same(t, "rows", []string{"east base: Ready", "west→east in east: Waiting WaitingForRead"}, standings(step))
+	same(t, "rows", []string{"east base: Ready", "west→east in east: Waiting WaitingForRead"}, statuses(step))
 }
 
 // Back to LegacyToken: a Secret of the same name is the user's and in the way; one of another name is left alone.
@@ -164,9 +164,9 @@ func TestExistingToLegacyToken(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", handed)), two...)
 	s.manage(theToken, mirrorKey)
 	s.settle()
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	last := s.settle()
-	same(t, "rows", []string{"west base: Ready", "west→east in west: Blocked ObjectExists"}, standings(last["west"]))
+	same(t, "rows", []string{"west base: Ready", "west→east in west: Blocked ObjectExists"}, statuses(last["west"]))
 	remove(s.live["west"], mirrorKey)
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
@@ -175,7 +175,7 @@ func TestExistingToLegacyToken(t *testing.T) {
 	s = newSim(t, declare(t, two, linkDoc("west", "east", vault)), two...)
 	s.manage(theToken, vaultKey)
 	s.settle()
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
 	}

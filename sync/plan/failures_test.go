@@ -16,12 +16,12 @@ func TestConvergesThroughFailures(t *testing.T) {
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		s := newSim(t, declare(t, three, links), three...)
-		s.stumble(random, three)
+		s.failRandomly(random, three)
 		for c, step := range s.settle() {
 			allInPlace(t, c, step)
 		}
-		s.world.Fleet = declare(t, three, policyDoc("minAllowed: 100"))
-		s.stumble(random, three)
+		s.snapshot.Fleet = declare(t, three, policyDoc("minAllowed: 100"))
+		s.failRandomly(random, three)
 		s.settle()
 		for _, c := range three {
 			same(t, string(c), []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names(c))
@@ -32,15 +32,15 @@ func TestConvergesThroughFailures(t *testing.T) {
 	}
 }
 
-// stumble takes turns of which each write may fail, while clusters come and go.
-func (s *sim) stumble(random *rand.Rand, clusters []api.ClusterName) {
+// failRandomly takes turns of which each write may fail, while clusters come and go.
+func (s *sim) failRandomly(random *rand.Rand, clusters []api.ClusterName) {
 	for range 30 {
 		name := clusters[random.IntN(len(clusters))]
 		s.down[name] = random.IntN(5) == 0
 		step := Next(s.now(), name, s.renderer())
 		s.check(step)
 		*s.live[name] = After(*s.live[name], failing(step, random))
-		for _, play := range s.play {
+		for _, play := range s.controllers {
 			play(s.live[name])
 		}
 	}

@@ -15,8 +15,8 @@ import (
 
 var tokenKey = object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"}
 
-// words lists the writes of a step.
-func words(s Step) []string {
+// describe lists the writes of a step.
+func describe(s Step) []string {
 	var out []string
 	for _, list := range [][]object.Change{s.Ahead, s.Changes, s.After} {
 		for _, c := range list {
@@ -26,15 +26,15 @@ func words(s Step) []string {
 	return out
 }
 
-// deeds are the words of a step's writes but those that tell nothing but conditions.
-func deeds(s Step) []string {
+// actions are the words of a step's writes but those that tell nothing but conditions.
+func actions(s Step) []string {
 	conditions := func(c object.Change) bool { return c.Why.Code == reason.ConditionsChanged }
 	s.Ahead = slices.DeleteFunc(slices.Clone(s.Ahead), conditions)
-	return words(s)
+	return describe(s)
 }
 
-// standings lists the rows of a step; codes of reasons stand behind.
-func standings(s Step) []string {
+// statuses lists the rows of a step; codes of reasons stand behind.
+func statuses(s Step) []string {
 	var out []string
 	for _, r := range s.Rows {
 		line := r.End.String() + ": " + string(r.Phase)
@@ -65,9 +65,9 @@ func linked(t *testing.T, spec string) *sim {
 // written there, whoever has the first turn.
 func TestFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
-	west := s.turn("west")
-	same(t, "west's writes before the token", nil, words(west))
-	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, standings(west))
+	west := s.reconcile("west")
+	same(t, "west's writes before the token", nil, describe(west))
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, statuses(west))
 	same(t, "east's writes", []string{
 		"create Namespace linkwright-access",
 		"create ConfigMap linkwright-access/linkwright.base",
@@ -75,10 +75,10 @@ func TestFirstLink(t *testing.T) {
 		"create ServiceAccount linkwright-access/linkwright.west",
 		"create ClusterRoleBinding.rbac.authorization.k8s.io linkwright-access.linkwright.west",
 		"create Secret linkwright-access/linkwright.west-token",
-	}, words(s.turn("east")))
+	}, describe(s.reconcile("east")))
 	tokens := *s.live["east"]
 	*s.live["east"] = After(tokens, Step{Changes: []object.Change{{Action: object.Replace, Key: tokenKey, Object: object.Object{Body: object.NewBody([]byte("{}"))}}}})
-	if s.turn("west").Again.IsZero() {
+	if s.reconcile("west").Again.IsZero() {
 		t.Error("west waits for the token of an account, and is never asked again")
 	}
 	*s.live["east"] = tokens
@@ -94,11 +94,11 @@ func TestFirstLink(t *testing.T) {
 		"create Service linkerd-multicluster/probe-east",
 		"create Link.multicluster.linkerd.io linkerd-multicluster/east",
 		"create Deployment.apps linkerd-multicluster/controller-east",
-	}, words(s.turn("west")))
-	same(t, "west's writes once it works", []string{"update ConfigMap linkwright-access/linkwright.west.east"}, words(s.turn("west")))
+	}, describe(s.reconcile("west")))
+	same(t, "west's writes once it works", []string{"update ConfigMap linkwright-access/linkwright.west.east"}, describe(s.reconcile("west")))
 	for _, c := range two {
-		if step := s.turn(c); step.Writes() > 0 {
-			t.Errorf("%s has still to do: %v", c, words(step))
+		if step := s.reconcile(c); step.Writes() > 0 {
+			t.Errorf("%s has still to do: %v", c, describe(step))
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestWrittenAheadAndFenced(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	for range 6 {
 		for _, c := range two {
-			step := s.turn(c)
+			step := s.reconcile(c)
 			for _, ch := range step.Ahead {
 				if !ch.Fenced && ch.Key.Kind == "ConfigMap" {
 					t.Errorf("%s of %s is not fenced", ch.Action, ch.Key)
@@ -147,42 +147,42 @@ func namesOf(keys []object.Key) []string {
 // The Linkerd Link names what makes it use the control plane's credential only once that is live.
 func TestControlPlaneSecretFirst(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
-	s.turn("east")
+	s.reconcile("east")
 	discovers := func() bool {
 		return strings.Contains(string(bodyOf(s.live["west"].Seen, linkKey("east")).Bytes()), "federatedServiceSelector")
 	}
-	first := s.turn("west")
-	if discovers() || !strings.Contains(strings.Join(words(first), "\n"), "create Secret linkerd/cluster-credentials-east") {
-		t.Errorf("the first step: %v", words(first))
+	first := s.reconcile("west")
+	if discovers() || !strings.Contains(strings.Join(describe(first), "\n"), "create Secret linkerd/cluster-credentials-east") {
+		t.Errorf("the first step: %v", describe(first))
 	}
-	same(t, "the second step", []string{"update Link.multicluster.linkerd.io linkerd-multicluster/east"}, words(s.turn("west")))
+	same(t, "the second step", []string{"update Link.multicluster.linkerd.io linkerd-multicluster/east"}, describe(s.reconcile("west")))
 	if !discovers() {
 		t.Error("the Linkerd Link does not federate")
 	}
-	same(t, "the third step", []string{"update ConfigMap linkwright-access/linkwright.west.east"}, words(s.turn("west")))
-	same(t, "the fourth step", nil, words(s.turn("west")))
+	same(t, "the third step", []string{"update ConfigMap linkwright-access/linkwright.west.east"}, describe(s.reconcile("west")))
+	same(t, "the fourth step", nil, describe(s.reconcile("west")))
 }
 
 // A control plane's secret that somebody deleted comes back, and no mirror goes meanwhile.
 func TestControlPlaneSecretLost(t *testing.T) {
 	s := linked(t, all)
 	remove(s.live["west"], object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"})
-	same(t, "the step", []string{"create Secret linkerd/cluster-credentials-east"}, words(s.turn("west")))
+	same(t, "the step", []string{"create Secret linkerd/cluster-credentials-east"}, describe(s.reconcile("west")))
 }
 
 // A commit is recorded once in each cluster; a term alone is not, and what changes nothing writes nothing else.
 func TestBaseOncePerCommit(t *testing.T) {
 	s := linked(t, "")
-	s.world.Term = 7
+	s.snapshot.Term = 7
 	for _, c := range two {
-		same(t, "writes of a new term", nil, words(s.turn(c)))
+		same(t, "writes of a new term", nil, describe(s.reconcile(c)))
 	}
-	s.world.Fleet = declare(t, two, "# a comment\n"+linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, "# a comment\n"+linkDoc("west", "east", ""))
 	for _, c := range two {
-		same(t, "writes of a new commit", []string{"update ConfigMap linkwright-access/linkwright.base"}, words(s.turn(c)))
-		same(t, "writes of the same commit", nil, words(s.turn(c)))
+		same(t, "writes of a new commit", []string{"update ConfigMap linkwright-access/linkwright.base"}, describe(s.reconcile(c)))
+		same(t, "writes of the same commit", nil, describe(s.reconcile(c)))
 		base := inventories(t, s.live[c].Seen)[object.End{Cluster: c}]
-		if base.Term != 7 || base.Commit != s.world.Fleet.Commit {
+		if base.Term != 7 || base.Commit != s.snapshot.Fleet.Commit {
 			t.Errorf("base of %s: term %d, commit %s", c, base.Term, base.Commit)
 		}
 	}
@@ -192,12 +192,12 @@ func TestBaseOncePerCommit(t *testing.T) {
 func TestNothingDeclaredNothingWritten(t *testing.T) {
 	s := newSim(t, declare(t, two, ""), two...)
 	for _, c := range two {
-		same(t, string(c), nil, words(s.turn(c)))
+		same(t, string(c), nil, describe(s.reconcile(c)))
 	}
 }
 
 // What is rendered is what is live at the end, byte for byte.
-func TestLiveIsWanted(t *testing.T) {
+func TestLiveEqualsDesired(t *testing.T) {
 	s := linked(t, all)
 	w := s.now()
 	for _, c := range two {
@@ -219,13 +219,13 @@ func TestHostileToken(t *testing.T) {
 	show(&s.live["east"].Seen, token, encoded(corev1.Secret{
 		Type: corev1.SecretTypeServiceAccountToken, Data: map[string][]byte{"token": []byte("t\n    tokenFile: /etc/hostname")},
 	}))
-	step := s.turn("west")
+	step := s.reconcile("west")
 	for _, row := range step.Rows {
 		if !row.End.IsBase() && (row.Why == nil || row.Why.Code != reason.RenderFailed || strings.Contains(row.Why.Message, "hostname")) {
 			t.Errorf("%s: %s: %v", row.End, row.Phase, row.Why)
 		}
 	}
-	if writes := strings.Join(words(step), "\n"); strings.Contains(writes, "Secret") {
+	if writes := strings.Join(describe(step), "\n"); strings.Contains(writes, "Secret") {
 		t.Errorf("it writes %s", writes)
 	}
 }

@@ -14,26 +14,26 @@ import (
 
 // A link that followed its target's facts follows again after calmly, and up to spread later, each link at a time of its
 // own: a gateway that moves on and on has its links' controllers start over no more often.
-const calmly, spread = 30 * time.Second, 3 * time.Second
+const followInterval, followJitter = 30 * time.Second, 3 * time.Second
 
 // Follows says that a change is an update of a Linkerd Link for nothing but what its target tells of itself.
 func Follows(c object.Change) bool {
 	return c.Action == object.Update && c.Why.Code == reason.FactsChanged
 }
 
-func follows(o object.Object, seen object.Observation) bool {
+func follows(o object.Object, observed object.Observation) bool {
 	if o.Key.Kind != "Link" {
 		return false
 	}
-	live, ok := seen.Body(o.Key)
+	live, ok := observed.Body(o.Key)
 	return ok && linkerd.Follows(live, o.Body)
 }
 
-// pace leaves out what follows the target's facts again too soon, with the probe that follows beside, and says why and until when; nil:
+// limitFollowing leaves out what follows the target's facts again too soon, with the probe that follows beside, and says why and until when; nil:
 // nothing. What is declared, or somebody else changed, or a credential asks for, is never left out.
-func pace(w state.Snapshot, end object.End, changes []object.Change) ([]object.Change, *object.Reason, time.Time) {
+func limitFollowing(w state.Snapshot, end object.End, changes []object.Change) ([]object.Change, *object.Reason, time.Time) {
 	last, ok := w.Followed[end.Link]
-	until := last.Add(calmly + lag(end.Link))
+	until := last.Add(followInterval + jitter(end.Link))
 	if !ok || !end.IsSource() || !w.Now.Before(until) || !slices.ContainsFunc(changes, Follows) {
 		return changes, nil, time.Time{}
 	}
@@ -44,17 +44,17 @@ func pace(w state.Snapshot, end object.End, changes []object.Change) ([]object.C
 		end.Link.Target, last.UTC().Format(time.TimeOnly), until.UTC().Format(time.TimeOnly)), until
 }
 
-// lag is the link's own part of spread: always the same.
-func lag(link api.Pair) time.Duration {
+// jitter is the link's own part of spread: always the same.
+func jitter(link api.Pair) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(link.String())) // it never fails
-	return time.Duration(h.Sum32()) % spread
+	return time.Duration(h.Sum32()) % followJitter
 }
 
-// calm leaves the writes of contested objects out, whatever they are for: who overwrites an object whole changes its
+// limitContested leaves the writes of contested objects out, whatever they are for: who overwrites an object whole changes its
 // digest, too. An object that is missing is created at once, however often somebody deleted it. It says what was left out, or nil, and
 // when the first of it is corrected again.
-func calm(s state.Snapshot, changes []object.Change) (left []object.Change, why *object.Reason, until time.Time) {
+func limitContested(s state.Snapshot, changes []object.Change) (left []object.Change, why *object.Reason, until time.Time) {
 	left = slices.DeleteFunc(changes, func(w object.Change) bool {
 		contest, ok := s.Contested[w.End.Cluster][w.Key]
 		if !ok || w.Action == object.Create || !s.Now.Before(contest.Until) {

@@ -35,47 +35,47 @@ func TestPace(t *testing.T) {
 	s.at("east", "192.0.2.50")
 	step := Next(s.now(), "west", s.renderer())
 	if len(step.Changes) != 1 || !Follows(step.Changes[0]) {
-		t.Fatalf("the first change: %v", words(step))
+		t.Fatalf("the first change: %v", describe(step))
 	}
-	s.world.Followed = map[api.Pair]time.Time{westEast.Link: s.world.Now}
-	until := s.world.Now.Add(calmly + lag(westEast.Link))
-	step = s.turn("west")
+	s.snapshot.Followed = map[api.Pair]time.Time{westEast.Link: s.snapshot.Now}
+	until := s.snapshot.Now.Add(followInterval + jitter(westEast.Link))
+	step = s.reconcile("west")
 	got := row(t, step, westEast)
 	if step.Writes() > 0 || got.Phase != Waiting || got.Why.Code != reason.RateLimited || !step.Again.Equal(until) {
-		t.Errorf("too soon: %v, %s %v, next %s, want %s", words(step), got.Phase, got.Why, step.Again, until)
+		t.Errorf("too soon: %v, %s %v, next %s, want %s", describe(step), got.Phase, got.Why, step.Again, until)
 	}
 	drifted(s, "west", deployment("east"))
-	same(t, "too soon, and somebody else", []string{"update " + deployment("east").String()}, words(s.turn("west")))
-	s.world.Now = until
-	same(t, "in time", []string{"update " + linkKey("east").String()}, words(s.turn("west")))
-	allInPlace(t, "west", s.turn("west"))
+	same(t, "too soon, and somebody else", []string{"update " + deployment("east").String()}, describe(s.reconcile("west")))
+	s.snapshot.Now = until
+	same(t, "in time", []string{"update " + linkKey("east").String()}, describe(s.reconcile("west")))
+	allInPlace(t, "west", s.reconcile("west"))
 }
 
 // What is declared is written at once, however lately the link followed.
 func TestPaceNoDeclaration(t *testing.T) {
 	s := linked(t, "")
-	s.world.Followed = map[api.Pair]time.Time{westEast.Link: s.world.Now}
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", "  selector: {matchLabels: {exported: louder}}"))
-	if step := s.turn("west"); step.Writes() == 0 {
+	s.snapshot.Followed = map[api.Pair]time.Time{westEast.Link: s.snapshot.Now}
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "  selector: {matchLabels: {exported: louder}}"))
+	if step := s.reconcile("west"); step.Writes() == 0 {
 		t.Error("another selector: nothing is written")
 	}
 }
 
 // A gateway without an address keeps the one that its links have, as long as nobody else wrote it; what is declared goes on.
-func TestHomeless(t *testing.T) {
+func TestGatewayWithoutAddress(t *testing.T) {
 	s := linked(t, "")
 	s.at("east")
 	for _, name := range two {
-		allInPlace(t, name, s.turn(name))
+		allInPlace(t, name, s.reconcile(name))
 	}
-	got := row(t, s.turn("west"), westEast)
+	got := row(t, s.reconcile("west"), westEast)
 	if got.Why == nil || got.Why.Code != reason.GatewayAddressMissing || !strings.Contains(got.Why.Message, "192.0.2.") {
 		t.Errorf("it is not told: %v", got.Why)
 	}
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {replicas: 3}"))
-	same(t, "declared meanwhile", []string{"update ConfigMap linkwright-access/linkwright.base", "update " + deployment("east").String()}, words(s.turn("west")))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {replicas: 3}"))
+	same(t, "declared meanwhile", []string{"update ConfigMap linkwright-access/linkwright.base", "update " + deployment("east").String()}, describe(s.reconcile("west")))
 	drifted(s, "west", linkKey("east"))
-	if got := row(t, s.turn("west"), westEast); got.Phase != Blocked || got.Why.Code != reason.GatewayIncomplete {
+	if got := row(t, s.reconcile("west"), westEast); got.Phase != Blocked || got.Why.Code != reason.GatewayIncomplete {
 		t.Errorf("an address that is nobody's: %s %v", got.Phase, got.Why)
 	}
 }
@@ -85,12 +85,12 @@ func TestStaleFacts(t *testing.T) {
 	s := linked(t, "")
 	s.down["east"] = true
 	w := s.now()
-	side := w.Clusters["east"]
-	side.Stale = s.world.Now
-	w.Clusters["east"] = side
+	current := w.Clusters["east"]
+	current.Stale = s.snapshot.Now
+	w.Clusters["east"] = current
 	step := Next(w, "west", s.renderer())
 	got := row(t, step, westEast)
-	if len(deeds(step)) > 0 || got.Phase != Blocked || got.Why.Code != reason.StaleFacts || !strings.Contains(got.Why.Message, s.world.Now.UTC().Format(time.DateTime)) {
-		t.Errorf("%v: %s %v", words(step), got.Phase, got.Why)
+	if len(actions(step)) > 0 || got.Phase != Blocked || got.Why.Code != reason.StaleFacts || !strings.Contains(got.Why.Message, s.snapshot.Now.UTC().Format(time.DateTime)) {
+		t.Errorf("%v: %s %v", describe(step), got.Phase, got.Why)
 	}
 }

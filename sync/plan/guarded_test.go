@@ -25,12 +25,12 @@ func row(t *testing.T, s Step, end object.End) Row {
 			return r
 		}
 	}
-	t.Fatalf("no row of %s in %v", end, standings(s))
+	t.Fatalf("no row of %s in %v", end, statuses(s))
 	return Row{}
 }
 
 // An object of a wanted name without our mark is never written, and holds its whole end.
-func TestOccupied(t *testing.T) {
+func TestConflict(t *testing.T) {
 	probe := object.Key{Kind: "Service", Namespace: mc, Name: "probe-east"}
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
@@ -53,7 +53,7 @@ func TestOccupied(t *testing.T) {
 
 // What is in the way is to be adopted where Linkerd's own tools may have made it, and not where its content says otherwise,
 // nor what no link consists of.
-func TestOccupiedIsAdoptable(t *testing.T) {
+func TestConflictIsAdoptable(t *testing.T) {
 	for name, tt := range map[string]struct {
 		key   object.Key
 		mark  object.Mark
@@ -73,7 +73,7 @@ func TestOccupiedIsAdoptable(t *testing.T) {
 		}
 		remove(s.live[cluster], tt.key)
 		edit(&s.live[cluster].Seen, tt.key, object.Record{UID: "theirs", Mark: tt.mark}, tt.body)
-		got := row(t, s.turn(cluster), object.End{Cluster: cluster, Link: westEast.Link})
+		got := row(t, s.reconcile(cluster), object.End{Cluster: cluster, Link: westEast.Link})
 		if got.Why == nil || got.Why.Code != reason.ObjectExists || strings.Contains(got.Why.Message, "linkwright adopt west/east") != tt.adopt {
 			t.Errorf("%s: %s, %v", name, got.Phase, got.Why)
 		}
@@ -81,13 +81,13 @@ func TestOccupiedIsAdoptable(t *testing.T) {
 }
 
 // Once all is in place, an object that loses our mark is no longer touched either, and nothing else of the end goes.
-func TestOccupiedLater(t *testing.T) {
+func TestConflictLater(t *testing.T) {
 	s := linked(t, "")
 	before := s.names("west")
 	r := s.live["west"].Seen.Record(deployment("east"))
 	r.Mark = object.Theirs
 	record(&s.live["west"].Seen, deployment("east"), r)
-	same(t, "writes", nil, deeds(s.turn("west")))
+	same(t, "writes", nil, actions(s.reconcile("west")))
 	same(t, "live", before, s.names("west"))
 }
 
@@ -114,8 +114,8 @@ func TestDrift(t *testing.T) {
 		r := s.live["west"].Seen.Record(deployment("east"))
 		tt.change(&r)
 		record(&s.live["west"].Seen, deployment("east"), r)
-		step := s.turn("west")
-		same(t, tt.name, tt.want, deeds(step))
+		step := s.reconcile("west")
+		same(t, tt.name, tt.want, actions(step))
 		if tt.code != "" && string(step.Changes[0].Why.Code) != tt.code {
 			t.Errorf("%s: %v, want %s", tt.name, step.Changes[0].Why, tt.code)
 		}
@@ -139,7 +139,7 @@ func rebase(t *testing.T, s *sim, change func(*inventory.Inventory)) {
 }
 
 // What is not certainly the cluster it seems to be is not written at all, whatever is to do there.
-func TestRefusal(t *testing.T) {
+func TestIdentityDenials(t *testing.T) {
 	reuid := func(s *sim, c api.ClusterName, uid string) {
 		k := object.Key{Kind: "Namespace", Name: "kube-system"}
 		r := s.live[c].Seen.Record(k)
@@ -151,24 +151,24 @@ func TestRefusal(t *testing.T) {
 		do   func(*testing.T, *sim)
 		want string
 	}{
-		{"as remembered", func(_ *testing.T, s *sim) { s.world.UIDs["west"] = "west-kube-system" }, ""},
+		{"as remembered", func(_ *testing.T, s *sim) { s.snapshot.UIDs["west"] = "west-kube-system" }, ""},
 		{"not read", func(_ *testing.T, s *sim) { s.down["west"] = true }, "Unreachable"},
 		{"no kube-system", func(_ *testing.T, s *sim) { remove(s.live["west"], object.Key{Kind: "Namespace", Name: "kube-system"}) }, "ClusterUIDMissing"},
 		{"two names", func(_ *testing.T, s *sim) { reuid(s, "west", "east-kube-system") }, "DuplicateCluster"},
-		{"another uid", func(_ *testing.T, s *sim) { s.world.UIDs["west"] = "former" }, "ClusterChanged"},
+		{"another uid", func(_ *testing.T, s *sim) { s.snapshot.UIDs["west"] = "former" }, "ClusterChanged"},
 		{"another uid, accepted", func(_ *testing.T, s *sim) {
-			s.world.UIDs["west"], s.world.Accepted = "former", map[api.ClusterName]string{"west": "west-kube-system"}
+			s.snapshot.UIDs["west"], s.snapshot.Accepted = "former", map[api.ClusterName]string{"west": "west-kube-system"}
 		}, ""},
 		{"another uid, another one accepted", func(_ *testing.T, s *sim) {
-			s.world.UIDs["west"], s.world.Accepted = "former", map[api.ClusterName]string{"west": "third"}
+			s.snapshot.UIDs["west"], s.snapshot.Accepted = "former", map[api.ClusterName]string{"west": "third"}
 		}, "ClusterChanged"},
 		{"renamed", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.End.Cluster = "oldwest" }) }, "ClusterRenamed"},
 		{"renamed, accepted", func(t *testing.T, s *sim) {
 			rebase(t, s, func(i *inventory.Inventory) { i.End.Cluster = "oldwest" })
-			s.world.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
+			s.snapshot.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
 		}, ""},
 		{"later term", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.Term = 2 }) }, "NewerLeader"},
-		{"earlier term", func(_ *testing.T, s *sim) { s.world.Term = 2 }, ""},
+		{"earlier term", func(_ *testing.T, s *sim) { s.snapshot.Term = 2 }, ""},
 		{"unreadable inventory", func(_ *testing.T, s *sim) {
 			k := inventory.Key(owner, westEast)
 			show(&s.live["west"].Seen, k, object.NewBody([]byte(`{"data":{"inventory.json":"{\"version\":2}"}}`)))
@@ -176,33 +176,33 @@ func TestRefusal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		world := s.now() // what Watches cannot read is seen as before
+		snapshot := s.now() // what Watches cannot read is seen as before
 		tt.do(t, s)
 		remove(s.live["west"], deployment("east")) // so that there is something to do
-		side := world.Clusters["west"]
-		side.Seen = observe(s.live["west"].Seen, side.Looked)
-		side.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://west.example.com", side.Seen)
+		current := snapshot.Clusters["west"]
+		current.Seen = observe(s.live["west"].Seen, current.Looked)
+		current.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://west.example.com", current.Seen)
 		if s.down["west"] {
-			side = s.look(s.world, s.world.Fleet.Clusters[1])
+			current = s.watch(s.snapshot, s.snapshot.Fleet.Clusters[1])
 		}
-		sides := map[api.ClusterName]state.Cluster{"east": world.Clusters["east"], "west": side}
-		world = s.world
-		world.Clusters = sides
-		step := Next(world, "west", s.renderer())
+		sides := map[api.ClusterName]state.Cluster{"east": snapshot.Clusters["east"], "west": current}
+		snapshot = s.snapshot
+		snapshot.Clusters = sides
+		step := Next(snapshot, "west", s.renderer())
 		if tt.want == "" {
 			if step.Denied != nil || step.Writes() == 0 {
-				t.Errorf("%s: %v, writes %v", tt.name, step.Denied, words(step))
+				t.Errorf("%s: %v, writes %v", tt.name, step.Denied, describe(step))
 			}
 			continue
 		}
 		if step.Denied == nil || string(step.Denied.Code) != tt.want || step.Writes() > 0 || len(step.Rows) != 2 {
-			t.Errorf("%s: %v, want %s; rows %v", tt.name, step.Denied, tt.want, standings(step))
+			t.Errorf("%s: %v, want %s; rows %v", tt.name, step.Denied, tt.want, statuses(step))
 		}
 	}
 }
 
 // A held end is declared: nothing of it is written or taken, whatever became of its facts.
-func TestHeldKeepsEverything(t *testing.T) {
+func TestBlockedEndKeepsEverything(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(*sim)
@@ -219,7 +219,7 @@ func TestHeldKeepsEverything(t *testing.T) {
 			remove(s.live["west"], object.Key{Kind: "ConfigMap", Namespace: cp, Name: "linkerd-config"})
 		}, "LinkerdNotInstalled"},
 		{"no token", func(s *sim) {
-			s.play = nil
+			s.controllers = nil
 			show(&s.live["east"].Seen, tokenKey, object.NewBody([]byte(`{"kind":"Secret"}`)))
 		}, "CredentialNotIssued"},
 	}
@@ -227,8 +227,8 @@ func TestHeldKeepsEverything(t *testing.T) {
 		s := linked(t, all)
 		before := s.names("west")
 		tt.do(s)
-		step := s.turn("west")
-		same(t, tt.name, nil, deeds(step))
+		step := s.reconcile("west")
+		same(t, tt.name, nil, actions(step))
 		if got := row(t, step, westEast); got.Phase != Blocked || string(got.Why.Code) != tt.code {
 			t.Errorf("%s: %s %v, want %s", tt.name, got.Phase, got.Why, tt.code)
 		}

@@ -14,39 +14,39 @@ import (
 )
 
 // blind is a side on which a kind was not looked for.
-func blind(side state.Cluster, kind string) state.Cluster {
-	side.Looked = slices.DeleteFunc(slices.Clone(side.Looked), func(w object.Watch) bool { return w.Kind == kind })
-	seen := side.Seen.Edit()
-	for k := range side.Seen.Records() {
+func blind(current state.Cluster, kind string) state.Cluster {
+	current.Looked = slices.DeleteFunc(slices.Clone(current.Looked), func(w object.Watch) bool { return w.Kind == kind })
+	observed := current.Seen.Edit()
+	for k := range current.Seen.Records() {
 		if k.Kind == kind {
-			seen.Drop(k)
+			observed.Drop(k)
 		}
 	}
-	side.Seen = seen.Observation()
-	return side
+	current.Seen = observed.Observation()
+	return current
 }
 
 // What was not looked for is not missing: nothing is created in its place, and no inventory written where none was looked for.
-func TestNotLookedForIsNotMissing(t *testing.T) {
+func TestNotReadIsNotMissing(t *testing.T) {
 	s := linked(t, "")
 	w := s.now()
 	w.Clusters["west"] = blind(w.Clusters["west"], "Deployment")
 	step := Next(w, "west", s.renderer())
-	if got := row(t, step, westEast); got.Phase != Blocked || got.Why.Code != reason.Unknown || len(deeds(step)) > 0 {
-		t.Errorf("a controller: %s, %v, writes %v", got.Phase, got.Why, words(step))
+	if got := row(t, step, westEast); got.Phase != Blocked || got.Why.Code != reason.Unknown || len(actions(step)) > 0 {
+		t.Errorf("a controller: %s, %v, writes %v", got.Phase, got.Why, describe(step))
 	}
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all))
 	w = s.now()
 	w.Clusters["west"] = blind(w.Clusters["west"], "ConfigMap")
 	if step = Next(w, "west", s.renderer()); step.Writes() > 0 {
-		t.Errorf("inventories: writes %v", words(step))
+		t.Errorf("inventories: writes %v", describe(step))
 	}
 }
 
 // Of a target with an inventory that cannot be read nobody knows what its guards say: the source's end does not begin.
 func TestTargetWithABrokenInventory(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	w := s.now()
 	east := w.Clusters["east"]
 	k := inventory.Key(owner, eastWest)
@@ -54,7 +54,7 @@ func TestTargetWithABrokenInventory(t *testing.T) {
 	w.Clusters["east"], w.Namespace = east, "ops"
 	step := Next(w, "west", s.renderer())
 	if got := row(t, step, westEast); got.Phase != Waiting || got.Why.Code != reason.WaitingForTarget || !strings.Contains(got.Why.Message, "linkwright abandon east --namespace ops") || len(step.Changes) > 0 {
-		t.Errorf("%s, %v, writes %v", got.Phase, got.Why, words(step))
+		t.Errorf("%s, %v, writes %v", got.Phase, got.Why, describe(step))
 	}
 }
 
@@ -67,10 +67,10 @@ func TestSuspendedKeepsItsInventories(t *testing.T) {
 			remove(s.live["west"], k)
 		}
 	}
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", suspend: true"}, "")
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", suspend: true"}, "")
 	step := Next(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
 	if got := row(t, step, westEast); got.Phase != Suspended || step.Writes() > 0 {
-		t.Errorf("%s, %v, writes %v", got.Phase, got.Why, words(step))
+		t.Errorf("%s, %v, writes %v", got.Phase, got.Why, describe(step))
 	}
 }
 
@@ -78,10 +78,10 @@ func TestSuspendedKeepsItsInventories(t *testing.T) {
 func TestCommitsWhileLeaving(t *testing.T) {
 	s := linked(t, "")
 	for i := range 20 {
-		s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, fmt.Sprintf("# %d\n", i))
-		s.turn("west", rules...)
+		s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, fmt.Sprintf("# %d\n", i))
+		s.reconcile("west", rules...)
 		before, _ := inventory.ReadBase(owner, s.live["east"].Seen)
-		s.turn("east", rules...)
+		s.reconcile("east", rules...)
 		if after, found := inventory.ReadBase(owner, s.live["east"].Seen); found && after.Commit != before.Commit && !after.Leaving {
 			t.Errorf("turn %d: the base gets commit %s", i, after.Commit)
 		}

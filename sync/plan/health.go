@@ -11,13 +11,13 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// checkup judges the stages of every declared link, at its end in its source. It changes nothing of what is planned.
-type checkup struct{ *cluster }
+// healthChecks judges the stages of every declared link, at its end in its source. It changes nothing of what is planned.
+type healthChecks struct{ *cluster }
 
 // add has links that stand alike share their verdicts, which are kept for as long as they do: mostly all is well with all.
-func (h checkup) add(s Step) Step {
+func (h healthChecks) add(s Step) Step {
 	reasons, before := map[object.Reason]*object.Reason{}, []health.Verdict(nil)
-	pulses := linkerd.Pulses(h.Spec(h.name).Linkerd, h.side.Seen)
+	pulses := linkerd.Pulses(h.Spec(h.name).Linkerd, h.current.Seen)
 	for i, row := range s.Rows {
 		l, ok := h.declaredLink(row)
 		if !ok {
@@ -50,10 +50,10 @@ func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 }
 
 // health are the stages of a link, and when they may differ by the clock.
-func (h checkup) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []health.Verdict, next time.Time) {
-	held := row.Why
+func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []health.Verdict, next time.Time) {
+	blocked := row.Why
 	if row.Phase != Blocked {
-		held = nil
+		blocked = nil
 	}
 	v := health.Link{Pair: h.Identified(l), Loading: restarts(h).loaded(l)}
 	if cred, why := h.Link(l); v.Proof != nil && cred != nil && why == nil {
@@ -62,7 +62,7 @@ func (h checkup) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []healt
 	if l.Spec.TrustAnchors != api.Skip {
 		next = v.Trust(h.Now).Next
 	}
-	return v.Health(held, pulse, h.Now), next
+	return v.Health(blocked, pulse, h.Now), next
 }
 
 // Condition is Ready of the link of a source's end, by its stages as if nothing was told of it before; zero: none are known.
@@ -90,9 +90,9 @@ func (r Row) NotWorking() *object.Reason {
 // Ready says that the link of a source's end is known to work.
 func (r Row) Ready() bool { return r.Condition().Status == object.True }
 
-// ails says that the controller of a link in place finds the gateway dead, or nil. Of anchors and access remarks tell without it; of
+// gatewayFailure says that the controller of a link in place finds the gateway dead, or nil. Of anchors and access remarks tell without it; of
 // what is merely not seen yet, and of mirrors that nobody serves behind, only the stages.
-func (r Row) ails() *object.Reason {
+func (r Row) gatewayFailure() *object.Reason {
 	for _, v := range r.Health {
 		if v.Passing == health.Failed && v.Stage == health.Gateway {
 			return v.Why

@@ -24,27 +24,27 @@ func TestHealthOfEnds(t *testing.T) {
 	if v.Passing == health.Failed || !row.Ready() || Next(s.now(), "west", s.renderer()).row(object.End{Cluster: "west"}).Ready() {
 		t.Errorf("all is well, and %s says %v, or the link is not ready, or a base is", v.Stage, v.Why)
 	}
-	seen := &s.live["west"].Seen
+	observed := &s.live["west"].Seen
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-east"}
-	held := seen.Record(lease)
-	left := held
+	holder := observed.Record(lease)
+	left := holder
 	left.Health = object.HealthOf("Lease", []byte(`{}`))
-	record(seen, lease, left)
+	record(observed, lease, left)
 	if v, row := first("the controller left"); v.Stage != health.Leads || row.Why != nil || row.Ready() {
 		t.Errorf("nobody holds the lease: %+v", row)
 	}
-	record(seen, lease, held)
+	record(observed, lease, holder)
 	if _, row := first("another leads"); !row.Ready() {
 		t.Errorf("another leads: %+v", row)
 	}
 	dead := object.HealthOf("Endpoints", []byte(`{"subsets":[{"notReadyAddresses":[{"ip":"192.0.2.1"}]}]}`))
-	edit := seen.Edit()
-	for k, r := range seen.Kind("", "Endpoints") {
-		body, _ := seen.Body(k)
+	edit := observed.Edit()
+	for k, r := range observed.Kind("", "Endpoints") {
+		body, _ := observed.Body(k)
 		r.Health = dead
 		edit.Put(k, r, body)
 	}
-	*seen = edit.Observation()
+	*observed = edit.Observation()
 	if _, row := first("the gateway died"); row.Why == nil || row.Why.Code != reason.GatewayNotAlive || row.Phase != Ready {
 		t.Errorf("nobody is told that the gateway died: %+v", row)
 	}

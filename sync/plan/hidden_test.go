@@ -17,19 +17,19 @@ import (
 func TestUndiscovered(t *testing.T) {
 	for _, spec := range []string{all, all + bound} {
 		s := newIssuer(t, spec)
-		s.conceals("west", planeKey)
+		s.forbidReading("west", planeKey)
 		last := s.settle()
 		row := last["west"].row(westEnd())
 		if row.Phase != Blocked || row.Why.Code != reason.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) || row.Ready() {
 			t.Errorf("%q: %s %v, ready %t", spec, row.Phase, row.Why, row.Ready())
 		}
 		allInPlace(t, "east", last["east"])
-		seen := s.live["west"].Seen
-		body, there := seen.Body(linkKey("east"))
-		if !there || linkerd.Discovers(body) || !seen.Record(planeKey).IsZero() || seen.Record(deployment("east")).IsZero() {
+		observed := s.live["west"].Seen
+		body, there := observed.Body(linkKey("east"))
+		if !there || linkerd.Discovers(body) || !observed.Record(planeKey).IsZero() || observed.Record(deployment("east")).IsZero() {
 			t.Errorf("%q: west holds %v, and the Link %s", spec, s.names("west"), body.Bytes())
 		}
-		if inv, _ := inventory.Of(owner, westEnd(), seen); inv.Has(planeKey) {
+		if inv, _ := inventory.Of(owner, westEnd(), observed); inv.Has(planeKey) {
 			t.Errorf("%q: the Secret is recorded, which nobody may write", spec)
 		}
 
@@ -57,10 +57,10 @@ func TestNeeded(t *testing.T) {
 // A link that was never granted its Secret goes without it.
 func TestUndiscoveredGoes(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
-	s.conceals("west", planeKey)
+	s.forbidReading("west", planeKey)
 	before := s.names("west")
 	s.settle()
-	s.world.Fleet = declare(t, two, policyDoc("maxLinks: 100%"))
+	s.snapshot.Fleet = declare(t, two, policyDoc("maxLinks: 100%"))
 	s.settle()
 	if left := slices.DeleteFunc(s.names("west"), func(n string) bool { return slices.Contains(before, n) }); len(left) > 2 { // namespace, base
 		t.Errorf("left in west: %v", left)
@@ -111,7 +111,7 @@ func TestHiddenBlocksWhatNeedsIt(t *testing.T) {
 			blocks(t, "declared", s.settle(), c.blocked)
 			same(t, "nothing is taken away", before, s.names("west"))
 
-			s.world.Fleet = declare(t, three, policyDoc("maxLinks: 100%"))
+			s.snapshot.Fleet = declare(t, three, policyDoc("maxLinks: 100%"))
 			last := s.settle()
 			for _, end := range c.stay {
 				if row := last[end.Cluster].row(end); row.Why == nil || row.Why.Code != reason.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) {
@@ -176,7 +176,7 @@ func TestHiddenInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit(&s.live["west"].Seen, o.Key, s.live["west"].Seen.Record(o.Key), o.Body)
-	s.conceals("west", planeKey)
+	s.forbidReading("west", planeKey)
 	row := s.settle()["west"].row(westEnd())
 	if body, _ := s.live["west"].Seen.Body(linkKey("east")); row.Phase != Blocked || row.Why.Code != reason.Forbidden || strings.Contains(row.Why.Message, "goes on") || !linkerd.Discovers(body) {
 		t.Errorf("%s %v, and the Link is %s", row.Phase, row.Why, body.Bytes())
@@ -190,7 +190,7 @@ func TestHiddenMirrors(t *testing.T) {
 	s.hidden = map[api.ClusterName][]object.Hidden{"west": {{Key: object.Key{Kind: "Service"}, Selector: linkerd.MirroredLabel}}}
 	before := s.names("west")
 	for what, spec := range map[string]string{"without remote discovery": "", "run by others": all + "  controller: {mode: External}\n"} {
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", spec))
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", spec))
 		if row := s.settle()["west"].row(westEnd()); row.Phase != Blocked || row.Why.Code != reason.Forbidden {
 			t.Errorf("%s: %s %v", what, row.Phase, row.Why)
 		}
@@ -201,7 +201,7 @@ func TestHiddenMirrors(t *testing.T) {
 // Required anchors that nobody lets us read may be others.
 func TestHiddenAnchors(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "  trustAnchors: Require\n")), two...)
-	s.conceals("east", object.Key{Kind: "ConfigMap", Namespace: cp, Name: "linkerd-identity-trust-roots"})
+	s.forbidReading("east", object.Key{Kind: "ConfigMap", Namespace: cp, Name: "linkerd-identity-trust-roots"})
 	if row := s.settle()["west"].row(westEnd()); row.Phase != Blocked || row.Why.Code != reason.Forbidden {
 		t.Errorf("%s %v", row.Phase, row.Why)
 	}

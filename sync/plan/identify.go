@@ -29,7 +29,7 @@ func (c *cluster) identify() *object.Reason {
 	if err != nil {
 		return object.Because(reason.InventoryInvalid, "%v", err)
 	}
-	if why := c.elsewhere(recorded); why != nil {
+	if why := c.otherNamespaces(recorded); why != nil {
 		return why
 	}
 	for _, inv := range recorded {
@@ -40,25 +40,25 @@ func (c *cluster) identify() *object.Reason {
 	if why := c.MayNotApply(c.name); why != nil {
 		return why
 	}
-	base, found := inventory.ReadBase(c.Owner, c.side.Seen)
+	base, found := inventory.ReadBase(c.Owner, c.current.Seen)
 	c.recorded, c.renamed = recorded, found && base.End.Cluster != c.name
 	return nil
 }
 
 // unconfined says why no admission policies confine linkwright's account in the cluster, and what to do; nil: they do.
 func (c *cluster) unconfined() *object.Reason {
-	if !c.side.Known() || c.side.Gap == "" {
+	if !c.current.Known() || c.current.Gap == "" {
 		return nil
 	}
 	code, todo := reason.NotConfined, "with your own login"
-	if c.side.Anyone {
+	if c.current.Anyone {
 		code, todo = reason.NotServiceAccount, "to give it an account of its own"
 	}
-	return object.Because(code, "%s: %s, run %s", c.side.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
+	return object.Because(code, "%s: %s, run %s", c.current.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
 }
 
-// elsewhere says that inventories, of which the base may be lost, list something in another namespace than those that are declared, or nil.
-func (c *cluster) elsewhere(recorded []inventory.Inventory) *object.Reason {
+// otherNamespaces says that inventories, of which the base may be lost, list something in another namespace than those that are declared, or nil.
+func (c *cluster) otherNamespaces(recorded []inventory.Inventory) *object.Reason {
 	l := c.Spec(c.name).Linkerd
 	for _, inv := range recorded {
 		for _, k := range inv.Entries {
@@ -72,10 +72,10 @@ func (c *cluster) elsewhere(recorded []inventory.Inventory) *object.Reason {
 	return nil
 }
 
-// allHeld are the rows of a cluster to which nothing may be written.
-func (c *cluster) allHeld(why *object.Reason) []Row {
-	rows := make([]Row, len(c.wanted))
-	for i, want := range c.wanted {
+// allBlocked are the rows of a cluster to which nothing may be written.
+func (c *cluster) allBlocked(why *object.Reason) []Row {
+	rows := make([]Row, len(c.desiredEnds))
+	for i, want := range c.desiredEnds {
 		rows[i] = Row{End: want.End, Phase: Blocked, Why: why, Other: c.OtherOf(want.End)}
 	}
 	return rows
@@ -90,21 +90,21 @@ func (f formerName) rows() []Row {
 	if why == nil {
 		return nil
 	}
-	return []Row{f.told(Row{End: f.base(), Phase: Waiting, Why: why})}
+	return []Row{f.finishRow(Row{End: f.base(), Phase: Waiting, Why: why})}
 }
 
 // mentions says that the cluster's former name still stands in inventories: until it does not, the name is remembered,
 // since only it tells which cluster they mean.
 func (f formerName) mentions() *object.Reason {
 	for _, name := range f.others() {
-		side := f.Clusters[name]
-		if !side.Known() {
+		current := f.Clusters[name]
+		if !current.Known() {
 			return object.Because(reason.WaitingForLinks, "cluster %s cannot be read, and may still have links under the former name %s", name, f.name)
 		}
-		if !f.mayMention(side.Seen) {
+		if !f.mayMention(current.Seen) {
 			continue
 		}
-		recorded, err := inventory.Read(f.Owner, side.Seen)
+		recorded, err := inventory.Read(f.Owner, current.Seen)
 		if err != nil {
 			return object.Because(reason.WaitingForLinks, "the inventories of cluster %s cannot be read, and may still have the former name %s", name, f.name)
 		}
@@ -118,8 +118,8 @@ func (f formerName) mentions() *object.Reason {
 }
 
 // mayMention says that an inventory may be of an end that has the cluster's name: reading all takes much longer.
-func (f formerName) mayMention(seen object.Observation) bool {
-	for k := range seen.Kind("", "ConfigMap") {
+func (f formerName) mayMention(observed object.Observation) bool {
+	for k := range observed.Kind("", "ConfigMap") {
 		if inventory.Named(f.Owner, k) && strings.Contains(k.Name, string(f.name)) {
 			return true
 		}

@@ -13,23 +13,23 @@ import (
 )
 
 // strange makes a name lead to another cluster than the one that was written to.
-func strange(s *sim, name api.ClusterName) { s.world.UIDs[name] = "another-kube-system" }
+func strange(s *sim, name api.ClusterName) { s.snapshot.UIDs[name] = "another-kube-system" }
 
 // A cluster that is refused for its identity tells its peers nothing: what they hold of it stays.
-func TestStrangerTellsNothing(t *testing.T) {
+func TestUnidentifiedClusterYieldsNoFacts(t *testing.T) {
 	s := linked(t, "")
-	world := s.now()
-	east := world.Clusters["east"]
+	snapshot := s.now()
+	east := snapshot.Clusters["east"]
 	east.Facts.Gateway.Addresses = []string{"192.0.2.200"} // the stranger's
-	world.Clusters["east"] = east
-	if step := Next(world, "west", s.renderer()); step.Writes() == 0 {
+	snapshot.Clusters["east"] = east
+	if step := Next(snapshot, "west", s.renderer()); step.Writes() == 0 {
 		t.Fatal("a moved gateway is not followed")
 	}
 	strange(s, "east")
-	world.UIDs = s.world.UIDs
-	step := Next(world, "west", s.renderer())
+	snapshot.UIDs = s.snapshot.UIDs
+	step := Next(snapshot, "west", s.renderer())
 	if step.Writes() > 0 {
-		t.Errorf("west writes what a stranger says: %v", words(step))
+		t.Errorf("west writes what a stranger says: %v", describe(step))
 	}
 	for _, row := range step.Rows {
 		if row.End == westEast && (row.Phase != Blocked || row.Why.Code != reason.ClusterChanged) {
@@ -50,9 +50,9 @@ func TestPeerMustBeKnown(t *testing.T) {
 		{"but it is another cluster", func(_ *sim, w *state.Snapshot) { w.UIDs["west"] = "another" }, false},
 		{"but it was read in an earlier pass", func(_ *sim, w *state.Snapshot) { w.Pass++; touch(w, "east") }, false},
 		{"but it could not be read", func(_ *sim, w *state.Snapshot) {
-			side := w.Clusters["west"]
-			side.Reading, side.Err = state.Unread, object.Because(reason.Unreachable, "down")
-			w.Clusters["west"] = side
+			current := w.Clusters["west"]
+			current.Reading, current.Err = state.Unread, object.Because(reason.Unreachable, "down")
+			w.Clusters["west"] = current
 		}, false},
 		{"it was never written to", func(_ *sim, w *state.Snapshot) {
 			delete(w.Clusters, "west")
@@ -61,19 +61,19 @@ func TestPeerMustBeKnown(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		s.world.Fleet = declare(t, []api.ClusterName{"east"}, "")
-		s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
-		world := s.now()
-		world.UIDs = map[api.ClusterName]string{"west": world.Clusters["west"].Facts.UID}
+		s.snapshot.Fleet = declare(t, []api.ClusterName{"east"}, "")
+		s.snapshot.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+		snapshot := s.now()
+		snapshot.UIDs = map[api.ClusterName]string{"west": snapshot.Clusters["west"].Facts.UID}
 		if tt.name == "it was never written to" {
-			world.Departed = nil
+			snapshot.Departed = nil
 		}
-		west := world.Clusters["west"]
+		west := snapshot.Clusters["west"]
 		west.Seen = dressed("west", "192.0.2.2").Seen // nothing of ours is there
-		world.Clusters["west"] = west
-		tt.do(s, &world)
+		snapshot.Clusters["west"] = west
+		tt.do(s, &snapshot)
 		takes := false
-		for _, c := range Next(world, "east", s.renderer()).Changes {
+		for _, c := range Next(snapshot, "east", s.renderer()).Changes {
 			takes = takes || c.End == eastEnd && c.Action == object.Delete
 		}
 		if takes != tt.goes {
@@ -84,31 +84,31 @@ func TestPeerMustBeKnown(t *testing.T) {
 
 // touch has read a cluster in this pass.
 func touch(w *state.Snapshot, name api.ClusterName) {
-	side := w.Clusters[name]
-	side.Pass = w.Pass
-	w.Clusters[name] = side
+	current := w.Clusters[name]
+	current.Pass = w.Pass
+	w.Clusters[name] = current
 }
 
 // A cluster that people accepted under its new name is written under that, and done with under the old.
 func TestRename(t *testing.T) {
 	s := linked(t, "")
-	world := s.now()
-	uid := world.Clusters["west"].Facts.UID
+	snapshot := s.now()
+	uid := snapshot.Clusters["west"].Facts.UID
 	f := declare(t, []api.ClusterName{"east", "newwest"}, linkDoc("newwest", "east", ""))
-	world.Fleet, world.UIDs = f, map[api.ClusterName]string{"west": uid}
-	world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
-	world.Clusters["newwest"] = world.Clusters["west"]
+	snapshot.Fleet, snapshot.UIDs = f, map[api.ClusterName]string{"west": uid}
+	snapshot.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+	snapshot.Clusters["newwest"] = snapshot.Clusters["west"]
 	for _, name := range []api.ClusterName{"west", "newwest"} {
-		if step := Next(world, name, s.renderer()); step.Denied == nil || step.Denied.Code != reason.DuplicateCluster {
+		if step := Next(snapshot, name, s.renderer()); step.Denied == nil || step.Denied.Code != reason.DuplicateCluster {
 			t.Errorf("%s, not accepted: %v", name, step.Denied)
 		}
 	}
-	world.Accepted = map[api.ClusterName]string{"newwest": uid}
-	if step := Next(world, "newwest", s.renderer()); step.Denied != nil {
+	snapshot.Accepted = map[api.ClusterName]string{"newwest": uid}
+	if step := Next(snapshot, "newwest", s.renderer()); step.Denied != nil {
 		t.Errorf("newwest, accepted: %v", step.Denied)
 	}
-	if step := Next(world, "west", s.renderer()); step.Denied != nil || step.Writes() > 0 || step.Left() {
-		t.Errorf("west, when newwest is accepted: %v, writes %v", step.Denied, words(step))
+	if step := Next(snapshot, "west", s.renderer()); step.Denied != nil || step.Writes() > 0 || step.Left() {
+		t.Errorf("west, when newwest is accepted: %v, writes %v", step.Denied, describe(step))
 	}
 }
 
@@ -118,19 +118,19 @@ func TestMisledAccess(t *testing.T) {
 	names := []api.ClusterName{"east", "north", "west"}
 	s := newSim(t, declare(t, names, linkDoc("west", "east", all)+linkDoc("west", "north", all)+linkDoc("north", "east", all)), names...)
 	s.settle()
-	world := s.now()
-	world.UIDs = map[api.ClusterName]string{}
+	snapshot := s.now()
+	snapshot.UIDs = map[api.ClusterName]string{}
 	for _, name := range names {
-		world.UIDs[name] = world.Clusters[name].Facts.UID
+		snapshot.UIDs[name] = snapshot.Clusters[name].Facts.UID
 	}
-	world.Clusters["north"] = world.Clusters["east"]
-	if step := Next(world, "north", s.renderer()); step.Denied == nil || step.Denied.Code != reason.DuplicateCluster || !strings.Contains(step.Denied.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
-		t.Errorf("north: %v, %v", step.Denied, words(step))
+	snapshot.Clusters["north"] = snapshot.Clusters["east"]
+	if step := Next(snapshot, "north", s.renderer()); step.Denied == nil || step.Denied.Code != reason.DuplicateCluster || !strings.Contains(step.Denied.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
+		t.Errorf("north: %v, %v", step.Denied, describe(step))
 	}
-	if step := Next(world, "east", s.renderer()); step.Denied != nil || step.Writes() > 0 {
-		t.Errorf("east: %v, %v", step.Denied, words(step))
+	if step := Next(snapshot, "east", s.renderer()); step.Denied != nil || step.Writes() > 0 {
+		t.Errorf("east: %v, %v", step.Denied, describe(step))
 	}
-	west := Next(world, "west", s.renderer())
+	west := Next(snapshot, "west", s.renderer())
 	if got := row(t, west, westEast); west.Denied != nil || got.Phase != Ready {
 		t.Errorf("west→east: %v, %s %v", west.Denied, got.Phase, got.Why)
 	}
@@ -138,17 +138,17 @@ func TestMisledAccess(t *testing.T) {
 	if got := row(t, west, north); got.Phase != Blocked || got.Why.Code != reason.DuplicateCluster {
 		t.Errorf("west→north: %s %v", got.Phase, got.Why)
 	}
-	world.UIDs = nil // the record was lost: the base there knows whose it is
+	snapshot.UIDs = nil // the record was lost: the base there knows whose it is
 	for name, blocked := range map[api.ClusterName]bool{"north": true, "east": false} {
-		if step := Next(world, name, s.renderer()); (step.Denied != nil) != blocked {
+		if step := Next(snapshot, name, s.renderer()); (step.Denied != nil) != blocked {
 			t.Errorf("%s, which the base alone remembers: %v", name, step.Denied)
 		}
 	}
-	lost := world.Clusters["east"] // nobody knows whose it is: neither is written
+	lost := snapshot.Clusters["east"] // nobody knows whose it is: neither is written
 	remove(&lost, inventory.Key(owner, object.End{Cluster: "east"}))
-	world.Clusters["east"], world.Clusters["north"] = lost, lost
+	snapshot.Clusters["east"], snapshot.Clusters["north"] = lost, lost
 	for _, name := range []api.ClusterName{"north", "east"} {
-		if step := Next(world, name, s.renderer()); step.Denied == nil || step.Denied.Code != reason.DuplicateCluster {
+		if step := Next(snapshot, name, s.renderer()); step.Denied == nil || step.Denied.Code != reason.DuplicateCluster {
 			t.Errorf("%s, not remembered: %v", name, step.Denied)
 		}
 	}
@@ -157,15 +157,15 @@ func TestMisledAccess(t *testing.T) {
 // Two clusters that swap their names are refused, accepted or not: each name leads to the cluster of another that is declared.
 func TestSwappedNames(t *testing.T) {
 	s := linked(t, "")
-	world := s.now()
-	east, west := world.Clusters["east"], world.Clusters["west"]
-	world.UIDs = map[api.ClusterName]string{"east": east.Facts.UID, "west": west.Facts.UID}
-	world.Accepted = map[api.ClusterName]string{"east": west.Facts.UID, "west": east.Facts.UID}
-	world.Clusters["east"], world.Clusters["west"] = west, east
+	snapshot := s.now()
+	east, west := snapshot.Clusters["east"], snapshot.Clusters["west"]
+	snapshot.UIDs = map[api.ClusterName]string{"east": east.Facts.UID, "west": west.Facts.UID}
+	snapshot.Accepted = map[api.ClusterName]string{"east": west.Facts.UID, "west": east.Facts.UID}
+	snapshot.Clusters["east"], snapshot.Clusters["west"] = west, east
 	for _, c := range two {
-		step := Next(world, c, s.renderer())
+		step := Next(snapshot, c, s.renderer())
 		if step.Denied == nil || !strings.Contains(step.Denied.Message, "the access of "+string(c)+" leads to cluster") || step.Writes() > 0 {
-			t.Errorf("%s: refused %v, %v", c, step.Denied, words(step))
+			t.Errorf("%s: refused %v, %v", c, step.Denied, describe(step))
 		}
 	}
 }

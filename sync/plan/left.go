@@ -65,13 +65,13 @@ func everywhere(w state.Snapshot) []api.ClusterName {
 
 // fill adds what was seen in a cluster of the ends that are asked for, and orphans.
 func (left *LeftOver) fill(w state.Snapshot, asked func(object.End) bool) {
-	side := w.Clusters[left.Cluster]
+	current := w.Clusters[left.Cluster]
 	recorded, err := w.Inventories(left.Cluster)
 	switch {
-	case !side.Known() && side.Err != nil:
-		left.Unread = side.Err
+	case !current.Known() && current.Err != nil:
+		left.Unread = current.Err
 		return
-	case !side.Known():
+	case !current.Known():
 		left.Unread = object.Because(reason.NotRead, "cluster %s was not read", left.Cluster)
 		return
 	case err != nil:
@@ -91,7 +91,7 @@ func (left *LeftOver) fill(w state.Snapshot, asked func(object.End) bool) {
 			left.Objects = append(left.Objects, inventory.Key(w.Owner, inv.End))
 		}
 		for _, k := range inv.Entries {
-			if side.Seen.Record(k).Mark == object.Ours {
+			if current.Seen.Record(k).Mark == object.Ours {
 				left.Objects = append(left.Objects, k)
 			}
 		}

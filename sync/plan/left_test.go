@@ -16,7 +16,7 @@ func TestLeftWhileDraining(t *testing.T) {
 	w := s.now()
 	for _, c := range two {
 		if step := Next(w, c, s.renderer()); step.Writes() > 0 {
-			t.Fatalf("%s: a step that waits writes %v", c, words(step))
+			t.Fatalf("%s: a step that waits writes %v", c, describe(step))
 		}
 	}
 	left := Left(w, nil)
@@ -37,7 +37,7 @@ func TestLeftWhileDraining(t *testing.T) {
 // A cluster that was not read may hold anything, and one in which all has gone holds nothing.
 func TestLeftUnreadAndGone(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", state: Leaving", "east": ", state: Leaving"}, "")
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", state: Leaving", "east": ", state: Leaving"}, "")
 	s.settle()
 	w := s.now()
 	if left := Left(w, nil); len(left) > 0 {

@@ -39,7 +39,7 @@ func legacyAdopted(t *testing.T) (s *sim, legacy []object.Key, ready func()) {
 
 // Objects that were adopted by other names go only when the controller that replaces theirs is ready, also where their
 // inventory was lost meanwhile: their names tell whose they are.
-func TestLegacyGoesAfterItsSuccessor(t *testing.T) {
+func TestLegacyGoesAfterItsReplacement(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		s, legacy, ready := legacyAdopted(t)
 		if lost {
@@ -58,19 +58,19 @@ func TestLegacyGoesAfterItsSuccessor(t *testing.T) {
 
 // playReady lets what plays in the clusters act once.
 func playReady(s *sim) {
-	for _, side := range s.live {
-		for _, play := range s.play {
-			play(side)
+	for _, current := range s.live {
+		for _, play := range s.controllers {
+			play(current)
 		}
 	}
 }
 
 // What merely falls away waits for nobody.
-func TestSurplusWithoutSuccessor(t *testing.T) {
+func TestSurplusWithoutReplacement(t *testing.T) {
 	s := linked(t, "  controller: {podAntiAffinity: true}\n")
 	unready(s, deployment("east"))
 	playReady(s)
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	_, taken := s.settled()
 	same(t, "taken", []string{"west: delete PodDisruptionBudget.policy " + mc + "/controller-east"}, taken)
 }

@@ -72,7 +72,7 @@ func TestAllInventoriesWiped(t *testing.T) {
 }
 
 // A declared link survives the loss while its end is held: the peer is down, and nothing is known of it.
-func TestInventoriesWipedWhileHeld(t *testing.T) {
+func TestInventoriesWipedWhileBlocked(t *testing.T) {
 	s := linked(t, all)
 	before := s.names("west")
 	wipe(s, "west")
@@ -140,8 +140,8 @@ func TestInventoryUnreadable(t *testing.T) {
 	k := inventory.Key(owner, westEast)
 	whole := s.live["west"].Seen
 	show(&s.live["west"].Seen, k, object.NewBody([]byte(`{"metadata":{}}`)))
-	c, _ := s.world.Fleet.Cluster("west")
-	_, err := Watches(s.world, *c, s.renderer(), observe(s.live["west"].Seen, Ledger()))
+	c, _ := s.snapshot.Fleet.Cluster("west")
+	_, err := Watches(s.snapshot, *c, s.renderer(), observe(s.live["west"].Seen, Ledger()))
 	if err == nil || !strings.Contains(err.Error(), k.String()) || !strings.Contains(err.Error(), "delete the ConfigMap") {
 		t.Errorf("Watches: %v", err)
 	}
@@ -152,7 +152,7 @@ func TestInventoryUnreadable(t *testing.T) {
 	west.Seen = observe(broken, west.Looked)
 	w.Clusters["west"] = west
 	if step := Next(w, "west", s.renderer()); step.Writes() > 0 || step.Denied == nil {
-		t.Errorf("with an inventory that cannot be read: %v, %v", step.Denied, words(step))
+		t.Errorf("with an inventory that cannot be read: %v, %v", step.Denied, describe(step))
 	}
 	intact(t, s, func() { remove(s.live["west"], k) })
 }
@@ -191,7 +191,7 @@ func brought(t *testing.T, name string) object.Object {
 func TestLostInventoryOfADrainedLink(t *testing.T) {
 	s := linked(t, all)
 	secret := object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	body := strings.NewReplacer("remoteDiscoverySelector", "a", "federatedServiceSelector", "b").Replace(string(bodyOf(s.live["west"].Seen, linkKey("east")).Bytes()))
 	show(&s.live["west"].Seen, linkKey("east"), object.NewBody([]byte(body)))
 	wipe(s, "west")
@@ -205,19 +205,19 @@ func TestLostInventoryOfADrainedLink(t *testing.T) {
 // is reported. So it goes once the inventory of one end is back.
 func TestWipedAndUndeclared(t *testing.T) {
 	s := linked(t, all)
-	told, _ := inventory.Of(owner, westEast, s.live["west"].Seen)
+	reported, _ := inventory.Of(owner, westEast, s.live["west"].Seen)
 	for _, c := range two {
 		wipe(s, c)
 	}
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	for _, c := range two {
 		ours := len(s.names(c)) - 1 // but the namespace
-		step := s.turn(c)
+		step := s.reconcile(c)
 		if got := len(step.Strays) + step.MoreStrays; step.Writes() > 0 || got < min(ours, 3) {
-			t.Errorf("%s: writes %v, and reports %d orphans of %d objects", c, words(step), got, ours)
+			t.Errorf("%s: writes %v, and reports %d orphans of %d objects", c, describe(step), got, ours)
 		}
 	}
-	restore(t, s, told)
+	restore(t, s, reported)
 	s.settle()
 	for _, c := range two {
 		same(t, string(c), []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names(c))
@@ -228,7 +228,7 @@ func TestWipedAndUndeclared(t *testing.T) {
 func TestLostInventoryOfCredentials(t *testing.T) {
 	s := linked(t, all)
 	secret := object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	for k, r := range s.live["west"].Seen.Records() {
 		if r.Mark == object.Ours && k.Kind != "Secret" && k.Kind != "Namespace" {
 			remove(s.live["west"], k)
@@ -254,7 +254,7 @@ func TestInventoryNameOfOthers(t *testing.T) {
 	remove(s.live["west"], deployment("north"))
 	step := s.settle()["west"]
 	if step.Denied != nil || s.live["west"].Seen.Record(deployment("north")).IsZero() {
-		t.Errorf("the cluster: %v, %v", step.Denied, standings(step))
+		t.Errorf("the cluster: %v, %v", step.Denied, statuses(step))
 	}
 	if got := row(t, step, westEast); got.Phase != Blocked || got.Why.Code != reason.ObjectExists || !strings.Contains(got.Why.Message, taken.String()) || !strings.Contains(got.Why.Message, "velero") {
 		t.Errorf("the end whose name is taken: %s %v", got.Phase, got.Why)
@@ -282,7 +282,7 @@ func TestCopyOfAnInventory(t *testing.T) {
 	remove(s.live["west"], deployment("east"))
 	step := s.settle()["west"]
 	if step.Denied != nil || s.live["west"].Seen.Record(deployment("east")).IsZero() {
-		t.Errorf("the cluster: %v, %v", step.Denied, standings(step))
+		t.Errorf("the cluster: %v, %v", step.Denied, statuses(step))
 	}
 	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
 	if got := row(t, step, north); got.Phase != Blocked || got.Why.Code != reason.ObjectExists || !strings.Contains(got.Why.Message, "a copy of another inventory: delete it") {

@@ -14,20 +14,20 @@ import (
 func TestLegacyTokenToBoundAndBack(t *testing.T) {
 	i := newIssuer(t, all)
 	i.inPlace()
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", all+bound))
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all+bound))
 	i.refuse = true
 	last := i.settle()
-	same(t, "west's rows without a grant", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, standings(last["west"]))
+	same(t, "west's rows without a grant", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, statuses(last["west"]))
 	same(t, "tokens without a grant", []string{"2", "token"}, i.tokens())
 	i.refuse = false
 	i.inPlace()
 	same(t, "tokens of the first generation", []string{"2", "token"}, i.tokens())
-	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL * 2 / 3)
 	i.inPlace()
 	same(t, "tokens of the second generation", []string{"2", "3"}, i.tokens())
 
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", all))
-	i.turn("east")
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all))
+	i.reconcile("east")
 	same(t, "tokens before west's turn", []string{"2", "3", "token.4"}, i.tokens())
 	i.inPlace()
 	same(t, "tokens of the other mode", []string{"token.4"}, i.tokens())
@@ -36,9 +36,9 @@ func TestLegacyTokenToBoundAndBack(t *testing.T) {
 func TestBoundToExisting(t *testing.T) {
 	i := newIssuer(t, bound)
 	i.inPlace()
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", handed))
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", handed))
 	last := i.settle()
-	same(t, "east's rows", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, standings(last["east"]))
+	same(t, "east's rows", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, statuses(last["east"]))
 	r := i.live["west"].Seen.Record(mirrorKey)
 	r.Mark = object.Unmarked
 	record(&i.live["west"].Seen, mirrorKey, r)
@@ -57,13 +57,13 @@ func TestBoundToExisting(t *testing.T) {
 func TestBoundUnlinked(t *testing.T) {
 	i := newIssuer(t, all+bound)
 	i.inPlace()
-	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL * 2 / 3)
 	i.inPlace()
 	remove(i.live["east"], object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "linkwright.west.east"})
-	i.world.Fleet = declare(t, two, "")
+	i.snapshot.Fleet = declare(t, two, "")
 	for range 30 {
-		i.sim.turn("west")
-		i.sim.turn("east")
+		i.sim.reconcile("west")
+		i.sim.reconcile("east")
 	}
 	same(t, "east", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, i.names("east"))
 }
@@ -73,25 +73,25 @@ func TestModeChangesWithATokenUnderWay(t *testing.T) {
 	underWay := func(spec string) *issuer {
 		i := newIssuer(t, bound)
 		i.inPlace()
-		i.world.Now = i.world.Now.Add(api.DefaultTTL * 3 / 4)
-		i.turn("east")
-		i.turn("east")
-		if len(i.world.Fresh) != 1 {
+		i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL * 3 / 4)
+		i.reconcile("east")
+		i.reconcile("east")
+		if len(i.snapshot.Fresh) != 1 {
 			t.Fatal("no token is under way")
 		}
-		i.world.Fleet = declare(t, two, linkDoc("west", "east", spec))
+		i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", spec))
 		return i
 	}
 	i := underWay(vault)
 	before := i.names("west")
 	last := i.settle()
-	same(t, "west's rows without the Secret", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, standings(last["west"]))
-	same(t, "east's rows without the Secret", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, standings(last["east"]))
+	same(t, "west's rows without the Secret", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, statuses(last["west"]))
+	same(t, "east's rows without the Secret", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, statuses(last["east"]))
 	same(t, "west", before, i.names("west"))
 	same(t, "tokens in east", []string{"1", "2"}, i.tokens())
 
 	i = underWay("")
-	same(t, "west's rows without a token", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, standings(i.turn("west")))
+	same(t, "west's rows without a token", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, statuses(i.reconcile("west")))
 	i.inPlace()
 	same(t, "tokens in east", []string{"token.3"}, i.tokens())
 }
@@ -102,12 +102,12 @@ func TestFormerTokensWithAnOverlay(t *testing.T) {
 	i := newIssuer(t, all+bound)
 	i.change = labelled(t, "west")
 	i.inPlace()
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", all))
-	i.turn("east")
-	i.turn("east")
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all))
+	i.reconcile("east")
+	i.reconcile("east")
 	same(t, "tokens before west's turn", []string{"1", "token.2"}, i.tokens())
-	last := i.turn("east")
-	same(t, "east's rows before west's turn", []string{"east base: Ready", "west→east in east: Ready CredentialInUse"}, standings(last))
+	last := i.reconcile("east")
+	same(t, "east's rows before west's turn", []string{"east base: Ready", "west→east in east: Ready CredentialInUse"}, statuses(last))
 	i.inPlace()
 	same(t, "tokens of the other mode", []string{"token.2"}, i.tokens())
 }

@@ -26,8 +26,8 @@ func (s *sim) settled(policies ...Policy) (last map[api.ClusterName]Step, taken 
 	for range 60 {
 		last = map[api.ClusterName]Step{}
 		writes := 0
-		for _, c := range slices.Concat(s.world.Fleet.Clusters, s.world.Departed) {
-			step := s.turn(c.Name, policies...)
+		for _, c := range slices.Concat(s.snapshot.Fleet.Clusters, s.snapshot.Departed) {
+			step := s.reconcile(c.Name, policies...)
 			last[c.Name] = step
 			writes += step.Writes()
 			for _, ch := range step.Changes {
@@ -79,8 +79,8 @@ func TestReleasedToTheChart(t *testing.T) {
 		kept.Keep = true // a mark to keep is no reason to keep it from the chart
 		record(&s.live["west"].Seen, deployment("east"), kept)
 		before := s.names("west")
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", all+external)+strict)
-		if got := row(t, s.turn("west", PrunePolicy), westEast); got.Phase != Changing || len(got.Going) > 0 {
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all+external)+strict)
+		if got := row(t, s.reconcile("west", PrunePolicy), westEast); got.Phase != Changing || len(got.Going) > 0 {
 			t.Errorf("Helm %t: the end is %s: %v, going %v", helm, got.Phase, got.Why, got.Going)
 		}
 		last, taken := s.settled(PrunePolicy)
@@ -112,17 +112,17 @@ func TestReleaseSaysWhose(t *testing.T) {
 			helmed(s, "west")
 			want = "released to Helm release multicluster in namespace ops"
 		}
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", external))
-		step := s.turn("west")
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", external))
+		step := s.reconcile("west")
 		i := slices.IndexFunc(step.Changes, func(c object.Change) bool { return c.Key == deployment("east") })
 		if i < 0 || step.Changes[i].Action != object.Release || !strings.Contains(step.Changes[i].Why.Message, want) {
-			t.Errorf("Helm %t: %v, want a release that says %q", helm, words(step), want)
+			t.Errorf("Helm %t: %v, want a release that says %q", helm, describe(step), want)
 		}
 	}
 	s := linked(t, "")
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", external)+policyDoc("policy: CreateOnly"))
-	if step := s.turn("west", PrunePolicy); len(step.Changes) > 0 {
-		t.Errorf("CreateOnly releases: %v", words(step))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", external)+policyDoc("policy: CreateOnly"))
+	if step := s.reconcile("west", PrunePolicy); len(step.Changes) > 0 {
+		t.Errorf("CreateOnly releases: %v", describe(step))
 	}
 }
 
@@ -130,10 +130,10 @@ func TestReleaseSaysWhose(t *testing.T) {
 // adopted, and then it is so in place.
 func TestTakenBackFromTheChart(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", external))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", external))
 	s.settle()
 	before := s.names("west")
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	last, taken := s.settled()
 	if got := row(t, last["west"], westEast); got.Phase != Blocked || got.Why.Code != reason.ObjectExists {
 		t.Errorf("the end is %s: %v", got.Phase, got.Why)

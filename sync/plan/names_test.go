@@ -21,29 +21,29 @@ func rename(t *testing.T, s *sim, from, to api.ClusterName, links string) {
 	t.Helper()
 	uid := s.now().Clusters[from].Facts.UID
 	var names []api.ClusterName
-	for _, c := range s.world.Fleet.Clusters {
-		s.world.UIDs[c.Name] = s.now().Clusters[c.Name].Facts.UID
+	for _, c := range s.snapshot.Fleet.Clusters {
+		s.snapshot.UIDs[c.Name] = s.now().Clusters[c.Name].Facts.UID
 		if c.Name == from {
 			c.Name = to
 		}
 		names = append(names, c.Name)
 	}
 	s.live[to] = s.live[from]
-	s.world.Fleet = declare(t, names, links)
-	s.world.Departed = append(s.world.Departed, fleet.Cluster{Name: from, Spec: api.Cluster{}.WithDefaults()})
-	s.world.Accepted = map[api.ClusterName]string{to: uid}
+	s.snapshot.Fleet = declare(t, names, links)
+	s.snapshot.Departed = append(s.snapshot.Departed, fleet.Cluster{Name: from, Spec: api.Cluster{}.WithDefaults()})
+	s.snapshot.Accepted = map[api.ClusterName]string{to: uid}
 }
 
 // unready holds a Deployment of a cluster back, until it is told otherwise.
 func unready(s *sim, k object.Key) (ready func()) {
 	done := false
-	s.play = append(s.play, func(side *state.Cluster) {
-		if r := side.Seen.Record(k); !r.IsZero() {
+	s.controllers = append(s.controllers, func(current *state.Cluster) {
+		if r := current.Seen.Record(k); !r.IsZero() {
 			r.Health = object.Health{}
 			if !done {
 				r.Health = halfway()
 			}
-			record(&side.Seen, k, r)
+			record(&current.Seen, k, r)
 		}
 	})
 	return func() {
@@ -102,7 +102,7 @@ func TestSecondName(t *testing.T) {
 func TestSecondNameIsUnlinked(t *testing.T) {
 	for first, second := range map[api.Pair]string{westEast.Link: bySecond(), westFlat.Link: linkDoc("west", "east", all)} {
 		s := twoNames(t)
-		s.world.Fleet = declare(t, two, second)
+		s.snapshot.Fleet = declare(t, two, second)
 		last, _ := s.settled()
 		for _, c := range two {
 			allInPlace(t, c, last[c])
@@ -110,7 +110,7 @@ func TestSecondNameIsUnlinked(t *testing.T) {
 		if !s.live["west"].Seen.Record(linkKey(string(first.Target))).IsZero() || s.live["east"].Seen.Record(access).Mark != object.Ours {
 			t.Errorf("after the link %s went: %v, %v", first, s.names("west"), s.names("east"))
 		}
-		s.world.Fleet = declare(t, two, "")
+		s.snapshot.Fleet = declare(t, two, "")
 		s.settle()
 		for _, c := range two {
 			same(t, string(c), []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names(c))
@@ -124,7 +124,7 @@ func TestSecondNameIsDropped(t *testing.T) {
 	kept := s.live["east"].Seen.Record(access)
 	kept.Keep = true
 	record(&s.live["east"].Seen, access, kept)
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	last, taken := s.settled()
 	same(t, "taken, though the account is to be kept", nil, taken)
 	if got := row(t, last["west"], westFlat); got.Phase != Denied || got.Other != "east" {
@@ -135,13 +135,13 @@ func TestSecondNameIsDropped(t *testing.T) {
 // So it is if the cluster is declared no more, either.
 func TestSecondNameOfADepartedCluster(t *testing.T) {
 	s := twoNames(t)
-	s.world.Departed = slices.Clone(s.world.Fleet.Clusters[:1])
-	if s.world.Departed[0].Name != "east" {
-		t.Fatal(s.world.Departed[0].Name)
+	s.snapshot.Departed = slices.Clone(s.snapshot.Fleet.Clusters[:1])
+	if s.snapshot.Departed[0].Name != "east" {
+		t.Fatal(s.snapshot.Departed[0].Name)
 	}
-	s.world.UIDs["east"] = "east-kube-system"
-	s.world.Fleet = declare(t, []api.ClusterName{"west"}, "")
-	if got := row(t, s.turn("west"), westFlat); !got.Leaving || got.Other != "east" {
+	s.snapshot.UIDs["east"] = "east-kube-system"
+	s.snapshot.Fleet = declare(t, []api.ClusterName{"west"}, "")
+	if got := row(t, s.reconcile("west"), westFlat); !got.Leaving || got.Other != "east" {
 		t.Errorf("%s of %s: %v", got.Phase, got.Other, got.Why)
 	}
 	s.settle()
@@ -152,7 +152,7 @@ func TestSecondNameOfADepartedCluster(t *testing.T) {
 func promoted(t *testing.T, s *sim, former, now api.ClusterName, links string) {
 	t.Helper()
 	rename(t, s, former, now, links)
-	s.world.Accepted = nil
+	s.snapshot.Accepted = nil
 }
 
 // A target gets its second name for good: the link by that name goes on, untouched.
@@ -160,7 +160,7 @@ func TestSecondNameIsPromoted(t *testing.T) {
 	s := twoNames(t)
 	before := bodyOf(s.live["west"].Seen, linkKey("east-flat"))
 	kept := s.live["west"].Seen.Record(deployment("east-flat")).UID
-	s.world.Fleet = declare(t, two, bySecond())
+	s.snapshot.Fleet = declare(t, two, bySecond())
 	s.settle() // clients have moved
 	promoted(t, s, "east", "east-flat", linkDoc("west", "east-flat", "  remoteDiscoverySelector: {}\n  selector: {}\n"))
 	last, taken := s.settled()
@@ -172,7 +172,7 @@ func TestSecondNameIsPromoted(t *testing.T) {
 		t.Error("the controller was made anew")
 	}
 	if !last["east"].Left() {
-		t.Errorf("the former name cannot be forgotten: %v", standings(last["east"]))
+		t.Errorf("the former name cannot be forgotten: %v", statuses(last["east"]))
 	}
 }
 
@@ -203,7 +203,7 @@ func TestPromotedSource(t *testing.T) {
 		}
 	}
 	if !s.live["east"].Seen.Record(access).IsZero() || !last["west"].Left() {
-		t.Errorf("the former access is left, or the former name cannot be forgotten: %v", standings(last["west"]))
+		t.Errorf("the former access is left, or the former name cannot be forgotten: %v", statuses(last["west"]))
 	}
 }
 
@@ -211,7 +211,7 @@ func TestPromotedSource(t *testing.T) {
 func TestNamesChangePlaces(t *testing.T) {
 	s := twoNames(t)
 	promoted(t, s, "east", "east-flat", secondDoc("east", "east-flat", "")+linkDoc("west", "east", all)+linkDoc("west", "east-flat", "  remoteDiscoverySelector: {}\n  selector: {}\n"))
-	s.world.Departed = nil
+	s.snapshot.Departed = nil
 	last, taken := s.settled()
 	same(t, "taken", nil, taken)
 	for _, c := range []api.ClusterName{"east-flat", "west"} {
@@ -224,7 +224,7 @@ func TestNamesOfASourceChangePlaces(t *testing.T) {
 	s := newSim(t, declare(t, two, secondDoc("sunset", "west", "")+linkDoc("west", "east", all)), two...)
 	s.settle()
 	promoted(t, s, "west", "sunset", secondDoc("west", "sunset", "")+linkDoc("sunset", "east", all))
-	s.world.Departed = nil
+	s.snapshot.Departed = nil
 	last, taken := s.settled()
 	for _, c := range []api.ClusterName{"east", "sunset"} {
 		allInPlace(t, c, last[c])
@@ -245,7 +245,7 @@ func TestOtherNameIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, why)
 		}
 	}
-	s.world.Accepted = map[api.ClusterName]string{"orient": "east-kube-system"}
+	s.snapshot.Accepted = map[api.ClusterName]string{"orient": "east-kube-system"}
 	last, _ = s.settled()
 	for _, c := range []api.ClusterName{"orient", "west"} {
 		allInPlace(t, c, last[c])
@@ -260,12 +260,12 @@ func TestOtherNameIsRefused(t *testing.T) {
 // Another token of a link to a second name is asked for in the cluster, and a suspended cluster suspends such links, too.
 func TestDecisionsAboutSecondNames(t *testing.T) {
 	s := twoNames(t)
-	l, _ := s.world.Fleet.Link(westFlat.Link)
-	if turn := Turns(s.now(), []fleet.Link{l}, false)[0]; turn.Refused != nil || turn.Change.End != (object.End{Cluster: "east", Link: westFlat.Link}) {
-		t.Errorf("a rotation writes %s: %v", turn.Change.End, turn.Refused)
+	l, _ := s.snapshot.Fleet.Link(westFlat.Link)
+	if rotation := Turns(s.now(), []fleet.Link{l}, false)[0]; rotation.Refused != nil || rotation.Change.End != (object.End{Cluster: "east", Link: westFlat.Link}) {
+		t.Errorf("a rotation writes %s: %v", rotation.Change.End, rotation.Refused)
 	}
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, linkDoc("west", "east", all))
-	s.world.Fleet.Commit = "without the second name"
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, linkDoc("west", "east", all))
+	s.snapshot.Fleet.Commit = "without the second name"
 	last, taken := s.settled(Suspend)
 	same(t, "taken", nil, taken)
 	if got := row(t, last["west"], westFlat); got.Phase != Suspended || !got.Leaving {
@@ -276,7 +276,7 @@ func TestDecisionsAboutSecondNames(t *testing.T) {
 // The account of a link by a second name alone is found again after its inventory was lost.
 func TestLostInventoryOfASecondName(t *testing.T) {
 	s := twoNames(t)
-	s.world.Fleet = declare(t, two, bySecond())
+	s.snapshot.Fleet = declare(t, two, bySecond())
 	s.settle()
 	intact(t, s, func() { wipe(s, "east"); wipe(s, "west") })
 }
@@ -290,7 +290,7 @@ func TestHandedOverByNames(t *testing.T) {
 		put(&east, k, nil, metav1.ObjectMeta{})
 		record(&east.Seen, k, object.Record{UID: "broken", ResourceVersion: "1", Mark: object.Ours})
 		w.Clusters["east"] = east
-		if why := (formerName{open(w, "gone", nil, nil)}).mentions(); (why == nil) != done {
+		if why := (formerName{newCluster(w, "gone", nil, nil)}).mentions(); (why == nil) != done {
 			t.Errorf("with an unreadable %s: %v", name, why)
 		}
 	}
@@ -299,10 +299,10 @@ func TestHandedOverByNames(t *testing.T) {
 // Declarations without a commit, from a directory: the base has the new name nevertheless.
 func TestRenamedWithoutCommit(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet.Commit = ""
+	s.snapshot.Fleet.Commit = ""
 	s.settle()
 	rename(t, s, "west", "newwest", linkDoc("newwest", "east", ""))
-	s.world.Fleet.Commit = ""
+	s.snapshot.Fleet.Commit = ""
 	s.settle()
 	if _, named := inventories(t, s.live["newwest"].Seen)[object.End{Cluster: "newwest"}]; !named {
 		t.Error("the base has the former name")
@@ -320,7 +320,7 @@ func TestRenamedAndUnlinked(t *testing.T) {
 				[]string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names(c))
 		}
 		if !last[from].Left() {
-			t.Errorf("the former name %s cannot be forgotten: %v", from, standings(last[from]))
+			t.Errorf("the former name %s cannot be forgotten: %v", from, statuses(last[from]))
 		}
 	}
 }

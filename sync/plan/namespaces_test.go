@@ -19,7 +19,7 @@ const inMesh = ", linkerd: {multiclusterNamespace: mesh}"
 func westIn(t *testing.T, s *sim, more string) {
 	t.Helper()
 	put(s.live["west"], object.Key{Kind: "Namespace", Name: "mesh"}, nil, metav1.ObjectMeta{})
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": more}, linkDoc("west", "east", all))
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": more}, linkDoc("west", "east", all))
 }
 
 // Namespaces do not move while a cluster holds anything of ours: nothing is written there or deleted, and its links stay.
@@ -58,8 +58,8 @@ func TestNamespacesOfAClusterThatLeft(t *testing.T) {
 	s := linked(t, all)
 	westIn(t, s, ", state: Leaving")
 	s.settle()
-	if step := s.turn("west"); !step.Left() {
-		t.Fatalf("west did not leave: %v", standings(step))
+	if step := s.reconcile("west"); !step.Left() {
+		t.Fatalf("west did not leave: %v", statuses(step))
 	}
 	westIn(t, s, inMesh)
 	last := s.settle()
@@ -71,8 +71,8 @@ func TestNamespacesOfADepartedCluster(t *testing.T) {
 	s := linked(t, all)
 	westIn(t, s, inMesh)
 	s.settle()
-	s.world.Departed = slices.Clone(s.world.Fleet.Clusters[1:])
-	s.world.Fleet = declare(t, []api.ClusterName{"east"}, "")
+	s.snapshot.Departed = slices.Clone(s.snapshot.Fleet.Clusters[1:])
+	s.snapshot.Fleet = declare(t, []api.ClusterName{"east"}, "")
 	last := s.settle()
 	if why := last["west"].Denied; why != nil {
 		t.Errorf("west is refused: %v", why)

@@ -16,9 +16,9 @@ import (
 // collect adds the parts of all ends to a step.
 func (c *cluster) collect(s Step, parts []part) Step {
 	for _, p := range parts {
-		s.Rows = append(s.Rows, c.told(p.row))
+		s.Rows = append(s.Rows, c.finishRow(p.row))
 		s.Ahead, s.Changes, s.After = append(s.Ahead, p.ahead...), append(s.Changes, p.changes...), append(s.After, p.after...)
-		s.Tries, s.Look, s.Pending = append(s.Tries, p.tries...), append(s.Look, p.look...), append(s.Pending, p.pending...)
+		s.Tries, s.Look, s.Pending = append(s.Tries, p.verifications...), append(s.Look, p.read...), append(s.Pending, p.pending...)
 		s.within(p.Again)
 		s.retry(p.Retry)
 	}
@@ -39,7 +39,7 @@ func (o ordering) order(s Step, next *inventory.Inventory) Step {
 		s.Ahead = append(o.namespace(), s.Ahead...)
 	}
 	for _, r := range s.Rows {
-		s.within(o.comes(r))
+		s.within(o.nextProgress(r))
 	}
 	s.within(resumes(o.Snapshot, s.Rows))
 	return s
@@ -64,8 +64,8 @@ func rank(c object.Change) int {
 
 // writeBase records what the base may hold, and with it commit and term: one write, whatever of it changed.
 func (o ordering) writeBase(s Step, entries *inventory.Inventory) Step {
-	old, found := o.record(o.base())
-	if entries == nil && !o.owesCommit(s, old, found) {
+	old, found := o.inventoryOf(o.base())
+	if entries == nil && !o.mustRecordCommit(s, old, found) {
 		return s
 	}
 	next := old
@@ -73,18 +73,18 @@ func (o ordering) writeBase(s Step, entries *inventory.Inventory) Step {
 		next = *entries
 	}
 	next.Commit, next.Term, next.Linkerd, next.Names = s.Commit, o.Term, o.Spec(o.name).Linkerd, o.secondNames()
-	if w, why := o.recording(next, old); why == nil {
+	if w, why := o.writeInventory(next, old); why == nil {
 		s.Ahead = append([]object.Change{w}, s.Ahead...)
 	}
 	return s
 }
 
-// owesCommit: once per commit, in a cluster that is to stay and holds or gets anything of ours; never for a term alone. An adoption
+// mustRecordCommit: once per commit, in a cluster that is to stay and holds or gets anything of ours; never for a term alone. An adoption
 // writes the base only if that is the first of all that is ours there: it applies no commit.
-func (o ordering) owesCommit(s Step, old inventory.Inventory, found bool) bool {
+func (o ordering) mustRecordCommit(s Step, old inventory.Inventory, found bool) bool {
 	declared, _, _ := o.Declared(o.name)
 	switch {
-	case declared == nil || o.closed(old.End) != nil:
+	case declared == nil || o.denied(old.End) != nil:
 		return false
 	case o.Adopt != nil:
 		return !found && len(s.Ahead) > 0
@@ -96,7 +96,7 @@ func (o ordering) owesCommit(s Step, old inventory.Inventory, found bool) bool {
 // namespace creates ours if it is missing; it is never deleted.
 func (o ordering) namespace() []object.Change {
 	key := object.Key{Kind: "Namespace", Name: object.AccessNamespace}
-	if !o.side.Seen.Record(key).IsZero() {
+	if !o.current.Seen.Record(key).IsZero() {
 		return nil
 	}
 	ns := coreac.Namespace(key.Name)
@@ -110,22 +110,22 @@ func (o ordering) namespace() []object.Change {
 	return []object.Change{change(o.base(), object.Create, namespace, object.Record{}, reason.Missing, "namespace of accounts and inventories")}
 }
 
-// comes is when what an end waits for may have happened without any write of ours; zero: never. What another cluster's
+// nextProgress is when what an end waits for may have happened without any write of ours; zero: never. What another cluster's
 // step must do first is told by that cluster, unless another process writes it.
-func (o ordering) comes(r Row) time.Time {
+func (o ordering) nextProgress(r Row) time.Time {
 	switch {
 	case r.Phase != Waiting && r.Phase != Blocked || r.Why == nil:
 		return time.Time{}
 	case !r.Until.IsZero():
-		return o.lookAgain(r.Until)
-	case o.byItself(r):
-		return o.Now.Add(soon)
+		return o.nextDrainCheck(r.Until)
+	case o.progressesAlone(r):
+		return o.Now.Add(retryInterval)
 	}
 	return time.Time{}
 }
 
-// byItself says that what an end waits for may happen without any write of ours.
-func (o ordering) byItself(r Row) bool {
+// progressesAlone says that what an end waits for may happen without any write of ours.
+func (o ordering) progressesAlone(r Row) bool {
 	switch r.Why.Code {
 	case reason.CredentialNotIssued:
 		l, declared := o.Fleet.Link(r.End.Link)
@@ -140,10 +140,10 @@ func (o ordering) byItself(r Row) bool {
 	return r.Why.Code == reason.Waiting || r.Why.Code == reason.Terminating
 }
 
-// lookAgain is when a drain is looked at again: the longer it has taken, the later, and at its deadline.
-func (o ordering) lookAgain(until time.Time) time.Time {
+// nextDrainCheck is when a drain is looked at again: the longer it has taken, the later, and at its deadline.
+func (o ordering) nextDrainCheck(until time.Time) time.Time {
 	taken := o.Policy().Prune.Deadline() - until.Sub(o.Now)
-	next := o.Now.Add(max(soon, taken/4))
+	next := o.Now.Add(max(retryInterval, taken/4))
 	if next.After(until) {
 		return until
 	}

@@ -17,17 +17,17 @@ type owners struct {
 	fleets map[string]*fleet.Fleet
 }
 
-const heir = "blue"
+const replacementOwner = "blue"
 
 // as lets one of them act until it writes nothing, and gives its last steps and all that it took.
 func (o owners) as(name string) (map[api.ClusterName]Step, []string) {
-	if o.world.Owner != name {
+	if o.snapshot.Owner != name {
 		for _, c := range two {
 			o.swap(c)
 		}
-		o.world.Owner = name
+		o.snapshot.Owner = name
 	}
-	o.world.Fleet = o.fleets[name]
+	o.snapshot.Fleet = o.fleets[name]
 	return o.settled()
 }
 
@@ -54,7 +54,7 @@ func (o owners) mark(t *testing.T, k object.Key, as object.Mark) {
 	r := o.live["west"].Seen.Record(k)
 	r.Mark = as
 	record(&o.live["west"].Seen, k, r)
-	for _, who := range []string{owner, heir} {
+	for _, who := range []string{owner, replacementOwner} {
 		_, taken := o.as(who)
 		same(t, who+" takes, with "+k.String()+" changed", nil, taken)
 	}
@@ -69,12 +69,12 @@ func TestOwnerChanged(t *testing.T) {
 
 func changeOwner(t *testing.T, between object.Mark) {
 	o := owners{sim: linked(t, all), fleets: map[string]*fleet.Fleet{}}
-	for _, who := range []string{owner, heir} {
+	for _, who := range []string{owner, replacementOwner} {
 		o.fleets[who] = declare(t, two, linkDoc("west", "east", all))
 	}
 	o.checked = false // by the inventories of one owner
 	before := o.names("west")
-	last, taken := o.as(heir)
+	last, taken := o.as(replacementOwner)
 	same(t, "the new one takes", nil, taken)
 	if got := row(t, last["west"], westEast); got.Phase != Blocked || got.Why.Code != reason.ObjectExists {
 		t.Errorf("the new one's end is %s: %v", got.Phase, got.Why)
@@ -85,14 +85,14 @@ func changeOwner(t *testing.T, between object.Mark) {
 		}
 		o.mark(t, k, object.Ours)
 	}
-	last, _ = o.as(heir)
+	last, _ = o.as(replacementOwner)
 	allInPlace(t, "west", last["west"])
 	o.fleets[owner] = declare(t, two, "")
 	_, taken = o.as(owner)
 	if slices.ContainsFunc(taken, func(k string) bool { return strings.HasPrefix(k, "west:") }) {
 		t.Errorf("the old one gives the link up: %s", taken)
 	}
-	last, taken = o.as(heir)
+	last, taken = o.as(replacementOwner)
 	same(t, "the new one takes at last", nil, taken)
 	for c, step := range last {
 		allInPlace(t, c, step)

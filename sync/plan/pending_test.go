@@ -16,15 +16,15 @@ import (
 
 var eastPart = object.End{Cluster: "east", Link: westEast.Link}
 
-// book plays the home record: what a step leaves pending is written down, what is cleaned up is removed.
-func (s *sim) book(step Step) {
+// recordPending plays the home record: what a step leaves pending is written down, what is cleaned up is removed.
+func (s *sim) recordPending(step Step) {
 	for _, end := range step.Pending {
-		known := inventory.Known{Pending: s.world.Pending[end.Cluster]}.AddPending(s.world.Now, end.Link)
-		s.world.Pending = map[api.ClusterName][]inventory.Pending{end.Cluster: known.Pending}
+		known := inventory.Known{Pending: s.snapshot.Pending[end.Cluster]}.AddPending(s.snapshot.Now, end.Link)
+		s.snapshot.Pending = map[api.ClusterName][]inventory.Pending{end.Cluster: known.Pending}
 	}
 	if len(step.CleanedUp) > 0 {
-		s.world.Pending = map[api.ClusterName][]inventory.Pending{
-			step.Cluster: inventory.Known{Pending: s.world.Pending[step.Cluster]}.Without(step.CleanedUp).Pending,
+		s.snapshot.Pending = map[api.ClusterName][]inventory.Pending{
+			step.Cluster: inventory.Known{Pending: s.snapshot.Pending[step.Cluster]}.Without(step.CleanedUp).Pending,
 		}
 	}
 }
@@ -33,12 +33,12 @@ func (s *sim) book(step Step) {
 func pendingIn(t *testing.T) *sim {
 	t.Helper()
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	s.down["east"] = true
 	var owed []object.End
 	for range 30 {
-		step := s.turn("west")
-		if s.book(step); len(step.Pending) > 0 && len(step.After) == 0 {
+		step := s.reconcile("west")
+		if s.recordPending(step); len(step.Pending) > 0 && len(step.After) == 0 {
 			t.Error("a debt without the inventory that goes")
 		}
 		if len(step.After) > 0 && len(step.Pending) == 0 {
@@ -53,9 +53,9 @@ func pendingIn(t *testing.T) *sim {
 }
 
 // What a dead target holds is pending until it comes back, and then it goes the ordinary way; months later, and after a restart.
-func TestDebtOfADeadTarget(t *testing.T) {
+func TestPendingCleanupOfADeadTarget(t *testing.T) {
 	s := pendingIn(t)
-	s.world.Now = s.world.Now.Add(100 * 24 * time.Hour)
+	s.snapshot.Now = s.snapshot.Now.Add(100 * 24 * time.Hour)
 	w := s.now()
 	owed := w.PendingIn("east")
 	if len(owed) != 1 || owed[0].Link != westEast.Link || w.Now.Sub(owed[0].Since) != 100*24*time.Hour || !strings.Contains(owed[0].Left, "ServiceAccount linkwright-access/linkwright.west") {
@@ -63,9 +63,9 @@ func TestDebtOfADeadTarget(t *testing.T) {
 	}
 	s.down["east"] = false
 	for range 10 {
-		step := s.turn("east")
+		step := s.reconcile("east")
 		left := !s.live["east"].Seen.Record(inventory.Key(owner, westEast)).IsZero()
-		if s.book(step); left && len(step.CleanedUp) > 0 {
+		if s.recordPending(step); left && len(step.CleanedUp) > 0 {
 			t.Fatal("it is struck off while its inventory is there")
 		}
 	}
@@ -76,12 +76,12 @@ func TestDebtOfADeadTarget(t *testing.T) {
 }
 
 // A target that can be read owes nothing, whoever goes first: what it holds is told there.
-func TestNoDebtOfTheLiving(t *testing.T) {
+func TestNoPendingCleanupOfAReachableTarget(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	for range 20 {
 		for _, c := range two {
-			if step := s.turn(c); len(step.Pending)+len(step.CleanedUp) > 0 {
+			if step := s.reconcile(c); len(step.Pending)+len(step.CleanedUp) > 0 {
 				t.Errorf("%s: owed %v, paid %v", c, step.Pending, step.CleanedUp)
 			}
 		}
@@ -89,12 +89,12 @@ func TestNoDebtOfTheLiving(t *testing.T) {
 }
 
 // A cluster that nobody declares and nobody remembers was never written to: it owes nothing, and nobody waits for it.
-func TestNoDebtOfTheUnknown(t *testing.T) {
+func TestNoPendingCleanupOfAnUnknownTarget(t *testing.T) {
 	for cluster, other := range map[api.ClusterName]api.ClusterName{"west": "east", "east": "west"} {
 		s := linked(t, all)
-		s.world.Fleet = declare(t, []api.ClusterName{cluster}, "")
+		s.snapshot.Fleet = declare(t, []api.ClusterName{cluster}, "")
 		for range 20 {
-			if step := s.turn(cluster); len(step.Pending) > 0 {
+			if step := s.reconcile(cluster); len(step.Pending) > 0 {
 				t.Errorf("%s: owed %v", cluster, step.Pending)
 			}
 		}
@@ -104,41 +104,41 @@ func TestNoDebtOfTheUnknown(t *testing.T) {
 
 // Another cluster behind the name of one that owes pays nothing for it, and nothing is written there, until people say that it is
 // the one they mean. Then the debt of the former is void.
-func TestDebtOfAnotherCluster(t *testing.T) {
+func TestPendingCleanupOfAnotherCluster(t *testing.T) {
 	s := pendingIn(t)
-	s.world.UIDs = map[api.ClusterName]string{"east": "another-uid"}
+	s.snapshot.UIDs = map[api.ClusterName]string{"east": "another-uid"}
 	s.down["east"] = false
-	step := s.turn("east")
+	step := s.reconcile("east")
 	if step.Denied == nil || step.Denied.Code != reason.ClusterChanged || len(step.CleanedUp) > 0 || len(s.now().PendingIn("east")) != 1 {
 		t.Fatalf("refused %v, paid %v", step.Denied, step.CleanedUp)
 	}
 	s.live["east"] = dressed("east", "192.0.2.9")
-	s.world.Accepted = map[api.ClusterName]string{"east": "east-kube-system"}
-	step = s.turn("east")
+	s.snapshot.Accepted = map[api.ClusterName]string{"east": "east-kube-system"}
+	step = s.reconcile("east")
 	if step.Denied != nil || !slices.Equal(step.CleanedUp, []api.Pair{westEast.Link}) {
 		t.Errorf("accepted: refused %v, paid %v", step.Denied, step.CleanedUp)
 	}
 }
 
 // A link that is declared again is no debt, and is struck off once the cluster can be read.
-func TestDebtOfADeclaredLink(t *testing.T) {
+func TestPendingCleanupOfADeclaredLink(t *testing.T) {
 	s := pendingIn(t)
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all))
 	if got := s.now().PendingIn("east"); len(got) > 0 {
 		t.Errorf("owed although it is declared: %v", got)
 	}
 	s.down["east"] = false
-	if step := s.turn("east"); !slices.Equal(step.CleanedUp, []api.Pair{westEast.Link}) {
+	if step := s.reconcile("east"); !slices.Equal(step.CleanedUp, []api.Pair{westEast.Link}) {
 		t.Errorf("paid: %v", step.CleanedUp)
 	}
 }
 
 // What was seen before this pass strikes nothing off.
-func TestDebtIsPaidByAFreshLook(t *testing.T) {
+func TestCleanupIsConfirmedByAFreshRead(t *testing.T) {
 	s := pendingIn(t)
 	s.down["east"] = false
 	for range 10 {
-		s.turn("east")
+		s.reconcile("east")
 	}
 	w := s.now()
 	w.Pass = 7
@@ -149,57 +149,57 @@ func TestDebtIsPaidByAFreshLook(t *testing.T) {
 
 // A cluster that is declared no more and cannot be read says how it is given up; given up, it is forgotten, says what stays
 // behind, and nobody waits for it. One that can be read is unlinked, whatever people said.
-func TestForgetCluster(t *testing.T) {
+func TestAbandonCluster(t *testing.T) {
 	s := pendingIn(t)
-	s.world.Fleet = declare(t, two[1:], "")
-	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
-	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system"}
-	step := s.turn("east")
+	s.snapshot.Fleet = declare(t, two[1:], "")
+	s.snapshot.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
+	s.snapshot.UIDs = map[api.ClusterName]string{"east": "east-kube-system"}
+	step := s.reconcile("east")
 	if step.Denied == nil || !strings.Contains(step.Denied.Message, "linkwright abandon east") || step.Denied.Code != reason.Unreachable || step.Left() {
 		t.Fatalf("dead and gone: %v, left %t", step.Denied, step.Left())
 	}
-	s.world.Forget = map[api.ClusterName]bool{"east": true}
-	step = s.turn("east")
+	s.snapshot.Forget = map[api.ClusterName]bool{"east": true}
+	step = s.reconcile("east")
 	if !step.Left() || len(step.Rows) != 1 || step.Rows[0].Why.Code != reason.Abandoned ||
 		!strings.Contains(step.Rows[0].Why.Message, "ServiceAccount linkwright-access/linkwright.west") || !strings.Contains(step.Rows[0].Why.Message, "east-kube-system") {
 		t.Errorf("given up: left %t, %+v", step.Left(), step.Rows)
 	}
 	s.down["east"] = false
-	if step = s.turn("east"); step.Left() || step.Writes() == 0 {
-		t.Errorf("alive: left %t, %v", step.Left(), words(step))
+	if step = s.reconcile("east"); step.Left() || step.Writes() == 0 {
+		t.Errorf("alive: left %t, %v", step.Left(), describe(step))
 	}
 	base := object.End{Cluster: "east"}
 	if got := row(t, step, base); got.Why == nil || got.Why.Code != reason.AbandonIgnored || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
 		t.Errorf("alive: nobody is told why it is not given up: %s, %v", got.Phase, got.Why)
 	}
-	s.down["east"], s.world.Departed, s.world.Fleet = true, nil, declare(t, two, "")
-	if step = s.turn("east"); step.Left() || step.Denied == nil || !strings.Contains(step.Denied.Message, "abandoning cluster east has no effect while it is declared") {
+	s.down["east"], s.snapshot.Departed, s.snapshot.Fleet = true, nil, declare(t, two, "")
+	if step = s.reconcile("east"); step.Left() || step.Denied == nil || !strings.Contains(step.Denied.Message, "abandoning cluster east has no effect while it is declared") {
 		t.Errorf("declared: left %t, %v", step.Left(), step.Denied)
 	}
 	s.down["east"] = false
 	if got := row(t, s.settle()["east"], base); got.Phase != Ready || got.Why == nil || got.Why.Code != reason.AbandonIgnored || got.Quiet() {
 		t.Errorf("declared and alive: nobody is told why it is not given up: %s, %v", got.Phase, got.Why)
 	}
-	s.world.Forget = nil
-	if got := row(t, s.turn("east"), base); got.Why != nil || !got.Quiet() {
+	s.snapshot.Forget = nil
+	if got := row(t, s.reconcile("east"), base); got.Why != nil || !got.Quiet() {
 		t.Errorf("without the flag: %v", got.Why)
 	}
 }
 
 // Of a cluster that was given up nobody keeps the access that it had.
-func TestForgetSource(t *testing.T) {
+func TestAbandonSource(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two[:1], "")
-	s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+	s.snapshot.Fleet = declare(t, two[:1], "")
+	s.snapshot.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
 	s.down["west"] = true
-	s.turn("east")
-	s.turn("east")
+	s.reconcile("east")
+	s.reconcile("east")
 	if s.live["east"].Seen.Record(access).IsZero() {
 		t.Fatal("its access is gone before it was given up")
 	}
-	s.world.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
 	for range 5 {
-		if step := s.turn("east"); len(step.Pending) > 0 {
+		if step := s.reconcile("east"); len(step.Pending) > 0 {
 			t.Errorf("owed by who was given up: %v", step.Pending)
 		}
 	}
@@ -212,26 +212,26 @@ func TestForgetSource(t *testing.T) {
 // goes when that is back.
 func TestAccessOfADeadSource(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	s.down["west"] = true
-	began := s.world.Now
+	began := s.snapshot.Now
 	for range 3 {
-		s.turn("east")
+		s.reconcile("east")
 	}
-	step := s.turn("east")
+	step := s.reconcile("east")
 	got := row(t, step, object.End{Cluster: "east", Link: westEast.Link})
 	if until := began.Add(24 * time.Hour); !step.Again.Equal(until) || !strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) {
 		t.Errorf("asked again at %s, %s", step.Again, got.Why.Message)
 	}
-	s.world.Now = began.Add(24*time.Hour - time.Second)
-	if step = s.turn("east"); step.Writes() > 0 {
-		t.Fatalf("before its time: %v", words(step))
+	s.snapshot.Now = began.Add(24*time.Hour - time.Second)
+	if step = s.reconcile("east"); step.Writes() > 0 {
+		t.Fatalf("before its time: %v", describe(step))
 	}
-	s.world.Now = began.Add(24 * time.Hour)
+	s.snapshot.Now = began.Add(24 * time.Hour)
 	var owed []object.End
 	for range 5 {
-		step = s.turn("east")
-		s.book(step)
+		step = s.reconcile("east")
+		s.recordPending(step)
 		owed = append(owed, step.Pending...)
 	}
 	if !s.live["east"].Seen.Record(access).IsZero() || !slices.Equal(owed, []object.End{westEast}) {
@@ -239,7 +239,7 @@ func TestAccessOfADeadSource(t *testing.T) {
 	}
 	s.down["west"] = false
 	for range 20 {
-		s.book(s.turn("west"))
+		s.recordPending(s.reconcile("west"))
 	}
 	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
 	if got := s.now().PendingIn("west"); len(got) > 0 {
@@ -249,7 +249,7 @@ func TestAccessOfADeadSource(t *testing.T) {
 
 // What says that a source is alive, or that nobody knows, keeps its access for ever, and has the grace begin anew; and so does
 // an older look at a dead one.
-func TestAccessOfTheUndead(t *testing.T) {
+func TestAccessOfASourceThatReturns(t *testing.T) {
 	for name, change := range map[string]func(*state.Snapshot){
 		"inventories that say nothing": func(w *state.Snapshot) {
 			w.Clusters["west"] = state.Cluster{Err: object.Because(reason.InventoryInvalid, "what?")}
@@ -264,11 +264,11 @@ func TestAccessOfTheUndead(t *testing.T) {
 		},
 	} {
 		s := linked(t, all)
-		s.world.Fleet = declare(t, two, "")
+		s.snapshot.Fleet = declare(t, two, "")
 		s.down["west"] = true
-		s.turn("east")
+		s.reconcile("east")
 		s.down["west"] = false
-		s.world.Now = s.world.Now.Add(1000 * time.Hour)
+		s.snapshot.Now = s.snapshot.Now.Add(1000 * time.Hour)
 		w := s.now()
 		w.Pass = 7
 		east := w.Clusters["east"]
@@ -276,7 +276,7 @@ func TestAccessOfTheUndead(t *testing.T) {
 		w.Clusters["east"] = east
 		change(&w)
 		step := Next(w, "east", s.renderer())
-		if got := words(step); len(got) > 1 || len(got) == 1 && got[0] != "update "+inventory.Key(owner, eastPart).String() {
+		if got := describe(step); len(got) > 1 || len(got) == 1 && got[0] != "update "+inventory.Key(owner, eastPart).String() {
 			t.Errorf("%s: %v", name, got)
 		}
 		if asked := slices.Contains(step.Look, "west"); asked != (name == "asked in another pass") {
@@ -292,7 +292,7 @@ func TestAccessOfTheUndead(t *testing.T) {
 
 // A source that answers is alive, whatever it says: with nothing granted to the dead it keeps its access, and the target's end
 // does not even begin, since nobody knows what guards the source has. Of one that gives no answer the access goes.
-func TestWhoAnswersIsAlive(t *testing.T) {
+func TestAnsweringSourceIsNotUnreachable(t *testing.T) {
 	why := func(code string) state.Cluster { return state.Cluster{Err: object.Because(reason.Code(code), "no")} }
 	half := why("Timeout")
 	half.Reading = state.Answered
@@ -302,7 +302,7 @@ func TestWhoAnswersIsAlive(t *testing.T) {
 		"who knows": why("Unknown"), "half an answer": half, "dead, silent": why("Timeout"), "dead, down": why("Unreachable"),
 	} {
 		s := linked(t, all)
-		s.world.Fleet, s.world.Grace = declare(t, two, ""), 0
+		s.snapshot.Fleet, s.snapshot.Grace = declare(t, two, ""), 0
 		s.down["west"] = true
 		for range 5 {
 			w := s.now()
@@ -318,28 +318,28 @@ func TestWhoAnswersIsAlive(t *testing.T) {
 }
 
 // The grace of a source that is heard in between begins anew, however old the unlink is.
-func TestGraceBeginsAnew(t *testing.T) {
+func TestUnreachableTimeoutStartsAgain(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two, "")
-	s.turn("east") // begins while its source is alive, and waits for it
-	began := s.world.Now
-	s.world.Now = began.Add(100 * time.Hour)
+	s.snapshot.Fleet = declare(t, two, "")
+	s.reconcile("east") // begins while its source is alive, and waits for it
+	began := s.snapshot.Now
+	s.snapshot.Now = began.Add(100 * time.Hour)
 	s.down["west"] = true
-	s.turn("east")
-	s.world.Now = s.world.Now.Add(23 * time.Hour)
+	s.reconcile("east")
+	s.snapshot.Now = s.snapshot.Now.Add(23 * time.Hour)
 	s.down["west"] = false
-	s.turn("east")
+	s.reconcile("east")
 	s.down["west"] = true
-	s.world.Now = s.world.Now.Add(2 * time.Hour)
+	s.snapshot.Now = s.snapshot.Now.Add(2 * time.Hour)
 	for range 3 {
-		s.turn("east")
+		s.reconcile("east")
 	}
 	if s.live["east"].Seen.Record(access).IsZero() {
 		t.Fatal("its access is gone: it was heard two hours ago")
 	}
-	s.world.Now = s.world.Now.Add(24 * time.Hour)
+	s.snapshot.Now = s.snapshot.Now.Add(24 * time.Hour)
 	for range 3 {
-		s.turn("east")
+		s.reconcile("east")
 	}
 	if !s.live["east"].Seen.Record(access).IsZero() {
 		t.Error("its access is left, though it was not heard for a day")
@@ -349,11 +349,11 @@ func TestGraceBeginsAnew(t *testing.T) {
 // A source that is suspended keeps its access, dead or not.
 func TestAccessOfASuspendedSource(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", suspend: true"}, "")
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", suspend: true"}, "")
 	s.down["west"] = true
-	s.world.Grace = 0
+	s.snapshot.Grace = 0
 	for range 3 {
-		s.turn("east", Suspend)
+		s.reconcile("east", Suspend)
 	}
 	if s.live["east"].Seen.Record(access).IsZero() {
 		t.Error("the access of a suspended source is gone")
@@ -363,14 +363,14 @@ func TestAccessOfASuspendedSource(t *testing.T) {
 // A target that answers and cannot be read holds its source's end back before that begins, and takes nothing from it: only one
 // that gives no answer is dead, and one that nobody has a credential for has no say.
 func TestTargetThatCannotBeRead(t *testing.T) {
-	for code, held := range map[string]bool{"Forbidden": true, "Unavailable": true, "UntrustedCertificate": true, "Unreachable": false, "AccessInvalid": false} {
+	for code, blocked := range map[string]bool{"Forbidden": true, "Unavailable": true, "UntrustedCertificate": true, "Unreachable": false, "AccessInvalid": false} {
 		s := linked(t, all)
-		s.world.Fleet = declare(t, two, "")
+		s.snapshot.Fleet = declare(t, two, "")
 		w := s.now()
 		w.Clusters["east"] = state.Cluster{Err: object.Because(reason.Code(code), "it says so")}
 		step := Next(w, "west", s.renderer())
-		if got := row(t, step, westEast); (len(step.Changes) == 0 && got.Why != nil && got.Why.Code == reason.WaitingForTarget) != held {
-			t.Errorf("%s: %s %v, %v", code, got.Phase, got.Why, words(step))
+		if got := row(t, step, westEast); (len(step.Changes) == 0 && got.Why != nil && got.Why.Code == reason.WaitingForTarget) != blocked {
+			t.Errorf("%s: %s %v, %v", code, got.Phase, got.Why, describe(step))
 		}
 	}
 }

@@ -18,29 +18,29 @@ import (
 
 // Next gives the next step of one cluster.
 func Next(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy) Step {
-	c := open(w, name, r, policies)
+	c := newCluster(w, name, r, policies)
 	s := Step{Cluster: name, Commit: w.Commit(), Unconfined: c.unconfined()}
 	switch {
 	case c.Renamed(name):
 		s.Rows = formerName{c}.rows()
 		return s
 	case w.Adopt != nil || w.Release != nil:
-		return taking{c}.step(s)
+		return ownership{c}.step(s)
 	case c.abandoned(name):
-		s.Rows = []Row{parting{c}.abandon()}
+		s.Rows = []Row{departure{c}.abandonedRow()}
 		return s
 	}
-	c.wanted = c.wants(name)
+	c.desiredEnds = c.ends(name)
 	if s.Denied = c.identify(); s.Denied != nil {
-		s.Denied = parting{c}.explain(s.Denied)
-		s.Rows = c.allHeld(s.Denied)
+		s.Denied = departure{c}.explainUnread(s.Denied)
+		s.Rows = c.allBlocked(s.Denied)
 		return s
 	}
 	parts := c.admit(c.compare())
 	s = c.collect(s, parts)
-	s.Rows = parting{c}.warn(parting{c}.left(s.Rows))
+	s.Rows = departure{c}.warnAtBase(departure{c}.reportComplete(s.Rows))
 	s = restarts{c}.add(s)
-	s = checkup{c}.add(s)
+	s = healthChecks{c}.add(s)
 	s = conditions{c}.add(s)
 	s = ordering{c}.order(s, base(parts))
 	s.Judged = c.judge(retiring(parts))
@@ -48,5 +48,5 @@ func Next(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy
 	s = tokens{c}.add(s)
 	s = c.cleanedUp(s)
 	s.Orphans = c.orphans(s.Rows)
-	return c.lookBack(parting{c}.keep(parting{c}.yields(s)))
+	return c.confirmEmpty(departure{c}.keepWhileOrphans(departure{c}.abandonIfForbidden(s)))
 }

@@ -22,8 +22,8 @@ var verdicts = map[string]state.Proof{
 // proves plays who tries: whatever a step asks for has this verdict. It gives the prints that were tried.
 func (s *sim) proves(verdict string) (tried []string) {
 	s.t.Helper()
-	if s.world.Proofs == nil {
-		s.world.Proofs = map[api.Pair]state.Proof{}
+	if s.snapshot.Proofs == nil {
+		s.snapshot.Proofs = map[api.Pair]state.Proof{}
 	}
 	for range 10 {
 		last, n := s.settle(), len(tried)
@@ -33,8 +33,8 @@ func (s *sim) proves(verdict string) (tried []string) {
 					s.t.Errorf("%s is tried with %d lists, and no token", y.Link, len(y.Trial.Lists))
 				}
 				proof := verdicts[verdict]
-				proof.Print, proof.At, proof.Next = y.Print, s.world.Now, s.world.Now.Add(time.Minute)
-				s.world.Proofs[y.Link] = proof
+				proof.Print, proof.At, proof.Next = y.Print, s.snapshot.Now, s.snapshot.Now.Add(time.Minute)
+				s.snapshot.Proofs[y.Link] = proof
 				tried = append(tried, y.Print)
 			}
 		}
@@ -77,24 +77,24 @@ func TestPreflight(t *testing.T) {
 			if want := 1; len(tried) != want && tt.preflight != "Skip" || tt.preflight == "Skip" && len(tried) > 0 {
 				t.Errorf("it was tried %d times", len(tried))
 			}
-			same(t, "first", []string{"west base: Ready", tt.want}, standings(s.turn("west")))
+			same(t, "first", []string{"west base: Ready", tt.want}, statuses(s.reconcile("west")))
 			plane := linkerd.ControlPlaneSecret(api.Cluster{}.WithDefaults().Linkerd, "east")
 			if written := !s.live["west"].Seen.Record(plane).IsZero(); written != (tt.spec != "" && strings.HasPrefix(tt.want, in)) {
 				t.Errorf("the control plane has it: %t", written)
 			}
 
 			// Once it works, it is written; when it fails later, it stays, and is told.
-			s.world.Now = s.world.Now.Add(time.Hour)
+			s.snapshot.Now = s.snapshot.Now.Add(time.Hour)
 			s.proves("passes")
-			same(t, "passed", []string{"west base: Ready", in}, standings(s.turn("west")))
-			s.world.Now = s.world.Now.Add(time.Hour)
+			same(t, "passed", []string{"west base: Ready", in}, statuses(s.reconcile("west")))
+			s.snapshot.Now = s.snapshot.Now.Add(time.Hour)
 			s.proves(tt.verdict)
 			later := in
 			if tt.verdict != "passes" && tt.preflight != "Skip" {
 				later += " CredentialNotAccepted"
 			}
-			step := s.turn("west")
-			same(t, "later", []string{"west base: Ready", later}, standings(step))
+			step := s.reconcile("west")
+			same(t, "later", []string{"west base: Ready", later}, statuses(step))
 			if step.Retry.IsZero() != (tt.preflight == "Skip") {
 				t.Errorf("it is tried again at %s", step.Retry)
 			}
@@ -103,26 +103,26 @@ func TestPreflight(t *testing.T) {
 }
 
 // Nothing is asked where nobody tries, of a suspended link, and of a cluster that another process writes.
-func TestPreflightAsksNobody(t *testing.T) {
+func TestPreflightSkip(t *testing.T) {
 	link := linkDoc("west", "east", discovering)
 	s := newSim(t, declare(t, two, link), two...)
 	for range 9 {
-		s.turn("east")
-		if step := s.turn("west"); len(step.Tries) > 0 {
+		s.reconcile("east")
+		if step := s.reconcile("west"); len(step.Tries) > 0 {
 			t.Errorf("nobody tries, and it asks for %v", step.Tries)
 		}
 	}
-	s.world.Proofs = map[api.Pair]state.Proof{}
-	s.world.Elsewhere = map[api.ClusterName]bool{"west": true}
-	if step := s.turn("west"); len(step.Tries) > 0 {
+	s.snapshot.Proofs = map[api.Pair]state.Proof{}
+	s.snapshot.Elsewhere = map[api.ClusterName]bool{"west": true}
+	if step := s.reconcile("west"); len(step.Tries) > 0 {
 		t.Error("asked for what another process writes")
 	}
-	s.world.Elsewhere = nil
-	if step := s.turn("west"); len(step.Tries) != 1 {
+	s.snapshot.Elsewhere = nil
+	if step := s.reconcile("west"); len(step.Tries) != 1 {
 		t.Errorf("got %d trials of a link in place", len(step.Tries))
 	}
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", discovering+"  suspend: true"))
-	if step := s.turn("west", Suspend); len(step.Tries) > 0 {
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", discovering+"  suspend: true"))
+	if step := s.reconcile("west", Suspend); len(step.Tries) > 0 {
 		t.Error("asked for a suspended link")
 	}
 }
@@ -131,12 +131,12 @@ func TestPreflightAsksNobody(t *testing.T) {
 func TestPreflightOfOtherBytes(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", discovering)), two...)
 	first := s.proves("passes")
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", apiServer: https://other.example.com:6443"}, linkDoc("west", "east", discovering))
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", apiServer: https://other.example.com:6443"}, linkDoc("west", "east", discovering))
 	if second := s.proves("refused"); len(second) != 1 || second[0] == first[0] {
 		t.Errorf("tried %v, then %v", first, second)
 	}
-	same(t, "moved", []string{"west base: Ready", "west→east in west: Blocked CredentialNotAccepted"}, standings(s.turn("west")))
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", discovering))
+	same(t, "moved", []string{"west base: Ready", "west→east in west: Blocked CredentialNotAccepted"}, statuses(s.reconcile("west")))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", discovering))
 	if third := s.proves("passes"); len(third) != 1 || third[0] != first[0] {
 		t.Errorf("tried %v, and back %v", first, third)
 	}

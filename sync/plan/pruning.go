@@ -26,12 +26,12 @@ type pruning struct {
 
 // input is what package prune judges of a cluster, by its rebuilt inventories.
 func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded []inventory.Inventory) prune.Input {
-	side := p.Clusters[name]
+	current := p.Clusters[name]
 	l := p.Spec(name).Linkerd
 	in := prune.Input{
 		Live: prune.Live{
-			Linkerd: l, Seen: side.Seen, Saw: side.Saw,
-			Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
+			Linkerd: l, Seen: current.Seen, Saw: current.Saw,
+			Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, current.Seen) }),
 		},
 		Ends: prune.Ends{Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: recorded},
 		Rules: prune.Rules{
@@ -50,7 +50,7 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded [
 	in.Retired, in.External = p.retired(in), p.external(name, in)
 	in.Successor = func(end object.End) *object.Reason {
 		_, declared := in.Wanted[end]
-		return p.successor(name, end, declared)
+		return p.awaitsReplacement(name, end, declared)
 	}
 	return in
 }
@@ -106,10 +106,10 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 		return prune.Peer{State: prune.PeerAbsent}
 	}
 	here := object.End{Cluster: at, Link: end.Link}
-	side, closed := p.Clusters[at], p.closed(here)
+	current, closed := p.Clusters[at], p.denied(here)
 	if why := p.Unidentified(at); why != nil {
-		peer := prune.Peer{Unread: unreadable(side), Closed: closed}
-		if p.dead(here) {
+		peer := prune.Peer{Unread: unreadable(current), Closed: closed}
+		if p.silent(here) {
 			peer.State = prune.PeerDead
 		}
 		if why.Code == reason.DuplicateCluster && p.HasLeft(at) { // its cluster is declared by another name: people may not know that this one ends
@@ -122,7 +122,7 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 		far.Cluster = end.Link.Source
 	}
 	if own.Leaving { // it is not judged again, and with it all that its peer's cluster holds
-		if _, there := inventory.Of(p.Owner, far, side.Seen); there {
+		if _, there := inventory.Of(p.Owner, far, current.Seen); there {
 			return prune.Peer{State: prune.PeerHolds, Closed: closed}
 		}
 	}
@@ -130,26 +130,26 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	if err != nil {
 		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.InventoryInvalid, "%v", err)}
 	}
-	in := p.input(at, p.wants(at), p.Rebuilt(at, recorded, ignore))
+	in := p.input(at, p.ends(at), p.Rebuilt(at, recorded, ignoreOrphans))
 	i := slices.IndexFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
 	if i < 0 {
 		return prune.Peer{State: prune.PeerCleared, Closed: closed}
 	}
-	refused := prune.Judge(in)[far]
-	if refused == nil {
-		refused = p.grantable(at, unseen(side, in.Recorded[i]))
+	denied := prune.Judge(in)[far]
+	if denied == nil {
+		denied = p.adviseAbandon(at, firstHiddenEntry(current, in.Recorded[i]))
 	}
-	if refused == nil && in.Recorded[i].Was.IsZero() { // it is written again first: by it all of that end is found, and judged
+	if denied == nil && in.Recorded[i].Was.IsZero() { // it is written again first: by it all of that end is found, and judged
 		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.Waiting, "its inventory of the link was lost, and linkwright writes it again first")}
 	}
-	return prune.Peer{State: prune.PeerHolds, Denied: refused, Closed: closed}
+	return prune.Peer{State: prune.PeerHolds, Denied: denied, Closed: closed}
 }
 
-// ignore is for whom stray objects are no matter.
-func ignore(object.Key, object.Record) {}
+// ignoreOrphans is for whom stray objects are no matter.
+func ignoreOrphans(object.Key, object.Record) {}
 
-// closed says why nothing of an end is written, whatever is to do there.
-func (p *pruning) closed(end object.End) *object.Reason {
+// denied says why nothing of an end is written, whatever is to do there.
+func (p *pruning) denied(end object.End) *object.Reason {
 	if why := p.MayNotApply(end.Cluster); why != nil {
 		return why
 	}
@@ -161,26 +161,26 @@ func (p *pruning) closed(end object.End) *object.Reason {
 	return nil
 }
 
-// dead says that a cluster was tried and gave no answer at all, and that nobody asked for the end to be left alone. Whoever
+// silent says that a cluster was tried and gave no answer at all, and that nobody asked for the end to be left alone. Whoever
 // answers is alive, whatever it says and however long people grant: a refusal, a fault of its own, a certificate that nobody
 // trusts. Whom nobody could ask, for want of a credential, is not known to be dead.
-func (p *pruning) dead(end object.End) bool {
-	return state.Silent(p.Clusters[end.Cluster]) && p.closed(end) == nil
+func (p *pruning) silent(end object.End) bool {
+	return state.Silent(p.Clusters[end.Cluster]) && p.denied(end) == nil
 }
 
 // abandoned says that people gave a cluster up that is declared no more and cannot be read. One that can be read is unlinked first: see
 // yields.
 func (p *pruning) abandoned(name api.ClusterName) bool {
-	side := p.Clusters[name]
-	tried := side.Known() || side.Err != nil && !slices.Contains(passing(), side.Err.Code)
+	current := p.Clusters[name]
+	tried := current.Known() || current.Err != nil && !slices.Contains(transientCodes(), current.Err.Code)
 	return p.Forget[name] && p.HasLeft(name) && tried && p.Unidentified(name) != nil
 }
 
-// passing are the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.
-func passing() []reason.Code { return []reason.Code{reason.Throttled, reason.Canceled} }
+// transientCodes are the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.
+func transientCodes() []reason.Code { return []reason.Code{reason.Throttled, reason.Canceled} }
 
-// grantable adds to what is hidden in a cluster how that is granted, or given up, once no declaration names the cluster any more.
-func (p *pruning) grantable(name api.ClusterName, hidden *object.Reason) *object.Reason {
+// adviseAbandon adds to what is hidden in a cluster how that is granted, or given up, once no declaration names the cluster any more.
+func (p *pruning) adviseAbandon(name api.ClusterName, hidden *object.Reason) *object.Reason {
 	if hidden == nil || !p.HasLeft(name) || p.Forget[name] {
 		return hidden
 	}
@@ -189,22 +189,22 @@ func (p *pruning) grantable(name api.ClusterName, hidden *object.Reason) *object
 
 // unreadable says why a cluster that answers, or that nobody has tried yet, could not be read; nil: it was, or is silent, or
 // nobody could ask it.
-func unreadable(side state.Cluster) *object.Reason {
+func unreadable(current state.Cluster) *object.Reason {
 	switch {
-	case side.Known() || state.Silent(side):
+	case current.Known() || state.Silent(current):
 		return nil
-	case side.Err == nil:
+	case current.Err == nil:
 		return object.Because(reason.Unknown, "linkwright has not read it yet")
-	case side.Err.Code == reason.AccessInvalid: // there is no credential, so nobody could ask
+	case current.Err.Code == reason.AccessInvalid: // there is no credential, so nobody could ask
 		return nil
 	}
-	return side.Err
+	return current.Err
 }
 
-// unseen says that something that an end recorded may not be read, or nil.
-func unseen(side state.Cluster, inv inventory.Inventory) *object.Reason {
+// firstHiddenEntry says that something that an end recorded may not be read, or nil.
+func firstHiddenEntry(current state.Cluster, inv inventory.Inventory) *object.Reason {
 	for _, k := range inv.Entries {
-		if why := side.Seen.Hides(k); why != nil {
+		if why := current.Seen.Hides(k); why != nil {
 			return why
 		}
 	}

@@ -32,14 +32,14 @@ func TestNextIsPure(t *testing.T) {
 				}
 				again := Next(clone(w, random), c, s.renderer(), PrunePolicy)
 				if !reflect.DeepEqual(first, again) {
-					t.Fatalf("seed %d: Next(%s) differs with the order of maps:\n%v\n%v", seed, c, words(first), words(again))
+					t.Fatalf("seed %d: Next(%s) differs with the order of maps:\n%v\n%v", seed, c, describe(first), describe(again))
 				}
-				s.turn(c, PrunePolicy)
+				s.reconcile(c, PrunePolicy)
 			}
 		}
 	}
 	turns()
-	s.world.Fleet = declare(t, three, "")
+	s.snapshot.Fleet = declare(t, three, "")
 	turns()
 	if s.steps < 40 {
 		t.Errorf("only %d writes were planned", s.steps)
@@ -62,10 +62,10 @@ func clone(w state.Snapshot, random *rand.Rand) state.Snapshot {
 }
 
 // another shares nothing with what it is of.
-func another(seen object.Observation) object.Observation {
-	e := object.Observation{Unserved: slices.Clone(seen.Unserved)}.Edit()
-	for k, r := range seen.Records() {
-		e.Put(k, r, object.NewBody(slices.Clone(bodyOf(seen, k).Bytes())))
+func another(observed object.Observation) object.Observation {
+	e := object.Observation{Unserved: slices.Clone(observed.Unserved)}.Edit()
+	for k, r := range observed.Records() {
+		e.Put(k, r, object.NewBody(slices.Clone(bodyOf(observed, k).Bytes())))
 	}
 	return e.Observation()
 }
@@ -102,7 +102,7 @@ func TestConvergesFromAnywhere(t *testing.T) {
 		}
 		if random.IntN(2) == 0 {
 			for range random.IntN(6) {
-				s.turn(two[random.IntN(2)])
+				s.reconcile(two[random.IntN(2)])
 			}
 		}
 		for c, step := range s.settle() {

@@ -8,19 +8,19 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// named is how many objects that are not ready a reason names; the row has all.
-const named = 3
+// maxNamed is how many objects that are not ready a reason names; the row has all.
+const maxNamed = 3
 
-// judged is the row of an end in place, with what of it is not ready.
-func judged(row Row, want object.Wanted, seen object.Observation) Row {
+// withReadiness is the row of an end in place, with what of it is not ready.
+func withReadiness(row Row, want object.Wanted, observed object.Observation) Row {
 	var said []string
 	for _, o := range want.Objects {
-		h := seen.Record(o.Key).Health
+		h := observed.Record(o.Key).Health
 		if h.IsZero() {
 			continue
 		}
 		row.Unready = append(row.Unready, Unready{Key: o.Key, Why: h.String(), Failed: h.Failed()})
-		if len(said) < named {
+		if len(said) < maxNamed {
 			said = append(said, fmt.Sprintf("%s: %s", o.Key, h))
 		}
 	}

@@ -25,23 +25,23 @@ func (s *sim) health(c api.ClusterName, k object.Key, raw string) {
 func TestNotReady(t *testing.T) {
 	s := linked(t, "")
 	s.health("west", deployment("east"), coming)
-	step := s.turn("west") // which tells of it in conditions
+	step := s.reconcile("west") // which tells of it in conditions
 	got := row(t, step, westEast)
 	if got.Phase != Waiting || got.Why.Code != reason.NotReady || !strings.Contains(got.Why.Message, deployment("east").String()+": 0 of 1 replicas are available") ||
-		len(got.Unready) != 1 || got.Unready[0].Key != deployment("east") || got.Unready[0].Failed || len(deeds(step)) > 0 || step.Again.IsZero() {
+		len(got.Unready) != 1 || got.Unready[0].Key != deployment("east") || got.Unready[0].Failed || len(actions(step)) > 0 || step.Again.IsZero() {
 		t.Errorf("not ready: %s %v, %v, next %s", got.Phase, got.Why, got.Unready, step.Again)
 	}
 	s.health("west", deployment("east"), givenUp)
 	if step := Next(s.now(), "west", s.renderer()); !step.Again.IsZero() || row(t, step, westEast).Why.Code != reason.NotReady || !row(t, step, westEast).Unready[0].Failed {
-		t.Errorf("given up: %v, next %s", standings(step), step.Again)
+		t.Errorf("given up: %v, next %s", statuses(step), step.Again)
 	}
 	s.health("west", deployment("east"), coming)
 	if step := Next(s.now(), "west", s.renderer()); row(t, step, westEast).Unready[0].Failed {
-		t.Errorf("coming again: %v", standings(step))
+		t.Errorf("coming again: %v", statuses(step))
 	}
 	drifted(s, "west", linkKey("east"))
-	same(t, "repaired", []string{"update " + linkKey("east").String()}, words(s.turn("west")))
-	s.world.Fleet = declare(t, two, "")
+	same(t, "repaired", []string{"update " + linkKey("east").String()}, describe(s.reconcile("west")))
+	s.snapshot.Fleet = declare(t, two, "")
 	s.settle()
 	if !s.live["west"].Seen.Record(deployment("east")).IsZero() {
 		t.Error("what is not ready is never removed")

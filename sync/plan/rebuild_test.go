@@ -16,13 +16,13 @@ import (
 func TestLostInventory(t *testing.T) {
 	for _, lost := range []api.ClusterName{"east", "west"} {
 		s := linked(t, all)
-		s.world.Fleet = declare(t, two, "")
+		s.snapshot.Fleet = declare(t, two, "")
 		remove(s.live[lost], inventory.Key(owner, westEast))
-		step := s.turn(lost)
+		step := s.reconcile(lost)
 		if len(step.Ahead) == 0 {
-			t.Errorf("%s: nothing is written down again: %v", lost, words(step))
+			t.Errorf("%s: nothing is written down again: %v", lost, describe(step))
 		}
-		if lost == "west" && s.turn("east").Writes() > 0 && s.live["east"].Seen.Record(access).IsZero() {
+		if lost == "west" && s.reconcile("east").Writes() > 0 && s.live["east"].Seen.Record(access).IsZero() {
 			t.Error("the access goes while the source is still linked")
 		}
 		s.settle()
@@ -40,7 +40,7 @@ func TestLostInventoryOfDeclared(t *testing.T) {
 		t.Fatal("there is no disruption budget")
 	}
 	remove(s.live["west"], inventory.Key(owner, westEast))
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	s.settle()
 	if !s.live["west"].Seen.Record(budget).IsZero() {
 		t.Error("the disruption budget is left")
@@ -50,7 +50,7 @@ func TestLostInventoryOfDeclared(t *testing.T) {
 // Objects that only look like ours are nobody's end.
 func TestRebuiltLeavesTheirs(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	s.settle()
 	before := s.steps
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
@@ -74,9 +74,9 @@ func TestCopiesOfNoLink(t *testing.T) {
 		edit(&s.live["east"].Seen, k, object.Record{UID: "copy of " + k.String(), ResourceVersion: "1", Mark: object.Ours}, object.NewBody([]byte("{}")))
 	}
 	for _, more := range []string{linkDoc("west", "east", all), ""} { // also while the link that they are copies of is removed
-		s.world.Fleet = declare(t, two, more)
+		s.snapshot.Fleet = declare(t, two, more)
 		s.settle()
-		step := s.turn("east")
+		step := s.reconcile("east")
 		for _, k := range copies {
 			if s.live["east"].Seen.Record(k).IsZero() {
 				t.Errorf("%s is gone", k)
@@ -104,7 +104,7 @@ func TestCopiesOfTokens(t *testing.T) {
 	for _, k := range slices.Concat(stays, goes) {
 		edit(&s.live["east"].Seen, k, object.Record{UID: "copy of " + k.String(), ResourceVersion: "1", Mark: object.Ours}, object.NewBody([]byte("{}")))
 	}
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	s.settle()
 	for _, k := range stays {
 		if s.live["east"].Seen.Record(k).IsZero() {
@@ -169,8 +169,8 @@ func TestLostInventoryOfThePeer(t *testing.T) {
 	kept.Keep = true
 	record(&s.live["west"].Seen, secret, kept)
 	remove(s.live["west"], inventory.Key(owner, westEast))
-	s.world.Fleet = declare(t, two, "")
-	s.turn("east")
+	s.snapshot.Fleet = declare(t, two, "")
+	s.reconcile("east")
 	s.settle()
 	if inv, there := inventory.Of(owner, object.End{Cluster: "east", Link: westEast.Link}, s.live["east"].Seen); !there || inv.Leaving {
 		t.Errorf("the target's end is there: %t, and leaves: %t", there, inv.Leaving)

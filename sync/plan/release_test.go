@@ -19,9 +19,9 @@ func TestRelease(t *testing.T) {
 	for _, c := range two {
 		before[c] = s.oursIn(c)
 	}
-	s.world.Release = &state.Releasing{All: true}
-	for turn := 0; s.releases(); turn++ {
-		if turn > 60 {
+	s.snapshot.Release = &state.Releasing{All: true}
+	for round := 0; s.releases(); round++ {
+		if round > 60 {
 			t.Fatal("the release comes to no end")
 		}
 	}
@@ -35,15 +35,15 @@ func TestRelease(t *testing.T) {
 			}
 		}
 	}
-	s.world.Release = nil
+	s.snapshot.Release = nil
 	if step := Next(s.now(), "east", s.renderer()); step.Rows[1].Why == nil || step.Rows[1].Why.Code != reason.ObjectExists {
-		t.Errorf("after it: %v", standings(step))
+		t.Errorf("after it: %v", statuses(step))
 	}
-	s.world.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
+	s.snapshot.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
 	s.settle()
-	s.world.Adopt = nil
+	s.snapshot.Adopt = nil
 	for c, step := range s.settle() {
-		for _, line := range standings(step) {
+		for _, line := range statuses(step) {
 			if !strings.HasSuffix(line, ": Ready") {
 				t.Errorf("adopted again: %s: %s", c, line)
 			}
@@ -77,7 +77,7 @@ func (s *sim) releases() (wrote bool) {
 		*s.live[c] = After(*s.live[c], step)
 		wrote = wrote || step.Writes() > 0
 		if step.Writes() == 0 && !step.Left() {
-			s.t.Errorf("%s: something is left: %v", c, standings(step))
+			s.t.Errorf("%s: something is left: %v", c, statuses(step))
 		}
 	}
 	return wrote
@@ -87,10 +87,10 @@ func (s *sim) releases() (wrote bool) {
 func TestReleaseOne(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "")+linkDoc("east", "west", "")), two...)
 	s.settle()
-	s.world.Release = &state.Releasing{Links: map[api.Pair]bool{{Source: "west", Target: "east"}: true}}
+	s.snapshot.Release = &state.Releasing{Links: map[api.Pair]bool{{Source: "west", Target: "east"}: true}}
 	for range 3 {
 		for _, c := range two {
-			s.turn(c)
+			s.reconcile(c)
 		}
 	}
 	for _, c := range two {
@@ -99,8 +99,8 @@ func TestReleaseOne(t *testing.T) {
 			t.Errorf("%s: %v, %v", c, recorded, err)
 		}
 	}
-	s.world.Release = &state.Releasing{Links: map[api.Pair]bool{{Source: "north", Target: "south"}: true}}
-	if step := s.turn("west"); step.Writes() > 0 || step.Left() {
-		t.Errorf("a cluster of another link: %v, left %t", words(step), step.Left())
+	s.snapshot.Release = &state.Releasing{Links: map[api.Pair]bool{{Source: "north", Target: "south"}: true}}
+	if step := s.reconcile("west"); step.Writes() > 0 || step.Left() {
+		t.Errorf("a cluster of another link: %v, left %t", describe(step), step.Left())
 	}
 }

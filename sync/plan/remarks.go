@@ -29,7 +29,7 @@ func (r remarks) add(s Step) Step {
 		case row.End.IsSource():
 			s.Rows[i].Why, at = r.sourceRemark(l, row)
 		case l.Spec.Credentials.Mode != api.Existing:
-			s.Rows[i].Why, at = r.outlived(l)
+			s.Rows[i].Why, at = r.formerTokens(l)
 		}
 		s.within(at)
 	}
@@ -46,7 +46,7 @@ func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time)
 		return trust.Why, trust.Next
 	}
 	notLoaded, next := restarts(r).notLoaded(l)
-	for _, why := range []*object.Reason{r.fails(l), trust.Why, row.ails(), r.lastAddress(l)} {
+	for _, why := range []*object.Reason{r.credentialFailure(l), trust.Why, row.gatewayFailure(), r.gatewayWithoutAddress(l)} {
 		if why != nil {
 			return why, trust.Next
 		}
@@ -57,18 +57,18 @@ func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time)
 	return notLoaded, earliest(trust.Next, next)
 }
 
-// lastAddress says that a link in place keeps its target's last addresses, or nil.
-func (r remarks) lastAddress(l fleet.Link) *object.Reason {
+// gatewayWithoutAddress says that a link in place keeps its target's last addresses, or nil.
+func (r remarks) gatewayWithoutAddress(l fleet.Link) *object.Reason {
 	if target := r.TargetFacts(l); target == nil || !target.Gateway.Homeless() {
 		return nil
 	}
 	return object.Because(reason.GatewayAddressMissing, "the gateway of %s has no address now, so the link keeps the last one, %s: repair the gateway, or declare spec.gateway.addresses",
-		l.Target.Name, strings.Join(r.kept(l), ","))
+		l.Target.Name, strings.Join(r.lastAddresses(l), ","))
 }
 
-// fails says that the credential in place does not work, or nil.
-func (r remarks) fails(l fleet.Link) *object.Reason {
-	if _, asked := r.tries(object.End{Cluster: l.Source.Name, Link: l.Pair()}); !asked {
+// credentialFailure says that the credential in place does not work, or nil.
+func (r remarks) credentialFailure(l fleet.Link) *object.Reason {
+	if _, asked := r.verifies(object.End{Cluster: l.Source.Name, Link: l.Pair()}); !asked {
 		return nil
 	}
 	v := r.View(l)
@@ -79,9 +79,9 @@ func (r remarks) fails(l fleet.Link) *object.Reason {
 	return v.Fails(v.Proven(v.Tried(cred)))
 }
 
-// outlived reports tokens that the source may still use, though others are to take their place, or nil: so the end is looked at again. No
+// formerTokens reports tokens that the source may still use, though others are to take their place, or nil: so the end is looked at again. No
 // watch tells when a token that the source took is known to work, so the step is asked again at the moment that it gives.
-func (r remarks) outlived(l fleet.Link) (*object.Reason, time.Time) {
+func (r remarks) formerTokens(l fleet.Link) (*object.Reason, time.Time) {
 	a, bound := r.Access(l), l.Spec.Credentials.Mode == api.Bound
 	why := ""
 	switch {
@@ -101,7 +101,7 @@ func (r remarks) outlived(l fleet.Link) (*object.Reason, time.Time) {
 	}
 	var at time.Time
 	if now, _ := r.Link(l); r.Identified(l).Took(now) {
-		at = r.Now.Add(soon)
+		at = r.Now.Add(retryInterval)
 	}
 	return object.Because(reason.CredentialInUse, "the former token stays until %s uses the new one, and linkwright has verified it", l.Source.Name), at
 }

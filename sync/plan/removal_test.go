@@ -38,11 +38,11 @@ func TestMirrorsAreGuarded(t *testing.T) {
 		"removed": "", "emptied": linkDoc("west", "east", "  selector: {}\n"), "narrowed": linkDoc("west", "east", narrowed),
 	} {
 		s := exporting(t, 61)
-		s.world.Fleet = declare(t, two, links)
-		step := s.turn("west")
+		s.snapshot.Fleet = declare(t, two, links)
+		step := s.reconcile("west")
 		got := row(t, step, westEast)
 		if got.Phase != Denied || got.Why.Code != reason.PruneLimitExceeded || len(step.Changes) > 0 || !strings.Contains(got.Why.Message, "of the 61 mirrored Services in cluster west (maxMirrors 50%)") {
-			t.Errorf("%s: %s %v, %v", name, got.Phase, got.Why, words(step))
+			t.Errorf("%s: %s %v, %v", name, got.Phase, got.Why, describe(step))
 			continue
 		}
 		denied := step.Judged.Denied
@@ -50,13 +50,13 @@ func TestMirrorsAreGuarded(t *testing.T) {
 			t.Errorf("%s: judged %+v", name, step.Judged)
 			continue
 		}
-		s.world.Guard.Denied = denied
-		if again := s.turn("west"); again.Judged.News {
+		s.snapshot.Guard.Denied = denied
+		if again := s.reconcile("west"); again.Judged.News {
 			t.Errorf("%s: nothing is new, and %+v", name, again.Judged)
 		}
-		s.world.Guard.Approvals = []inventory.Approval{{Hash: denied.Hash, Units: denied.Units, At: s.world.Now}}
-		if step = s.turn("west"); row(t, step, westEast).Phase == Denied || step.Writes() == 0 || step.Judged.Denied != nil || !step.Judged.News {
-			t.Errorf("%s, approved: %+v, %v, judged %+v", name, row(t, step, westEast), words(step), step.Judged)
+		s.snapshot.Guard.Approvals = []inventory.Approval{{Hash: denied.Hash, Units: denied.Units, At: s.snapshot.Now}}
+		if step = s.reconcile("west"); row(t, step, westEast).Phase == Denied || step.Writes() == 0 || step.Judged.Denied != nil || !step.Judged.News {
+			t.Errorf("%s, approved: %+v, %v, judged %+v", name, row(t, step, westEast), describe(step), step.Judged)
 		}
 	}
 }
@@ -64,18 +64,18 @@ func TestMirrorsAreGuarded(t *testing.T) {
 // A denial outlives a process that has not read the clusters yet.
 func TestDeniedWhileUnread(t *testing.T) {
 	s := exporting(t, 61)
-	s.world.Fleet = declare(t, two, "")
-	denied := s.turn("west").Judged.Denied
-	s.world.Guard.Denied = denied
+	s.snapshot.Fleet = declare(t, two, "")
+	denied := s.reconcile("west").Judged.Denied
+	s.snapshot.Guard.Denied = denied
 	s.down = map[api.ClusterName]bool{"west": true}
-	if step := s.turn("east"); denied == nil || !step.Judged.Denied.Same(denied) || step.Judged.News {
+	if step := s.reconcile("east"); denied == nil || !step.Judged.Denied.Same(denied) || step.Judged.News {
 		t.Errorf("%+v", step.Judged)
 	}
 	if r := Removal(s.now(), s.renderer()); r.Hash != denied.Hash {
 		t.Errorf("with a cluster that cannot be read it is called %s, and %s before", r.Hash, denied.Hash)
 	}
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
-	if step := s.turn("east"); step.Judged.Denied != nil || !step.Judged.News {
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	if step := s.reconcile("east"); step.Judged.Denied != nil || !step.Judged.News {
 		t.Errorf("restored: %+v", step.Judged)
 	}
 }
@@ -90,8 +90,8 @@ func TestSelectorsThatTakeLittle(t *testing.T) {
 		"narrower, with few mirrors": {10, narrowed},
 	} {
 		s := exporting(t, tt.mirrors)
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", tt.spec))
-		if step := s.turn("west"); row(t, step, westEast).Phase != Changing {
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", tt.spec))
+		if step := s.reconcile("west"); row(t, step, westEast).Phase != Changing {
 			t.Errorf("%s: %+v", name, row(t, step, westEast))
 		}
 	}
@@ -102,24 +102,24 @@ func TestApprovalsEnd(t *testing.T) {
 	s := exporting(t, 61)
 	link := inventory.LinkUnit(api.Pair{Source: "west", Target: "east"})
 	units := []inventory.Unit{link}
-	s.world.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(units), Units: units, At: s.world.Now}}
-	if step := s.turn("west"); ended(step) > 0 {
+	s.snapshot.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(units), Units: units, At: s.snapshot.Now}}
+	if step := s.reconcile("west"); ended(step) > 0 {
 		t.Errorf("before its revision: %+v", step.Judged)
 	}
 	s.later(ApprovalLife - time.Second)
-	s.world.Fleet = declare(t, two, "")
-	if step := s.turn("west"); ended(step) > 0 || step.Writes() == 0 {
-		t.Errorf("with its revision: %+v, %v", step.Judged, words(step))
+	s.snapshot.Fleet = declare(t, two, "")
+	if step := s.reconcile("west"); ended(step) > 0 || step.Writes() == 0 {
+		t.Errorf("with its revision: %+v, %v", step.Judged, describe(step))
 	}
-	s.turn("east")
-	if step := s.turn("west"); ended(step) != 1 || !step.Judged.News {
+	s.reconcile("east")
+	if step := s.reconcile("west"); ended(step) != 1 || !step.Judged.News {
 		t.Errorf("once both ends are leaving: %+v", step.Judged)
 	}
 	s = exporting(t, 61)
-	s.world.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(units), Units: units, At: s.world.Now}}
+	s.snapshot.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(units), Units: units, At: s.snapshot.Now}}
 	s.later(ApprovalLife)
-	s.world.Fleet = declare(t, two, "")
-	if step := s.turn("west"); ended(step) != 1 || step.Judged.Denied == nil {
+	s.snapshot.Fleet = declare(t, two, "")
+	if step := s.reconcile("west"); ended(step) != 1 || step.Judged.Denied == nil {
 		t.Errorf("after a month: %+v", step.Judged)
 	}
 }
@@ -128,16 +128,16 @@ func TestApprovalsEnd(t *testing.T) {
 func TestLimitsAreCapped(t *testing.T) {
 	loose := policyDoc("maxClusters: 9, maxLinks: 100%, minAllowed: 9, maxMirrors: 100%")
 	s := exporting(t, 61)
-	s.world.Fleet = declare(t, two, loose)
+	s.snapshot.Fleet = declare(t, two, loose)
 	tight := api.SyncPolicy{}.Limits()
 	for name, guard := range map[string]state.Guard{"capped": {Cap: &tight}, "judged by the revision before": {Limits: &inventory.Limits{Commit: "before", Declared: tight}}} {
-		s.world.Guard = guard
-		if got := row(t, s.turn("west"), westEast); got.Phase != Denied {
+		s.snapshot.Guard = guard
+		if got := row(t, s.reconcile("west"), westEast); got.Phase != Denied {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	s.world.Guard = state.Guard{}
-	if got := row(t, s.turn("west"), westEast); got.Phase == Denied {
+	s.snapshot.Guard = state.Guard{}
+	if got := row(t, s.reconcile("west"), westEast); got.Phase == Denied {
 		t.Errorf("as declared: %+v", got)
 	}
 }
@@ -145,17 +145,17 @@ func TestLimitsAreCapped(t *testing.T) {
 // A target that nothing was ever written to, since its credentials exist, is in no record. Its mirrors count like others when it is removed.
 func TestMirrorsOfATargetThatIsNotRecorded(t *testing.T) {
 	s := exporting(t, 61)
-	delete(s.world.UIDs, "east")
-	s.world.Fleet = declare(t, two[1:], "")
-	if names := s.world.Fleet.Clusters; len(names) != 1 || names[0].Name != "west" {
+	delete(s.snapshot.UIDs, "east")
+	s.snapshot.Fleet = declare(t, two[1:], "")
+	if names := s.snapshot.Fleet.Clusters; len(names) != 1 || names[0].Name != "west" {
 		t.Fatalf("declared: %v", names)
 	}
-	step := s.turn("west")
+	step := s.reconcile("west")
 	if got := row(t, step, westEast); got.Phase != Denied || len(step.Judged.Denied.Units) != 1 {
 		t.Errorf("%s %v, judged %+v", got.Phase, got.Why, step.Judged)
 	}
 	s.approve()
-	if step = s.turn("west"); row(t, step, westEast).Phase == Denied || ended(step) > 0 {
+	if step = s.reconcile("west"); row(t, step, westEast).Phase == Denied || ended(step) > 0 {
 		t.Errorf("approved: %+v, %+v", row(t, step, westEast), step.Judged)
 	}
 }

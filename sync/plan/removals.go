@@ -16,26 +16,26 @@ const ApprovalLife = 30 * 24 * time.Hour
 
 // Removal is what the fleet takes away in all clusters together, and whether that is over a limit.
 func Removal(w state.Snapshot, r Renderer) prune.Removal {
-	return (&removals{tally: tally{desire(w, r)}}).removal()
+	return (&removals{tally: tally{newDesired(w, r)}}).removal()
 }
 
 // removals are what a revision takes away in all clusters together. They are weighed once, if anybody asks.
 type removals struct {
 	tally
-	weighed *prune.Removal
+	cached *prune.Removal
 }
 
 // removal is Removal, weighed once.
 func (r *removals) removal() prune.Removal {
-	if r.weighed == nil {
+	if r.cached == nil {
 		l := prune.Limits{PruneLimits: r.limits(), Approved: r.approved(), Denied: r.Guard.Denied, In: r.Installation}
 		if l.Denied != nil {
 			l.Unresolved = slices.DeleteFunc(slices.Clone(l.Denied.Units), func(u inventory.Unit) bool { return !r.unresolved(u) })
 		}
 		all := r.census().Weigh(l)
-		r.weighed = &all
+		r.cached = &all
 	}
-	return *r.weighed
+	return *r.cached
 }
 
 // limits are those by which what is declared is judged.
@@ -69,7 +69,7 @@ func (r *removals) approved() map[inventory.Unit]bool {
 // judge says what of removals the record does not know yet. Retire are clusters whose removal begins.
 func (r *removals) judge(retire []api.ClusterName) Judged {
 	g, stay := r.Guard, r.restored()
-	if r.weighed == nil && g.Denied == nil && len(g.Approvals)+len(retire)+len(stay) == 0 {
+	if r.cached == nil && g.Denied == nil && len(g.Approvals)+len(retire)+len(stay) == 0 {
 		return Judged{} // nothing is taken away, and nothing was denied
 	}
 	all := r.removal()
@@ -99,30 +99,30 @@ func (r *removals) used(a inventory.Approval, all prune.Removal) Used {
 	asked := a.Asked || slices.ContainsFunc(a.Units, func(u inventory.Unit) bool { return slices.Contains(all.Pending, u) })
 	out := Used{Hash: a.Hash, Asked: asked}
 	for _, u := range a.Units {
-		if r.Now.Sub(a.At) >= ApprovalLife || !slices.Contains(all.Pending, u) && !r.unresolved(u) && (asked || !r.ahead(u)) {
+		if r.Now.Sub(a.At) >= ApprovalLife || !slices.Contains(all.Pending, u) && !r.unresolved(u) && (asked || !r.mayBeUpcoming(u)) {
 			out.Units = append(out.Units, u)
 		}
 	}
 	return out
 }
 
-// ahead says that a unit may be of a revision that is still to come: what it lets go is there.
-func (r *removals) ahead(u inventory.Unit) bool {
+// mayBeUpcoming says that a unit may be of a revision that is still to come: what it lets go is there.
+func (r *removals) mayBeUpcoming(u inventory.Unit) bool {
 	switch u.Kind {
 	case inventory.UnitCluster:
 		_, recorded := r.UIDs[u.Cluster]
 		return recorded && !r.Guard.Retiring[u.Cluster]
 	case inventory.UnitLink:
-		return r.stands(u.Link())
+		return r.recordedAndStays(u.Link())
 	}
-	asked, known := r.asks(u)
+	asked, known := r.declaredAs(u)
 	return !known || !asked
 }
 
-// asks says that selectors or an overlay are declared as a unit has them; known: that somebody can tell.
-func (r *removals) asks(u inventory.Unit) (asked, known bool) {
+// declaredAs says that selectors or an overlay are declared as a unit has them; known: that somebody can tell.
+func (r *removals) declaredAs(u inventory.Unit) (asked, known bool) {
 	if u.Kind == inventory.UnitOverlay {
-		brought, ok := r.overlaid(u.Cluster)
+		brought, ok := r.overlayObjects(u.Cluster)
 		return ok && u == overlayUnit(u.Cluster, brought), ok
 	}
 	if r.Fleet == nil {
@@ -132,7 +132,7 @@ func (r *removals) asks(u inventory.Unit) (asked, known bool) {
 	if !declared {
 		return false, true
 	}
-	s, _ := r.chooses(l)
+	s, _ := r.desiredSelectors(l)
 	return u == selectorsUnit(l.Pair(), s), true
 }
 
@@ -142,11 +142,11 @@ func (r *removals) unresolved(u inventory.Unit) bool {
 	case inventory.UnitCluster:
 		return false // the record tells
 	case inventory.UnitLink:
-		if r.Linked(u.Link()) || !r.counts(u.Link()) {
+		if r.Linked(u.Link()) || !r.countsAlone(u.Link()) {
 			return false
 		}
 	default:
-		if asked, known := r.asks(u); known && !asked {
+		if asked, known := r.declaredAs(u); known && !asked {
 			return false
 		}
 	}
@@ -155,21 +155,21 @@ func (r *removals) unresolved(u inventory.Unit) bool {
 	})
 }
 
-// stands says that an end of a link is recorded that does not leave, or may be.
-func (r *removals) stands(link api.Pair) bool {
+// recordedAndStays says that an end of a link is recorded that does not leave, or may be.
+func (r *removals) recordedAndStays(link api.Pair) bool {
 	for _, name := range []api.ClusterName{link.Source, r.Holder(link)} {
-		side := r.Clusters[name]
-		inv, found := inventory.Of(r.Owner, object.End{Cluster: name, Link: link}, side.Seen)
-		if r.Remembered(name) && !side.Known() || found && !inv.Leaving {
+		current := r.Clusters[name]
+		inv, found := inventory.Of(r.Owner, object.End{Cluster: name, Link: link}, current.Seen)
+		if r.Remembered(name) && !current.Known() || found && !inv.Leaving {
 			return true
 		}
 	}
 	return false
 }
 
-// retires are the removed clusters of an end that begins to leave, if they may go themselves: they are not judged again. An end may begin
+// retiredBy are the removed clusters of an end that begins to leave, if they may go themselves: they are not judged again. An end may begin
 // for another reason, such as an approval of its other cluster.
-func (r *removals) retires(next, old inventory.Inventory) (out []api.ClusterName) {
+func (r *removals) retiredBy(next, old inventory.Inventory) (out []api.ClusterName) {
 	if !next.Leaving || old.Leaving {
 		return nil
 	}

@@ -9,18 +9,18 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// answers says that a change is the one that the server refused.
-func answers(r state.Refusal, c object.Change) bool {
+// matchesRefusal says that a change is the one that the server refused.
+func matchesRefusal(r state.Refusal, c object.Change) bool {
 	same := r.Was.UID == c.Was.UID && (r.By == "" || r.Was.ResourceVersion == c.Was.ResourceVersion)
 	return r.Field != "" && r.Digest == c.Object.Digest && same && (c.Action == object.Update || c.Action == object.Drain)
 }
 
-// replaced makes a replacement of an update that the server refused for good, where that is harmless or the SyncPolicy allows it;
+// replaceRefused makes a replacement of an update that the server refused for good, where that is harmless or the SyncPolicy allows it;
 // or it says why the end is held.
-func replaced(w state.Snapshot, changes []object.Change) ([]object.Change, *object.Reason) {
+func replaceRefused(w state.Snapshot, changes []object.Change) ([]object.Change, *object.Reason) {
 	for i, c := range changes {
 		refusal := w.Immutable[c.End.Cluster][c.Key]
-		if !answers(refusal, c) {
+		if !matchesRefusal(refusal, c) {
 			continue
 		}
 		instead, why := Instead(w.Policy(), c, refusal.Refusal)
@@ -34,7 +34,7 @@ func replaced(w state.Snapshot, changes []object.Change) ([]object.Change, *obje
 
 // Instead gives what is done instead of a change that the server refused for good: a replacement; or it says why there is none.
 func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.Change, *object.Reason) {
-	harmless, chosen := r.By == "" && replaceable(c.Key, r.Field), eligible(c.Key) && policy.Replaces(c.Key.Kind)
+	harmless, chosen := r.By == "" && replaceableAlways(c.Key, r.Field), replaceableIfAllowed(c.Key) && policy.Replaces(c.Key.Kind)
 	code, cannot, remedy := reason.ImmutableField, "cannot be changed", "declare the former value, or delete the object (linkwright creates it again)"
 	if r.By != "" {
 		code, cannot = reason.ListKeyConflict, "collides with a list item that is not linkwright's (others with items in that list: "+r.By+")"
@@ -42,7 +42,7 @@ func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.C
 	}
 	switch {
 	case !harmless && !chosen:
-		if eligible(c.Key) {
+		if replaceableIfAllowed(c.Key) {
 			remedy += fmt.Sprintf("; or let the SyncPolicy replace it (spec.replace: [{kind: %s}])", c.Key.Kind)
 		}
 		return c, object.Because(code, "%s of %s %s: %s", r.Field, c.Key, cannot, remedy)
@@ -57,9 +57,9 @@ func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.C
 	return c, nil
 }
 
-// replaceable lists what may be deleted and made anew at once, without anybody's leave: who reads it needs it no longer than
+// replaceableAlways lists what may be deleted and made anew at once, without anybody's leave: who reads it needs it no longer than
 // that. Nothing else is; above all no Linkerd Link, whose creation time decides on federated metadata.
-func replaceable(k object.Key, field string) bool {
+func replaceableAlways(k object.Key, field string) bool {
 	switch k.Kind {
 	case "RoleBinding", "ClusterRoleBinding":
 		return k.Group == "rbac.authorization.k8s.io" && field == "roleRef"
@@ -69,9 +69,9 @@ func replaceable(k object.Key, field string) bool {
 	return false
 }
 
-// eligible lists what may be where people let it: what is rendered, or an overlay brings in, and has immutable fields. An
+// replaceableIfAllowed lists what may be where people let it: what is rendered, or an overlay brings in, and has immutable fields. An
 // inventory never is: until it is made anew nobody would know what is ours.
-func eligible(k object.Key) bool {
+func replaceableIfAllowed(k object.Key) bool {
 	switch api.ReplacedKind(k.Kind) {
 	case api.ReplaceDeployment:
 		return k.Group == "apps"

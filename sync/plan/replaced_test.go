@@ -9,9 +9,9 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// TestReplaceIsLet: what the SyncPolicy names is replaced for an immutable field, and nothing else: not under a policy that
+// TestReplaceIsAllowed: what the SyncPolicy names is replaced for an immutable field, and nothing else: not under a policy that
 // deletes nothing, not what people keep, not before the cluster was read in this pass.
-func TestReplaceIsLet(t *testing.T) {
+func TestReplaceIsAllowed(t *testing.T) {
 	const both = "replace: [{kind: Deployment}, {kind: Service}]"
 	service := object.Key{Kind: "Service", Namespace: mc, Name: "probe-east"}
 	tests := []struct {
@@ -39,14 +39,14 @@ func TestReplaceIsLet(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+syncDoc(tt.spec))
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+syncDoc(tt.spec))
 		s.settle()
 		drifted(s, "west", tt.key)
 		r := s.live["west"].Seen.Record(tt.key)
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
 		digest := Next(s.now(), "west", s.renderer()).Changes[0].Object.Digest
-		s.world.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: {Refusal: object.Refusal{Field: tt.field, By: tt.by}, Digest: digest, Was: r}}}
+		s.snapshot.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: {Refusal: object.Refusal{Field: tt.field, By: tt.by}, Digest: digest, Was: r}}}
 		w := s.now()
 		if tt.old {
 			w = aged(w, "west")
@@ -57,10 +57,10 @@ func TestReplaceIsLet(t *testing.T) {
 			t.Errorf("%s of %s with {%s}: %s, %v", tt.field, tt.key, tt.spec, got.Phase, got.Why)
 		}
 		if tt.want != Changing {
-			same(t, "of what is not replaced", nil, deeds(step))
+			same(t, "of what is not replaced", nil, actions(step))
 			continue
 		}
-		same(t, "a replacement", []string{"replace " + tt.key.String()}, words(step))
+		same(t, "a replacement", []string{"replace " + tt.key.String()}, describe(step))
 		if c := step.Changes[0]; c.Was != r || c.Why.Message != tt.field+" cannot be changed in place, and the SyncPolicy allows linkwright to replace a "+tt.key.Kind {
 			t.Errorf("%s is replaced as of %+v, since %s", tt.key, c.Was, c.Why.Message)
 		}

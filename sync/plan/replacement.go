@@ -18,9 +18,9 @@ func (d *desired) nextEnd(in api.ClusterName, end object.End) (object.End, bool)
 	return next, d.Linked(next.Link)
 }
 
-// successor says why what an end that is recorded in a cluster holds must stay: what takes its place is not written and ready. That is the
+// awaitsReplacement says why what an end that is recorded in a cluster holds must stay: what takes its place is not written and ready. That is the
 // end as it is declared now, or for a source with another name the declared link to the same target.
-func (d *desired) successor(in api.ClusterName, end object.End, declared bool) *object.Reason {
+func (d *desired) awaitsReplacement(in api.ClusterName, end object.End, declared bool) *object.Reason {
 	next, ok := end, declared
 	if !declared {
 		next, ok = d.nextEnd(in, end)
@@ -28,9 +28,9 @@ func (d *desired) successor(in api.ClusterName, end object.End, declared bool) *
 	if !ok {
 		return nil
 	}
-	lacks := d.unready(next)
+	lacks := d.notReady(next)
 	if declared && lacks == "" {
-		lacks = d.unrun(next, d.Clusters[in].Seen)
+		lacks = d.controllerNotRunning(next, d.Clusters[in].Seen)
 	}
 	if lacks == "" {
 		return nil
@@ -42,14 +42,14 @@ func (d *desired) successor(in api.ClusterName, end object.End, declared bool) *
 		"to give up the replacement, declare the former state, or remove the new link", next, lacks)
 }
 
-// unrun says that the user's chart does not run the controller of a link that is declared so.
-func (d *desired) unrun(end object.End, seen object.Observation) string {
+// controllerNotRunning says that the user's chart does not run the controller of a link that is declared so.
+func (d *desired) controllerNotRunning(end object.End, observed object.Observation) string {
 	l, ok := d.Fleet.Link(end.Link)
 	if !ok || !end.IsSource() || l.Spec.Controller.Mode != api.External {
 		return ""
 	}
 	k := object.Key{Group: "apps", Kind: "Deployment", Namespace: d.Spec(end.Cluster).Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
-	switch live := seen.Record(k); {
+	switch live := observed.Record(k); {
 	case live.IsZero():
 		return k.String() + " does not exist: let Linkerd's Helm chart run it"
 	case !live.Health.IsZero():
@@ -58,12 +58,12 @@ func (d *desired) unrun(end object.End, seen object.Observation) string {
 	return ""
 }
 
-// unready says what of a declared end is not in place and ready, in words; empty: nothing.
-func (d *desired) unready(end object.End) string {
+// notReady says what of a declared end is not in place and ready, in words; empty: nothing.
+func (d *desired) notReady(end object.End) string {
 	if why := d.Unidentified(end.Cluster); why != nil {
 		return why.Message
 	}
-	side, wanted := d.Clusters[end.Cluster], d.wants(end.Cluster, end)
+	current, wanted := d.Clusters[end.Cluster], d.ends(end.Cluster, end)
 	i := slices.IndexFunc(wanted, func(w object.Wanted) bool { return w.End == end })
 	switch {
 	case i < 0:
@@ -73,7 +73,7 @@ func (d *desired) unready(end object.End) string {
 	}
 	objects := wanted[i].Objects
 	for _, o := range objects {
-		switch live := side.Seen.Record(o.Key); {
+		switch live := current.Seen.Record(o.Key); {
 		case live.Mark != object.Ours, live.Digest != o.Digest, live.Going:
 			return o.Key.String() + " is not written yet"
 		case !live.Health.IsZero():

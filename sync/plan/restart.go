@@ -16,10 +16,10 @@ type restarts struct{ *cluster }
 
 // add has the controller restarted for all of them in one write: the pods of its Deployment start anew.
 func (r restarts) add(s Step) Step {
-	if len(r.loading.NotLoaded) == 0 || r.mayNotRestart() != nil {
+	if len(r.loading.NotLoaded) == 0 || r.restartDenied() != nil {
 		return s
 	}
-	s.Changes = append(s.Changes, r.restarting())
+	s.Changes = append(s.Changes, r.restart())
 	for i, row := range s.Rows {
 		if row.End == r.base() && row.Phase == Ready {
 			s.Rows[i].Phase = Changing
@@ -28,24 +28,24 @@ func (r restarts) add(s Step) Step {
 	return s
 }
 
-// restarting is the write: of one annotation, by the uid of what was read.
-func (r restarts) restarting() object.Change {
+// restart is the write: of one annotation, by the uid of what was read.
+func (r restarts) restart() object.Change {
 	l := r.Spec(r.name).Linkerd
-	told := linkerd.Told{At: r.Now, Marks: r.loading.Marks}
-	return change(r.base(), object.Update, told.Part(r.Owner, l), r.side.Seen.Record(linkerd.Destination(l)),
+	reported := linkerd.Told{At: r.Now, Marks: r.loading.Marks}
+	return change(r.base(), object.Update, reported.Part(r.Owner, l), r.current.Seen.Record(linkerd.Destination(l)),
 		reason.CredentialsChanged, "the credentials that it loaded changed: its pods restart")
 }
 
-// mayNotRestart says why the destination controller may not be restarted now, or nil.
-func (r restarts) mayNotRestart() *object.Reason {
+// restartDenied says why the destination controller may not be restarted now, or nil.
+func (r restarts) restartDenied() *object.Reason {
 	k := linkerd.Destination(r.Spec(r.name).Linkerd)
-	live, next := r.side.Seen.Record(k), r.loading.Next(r.Now)
-	switch why := r.closed(r.base()); {
+	live, next := r.current.Seen.Record(k), r.loading.Next(r.Now)
+	switch why := r.denied(r.base()); {
 	case why != nil:
 		return why
-	case !r.side.Saw(k):
+	case !r.current.Saw(k):
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright may not restart it: to grant get and patch, run %s, or restart it after each change", k, r.Grant())
-	case r.side.Unconfined(): // RBAC cannot grant one annotation, so the right would be for all of it
+	case r.current.Unconfined(): // RBAC cannot grant one annotation, so the right would be for all of it
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright restarts it only if admission policies confine linkwright's account: run %s, or restart it after each change",
 			k, r.Command("cluster add "+string(r.name)+" PATH --context CONTEXT"))
 	case live.IsZero(), live.Going:
@@ -55,7 +55,7 @@ func (r restarts) mayNotRestart() *object.Reason {
 			k, r.loading.Told.At.UTC().Format(time.TimeOnly), next.UTC().Format(time.TimeOnly))
 	}
 	for _, policy := range r.policies {
-		if why := policy(r.Snapshot, r.base(), []object.Change{r.restarting()}); why != nil {
+		if why := policy(r.Snapshot, r.base(), []object.Change{r.restart()}); why != nil {
 			return why
 		}
 	}
@@ -69,7 +69,7 @@ func (r restarts) notLoaded(l fleet.Link) (*object.Reason, time.Time) {
 	if mark == "" || !slices.Contains(r.loading.NotLoaded, mark) {
 		return nil, time.Time{}
 	}
-	return r.mayNotRestart(), r.loading.Next(r.Now)
+	return r.restartDenied(), r.loading.Next(r.Now)
 }
 
 // loaded judges whether the control plane of a link's source runs with the credential that changed in place: it was told of that, and
@@ -79,11 +79,11 @@ func (r restarts) loaded(l fleet.Link) health.Verdict {
 		return health.Verdict{Stage: health.Loaded, Passing: p, Why: object.Because(reason.CredentialNotLoaded, format, a...)}
 	}
 	mark, k := r.Changed(l), linkerd.Destination(r.Spec(r.name).Linkerd)
-	live := r.side.Seen.Record(k)
+	live := r.current.Seen.Record(k)
 	switch {
 	case mark == "":
 		return health.Verdict{}
-	case !r.side.Saw(k):
+	case !r.current.Saw(k):
 		return is(health.Unknown, "linkwright may not read %s", k)
 	case live.IsZero():
 		return is(health.Unknown, "there is no %s", k)

@@ -31,7 +31,7 @@ func meshed(t *testing.T, names ...api.ClusterName) *sim {
 	s := newSim(t, declare(t, names, meshOf(names...)), names...)
 	s.settle()
 	for _, n := range names {
-		s.world.UIDs[n] = s.now().Clusters[n].Facts.UID
+		s.snapshot.UIDs[n] = s.now().Clusters[n].Facts.UID
 	}
 	return s
 }
@@ -41,13 +41,13 @@ func (s *sim) keep(step Step) {
 	if !step.Judged.News {
 		return
 	}
-	s.world.Guard.Denied = step.Judged.Denied
-	s.world.Guard.Approvals = step.Judged.Left(s.world.Guard.Approvals)
+	s.snapshot.Guard.Denied = step.Judged.Denied
+	s.snapshot.Guard.Approvals = step.Judged.Left(s.snapshot.Guard.Approvals)
 	for _, n := range step.Judged.Retire {
-		if s.world.Guard.Retiring == nil {
-			s.world.Guard.Retiring = map[api.ClusterName]bool{}
+		if s.snapshot.Guard.Retiring == nil {
+			s.snapshot.Guard.Retiring = map[api.ClusterName]bool{}
 		}
-		s.world.Guard.Retiring[n] = true
+		s.snapshot.Guard.Retiring[n] = true
 	}
 }
 
@@ -63,18 +63,18 @@ func TestDeniedClustersStay(t *testing.T) {
 	}{"another is approved": {a, nil}, "another leaves": {nil, leaving}} {
 		s := meshed(t, names...)
 		if tt.approved != nil {
-			s.world.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(tt.approved), Units: tt.approved, At: s.world.Now}}
+			s.snapshot.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(tt.approved), Units: tt.approved, At: s.snapshot.Now}}
 		}
-		s.world.Fleet = declareAs(t, []api.ClusterName{"d", "e"}, tt.as, meshOf("d", "e"))
+		s.snapshot.Fleet = declareAs(t, []api.ClusterName{"d", "e"}, tt.as, meshOf("d", "e"))
 		for _, n := range names[:3] {
-			s.world.Departed = append(s.world.Departed, fleet.Cluster{Name: n, Spec: api.Cluster{}.WithDefaults()})
+			s.snapshot.Departed = append(s.snapshot.Departed, fleet.Cluster{Name: n, Spec: api.Cluster{}.WithDefaults()})
 		}
 		for range 4 {
 			for _, n := range []api.ClusterName{"d", "e", "a", "b", "c"} {
-				s.keep(s.turn(n))
+				s.keep(s.reconcile(n))
 			}
 		}
-		if g := s.world.Guard; g.Retiring["b"] || g.Retiring["c"] || g.Denied == nil {
+		if g := s.snapshot.Guard; g.Retiring["b"] || g.Retiring["c"] || g.Denied == nil {
 			t.Errorf("%s: let through are %v, denied %v", name, g.Retiring, g.Denied)
 		}
 		if inv, found := inventory.Of(object.DefaultOwner, object.End{Cluster: "e", Link: api.Pair{Source: "e", Target: "b"}}, s.live["e"].Seen); !found || inv.Leaving {
@@ -87,19 +87,19 @@ func TestDeniedClustersStay(t *testing.T) {
 func TestLeavingLiftsADenial(t *testing.T) {
 	names := []api.ClusterName{"a", "b", "c", "d", "x"}
 	s := meshed(t, names...)
-	s.world.Fleet = declare(t, names, meshOf(names[:4]...))
+	s.snapshot.Fleet = declare(t, names, meshOf(names[:4]...))
 	s.down = map[api.ClusterName]bool{"x": true}
 	for _, n := range names[:4] {
-		s.keep(s.turn(n))
+		s.keep(s.reconcile(n))
 	}
-	if s.world.Guard.Denied == nil {
+	if s.snapshot.Guard.Denied == nil {
 		t.Fatal("nothing is denied")
 	}
-	s.world.Fleet = declareAs(t, names, map[api.ClusterName]string{"x": ", state: Leaving"}, meshOf(names[:4]...))
+	s.snapshot.Fleet = declareAs(t, names, map[api.ClusterName]string{"x": ", state: Leaving"}, meshOf(names[:4]...))
 	for _, n := range names[:4] {
-		s.keep(s.turn(n))
+		s.keep(s.reconcile(n))
 	}
-	if d := s.world.Guard.Denied; d != nil {
+	if d := s.snapshot.Guard.Denied; d != nil {
 		t.Errorf("x leaves, and %v is denied", d.Units)
 	}
 }
@@ -112,8 +112,8 @@ func TestGatewayGoneIsGuarded(t *testing.T) {
 		put(s.live["west"], object.Key{Kind: "Service", Namespace: "shop", Name: fmt.Sprintf("api%d-east", i)}, nil,
 			metav1.ObjectMeta{Labels: map[string]string{linkerd.ClusterNameLabel: "east", linkerd.MirroredLabel: "true"}})
 	}
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", gateway: {enabled: false}"}, linkDoc("west", "east", selectors))
-	if got := row(t, s.turn("west"), westEast); got.Phase != Denied {
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", gateway: {enabled: false}"}, linkDoc("west", "east", selectors))
+	if got := row(t, s.reconcile("west"), westEast); got.Phase != Denied {
 		t.Errorf("%s %v", got.Phase, got.Why)
 	}
 }
@@ -121,13 +121,13 @@ func TestGatewayGoneIsGuarded(t *testing.T) {
 // A cluster that was removed, and is declared again, is judged when it is removed once more: also if it is down all the time.
 func TestDeclaredAgainIsJudgedAgain(t *testing.T) {
 	s := meshed(t, "a", "b", "c")
-	s.world.Guard.Retiring = map[api.ClusterName]bool{"a": true}
+	s.snapshot.Guard.Retiring = map[api.ClusterName]bool{"a": true}
 	s.down = map[api.ClusterName]bool{"a": true}
-	if step := s.turn("b"); !step.Judged.News || fmt.Sprint(step.Judged.Stay) != "[a]" {
+	if step := s.reconcile("b"); !step.Judged.News || fmt.Sprint(step.Judged.Stay) != "[a]" {
 		t.Errorf("%+v", step.Judged)
 	}
-	s.world.Fleet = declareAs(t, []api.ClusterName{"a", "b", "c"}, map[api.ClusterName]string{"a": ", state: Leaving"}, meshOf("a", "b", "c"))
-	if step := s.turn("b"); len(step.Judged.Stay) > 0 {
+	s.snapshot.Fleet = declareAs(t, []api.ClusterName{"a", "b", "c"}, map[api.ClusterName]string{"a": ", state: Leaving"}, meshOf("a", "b", "c"))
+	if step := s.reconcile("b"); len(step.Judged.Stay) > 0 {
 		t.Errorf("it leaves: %+v", step.Judged)
 	}
 }

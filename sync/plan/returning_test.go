@@ -16,11 +16,11 @@ var meshWithX = []api.ClusterName{"a", "b", "c", "d", "x"}
 // round is a turn of every cluster that is up, with all that the record keeps of it.
 func (s *sim) round() {
 	s.t.Helper()
-	for _, c := range s.world.Fleet.Clusters {
+	for _, c := range s.snapshot.Fleet.Clusters {
 		if s.down[c.Name] {
 			continue
 		}
-		step := s.turn(c.Name)
+		step := s.reconcile(c.Name)
 		s.keep(step)
 		s.charge(step)
 	}
@@ -28,12 +28,12 @@ func (s *sim) round() {
 
 // charge writes debts down as the record does.
 func (s *sim) charge(step Step) {
-	if s.world.Pending == nil {
-		s.world.Pending = map[api.ClusterName][]inventory.Pending{}
+	if s.snapshot.Pending == nil {
+		s.snapshot.Pending = map[api.ClusterName][]inventory.Pending{}
 	}
 	for _, end := range step.Pending {
-		known := inventory.Known{Pending: s.world.Pending[end.Cluster]}
-		s.world.Pending[end.Cluster] = known.AddPending(s.world.Now, end.Link).Pending
+		known := inventory.Known{Pending: s.snapshot.Pending[end.Cluster]}
+		s.snapshot.Pending[end.Cluster] = known.AddPending(s.snapshot.Now, end.Link).Pending
 	}
 }
 
@@ -41,7 +41,7 @@ func (s *sim) charge(step Step) {
 func TestReturningClustersTakeNoMore(t *testing.T) {
 	unraced(t)
 	s := meshed(t, meshWithX...)
-	s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
+	s.snapshot.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
 	s.down = map[api.ClusterName]bool{"b": true, "c": true, "d": true, "x": true}
 	for _, back := range meshWithX {
 		s.down[back] = false
@@ -49,10 +49,10 @@ func TestReturningClustersTakeNoMore(t *testing.T) {
 			s.round()
 		}
 	}
-	if s.world.Guard.Denied == nil {
+	if s.snapshot.Guard.Denied == nil {
 		t.Fatal("nothing is denied")
 	}
-	if over := strings.Join(s.world.Guard.Denied.Over, ", "); !strings.Contains(over, "cluster x") {
+	if over := strings.Join(s.snapshot.Guard.Denied.Over, ", "); !strings.Contains(over, "cluster x") {
 		t.Errorf("over: %s", over)
 	}
 	stay := 0
@@ -70,14 +70,14 @@ func TestReturningClustersTakeNoMore(t *testing.T) {
 func TestApprovedLinksGoWhileAClusterIsDown(t *testing.T) {
 	unraced(t)
 	s := meshed(t, meshWithX...)
-	s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
+	s.snapshot.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
 	s.down = map[api.ClusterName]bool{"x": true}
 	s.round()
-	denied := s.world.Guard.Denied
+	denied := s.snapshot.Guard.Denied
 	if denied == nil || len(denied.Units) != 8 {
 		t.Fatalf("denied: %+v", denied)
 	}
-	s.world.Guard.Approvals = []inventory.Approval{{Hash: denied.Hash, Units: denied.Units, At: s.world.Now}}
+	s.snapshot.Guard.Approvals = []inventory.Approval{{Hash: denied.Hash, Units: denied.Units, At: s.snapshot.Now}}
 	for range 8 {
 		s.round()
 	}
@@ -85,8 +85,8 @@ func TestApprovedLinksGoWhileAClusterIsDown(t *testing.T) {
 	for range 8 {
 		s.round()
 	}
-	if s.world.Guard.Denied != nil || len(s.world.Pending["x"]) != 8 {
-		t.Errorf("denied %+v, debts %v", s.world.Guard.Denied, s.world.Pending["x"])
+	if s.snapshot.Guard.Denied != nil || len(s.snapshot.Pending["x"]) != 8 {
+		t.Errorf("denied %+v, debts %v", s.snapshot.Guard.Denied, s.snapshot.Pending["x"])
 	}
 }
 
@@ -103,26 +103,26 @@ func withoutLinks(names []api.ClusterName, without ...string) (docs string) {
 }
 
 // Two commits, each within its limits, remove links of a cluster that is down. When it is back, what it still holds of them goes.
-func TestDebtsAreNotJudgedAgain(t *testing.T) {
+func TestPendingCleanupIsNotJudgedAgain(t *testing.T) {
 	unraced(t)
 	s := meshed(t, meshWithX...)
 	s.down = map[api.ClusterName]bool{"x": true}
 	for _, links := range [][]string{{"a/x", "x/a"}, {"a/x", "x/a", "b/x"}} {
-		s.world.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, links...))
+		s.snapshot.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, links...))
 		for range 8 {
 			s.round()
 		}
 	}
-	approved := s.world.Guard.Denied // the third link of x
+	approved := s.snapshot.Guard.Denied // the third link of x
 	if approved == nil {
 		t.Fatal("the third link of x went unasked")
 	}
-	s.world.Guard.Approvals = []inventory.Approval{{Hash: approved.Hash, Units: approved.Units, At: s.world.Now}}
+	s.snapshot.Guard.Approvals = []inventory.Approval{{Hash: approved.Hash, Units: approved.Units, At: s.snapshot.Now}}
 	for range 8 {
 		s.round()
 	}
-	s.down, s.world.Guard.Approvals = nil, nil
-	step := s.turn("x")
+	s.down, s.snapshot.Guard.Approvals = nil, nil
+	step := s.reconcile("x")
 	if step.Judged.Denied != nil {
 		t.Errorf("x is back: denied %+v", step.Judged.Denied)
 	}
@@ -132,24 +132,24 @@ func TestDebtsAreNotJudgedAgain(t *testing.T) {
 }
 
 // A link that was removed while its target was down, and made anew, is judged when it is removed again.
-func TestALinkMadeAnewIsNoDebt(t *testing.T) {
+func TestRecreatedLinkIsNoPendingCleanup(t *testing.T) {
 	unraced(t)
 	s := meshed(t, meshWithX...)
 	s.down = map[api.ClusterName]bool{"x": true}
-	s.world.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, "x/a"))
+	s.snapshot.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, "x/a"))
 	s.round()
 	s.later(25 * time.Hour)
 	for range 8 {
 		s.round()
 	}
-	if len(s.world.Pending["x"]) != 1 {
-		t.Fatalf("debts: %v", s.world.Pending)
+	if len(s.snapshot.Pending["x"]) != 1 {
+		t.Fatalf("debts: %v", s.snapshot.Pending)
 	}
-	s.world.Fleet = declare(t, meshWithX, meshOf(meshWithX...))
+	s.snapshot.Fleet = declare(t, meshWithX, meshOf(meshWithX...))
 	for range 8 {
 		s.round()
 	}
-	s.world.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, "x/a"))
+	s.snapshot.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, "x/a"))
 	got := Removal(s.now(), s.renderer())
 	if len(got.Units) != 1 || got.Units[0] != inventory.LinkUnit(api.Pair{Source: "x", Target: "a"}) {
 		t.Errorf("units: %v", got.Units)
@@ -159,16 +159,16 @@ func TestALinkMadeAnewIsNoDebt(t *testing.T) {
 // A source that is down for less than the grace still has its mirrors when it is back: they are judged then.
 func TestMirrorsOfASourceThatWasDown(t *testing.T) {
 	s := exporting(t, 61)
-	s.world.UIDs["west"] = s.now().Clusters["west"].Facts.UID
+	s.snapshot.UIDs["west"] = s.now().Clusters["west"].Facts.UID
 	s.down = map[api.ClusterName]bool{"west": true}
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	for range 4 {
 		s.round()
 	}
 	s.down = nil
-	step := s.turn("west")
+	step := s.reconcile("west")
 	if got := row(t, step, westEast); got.Phase != Denied || step.Judged.Denied == nil {
-		t.Errorf("%s %v, %v", got.Phase, got.Why, words(step))
+		t.Errorf("%s %v, %v", got.Phase, got.Why, describe(step))
 	}
 }
 
@@ -176,16 +176,16 @@ func TestMirrorsOfASourceThatWasDown(t *testing.T) {
 func TestMirrorsThatWereHidden(t *testing.T) {
 	s := exporting(t, 61)
 	s.hidden = map[api.ClusterName][]object.Hidden{"west": {{Key: object.Key{Kind: "Service"}, Selector: linkerd.MirroredLabel}}}
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	for range 4 {
 		s.round()
 	}
 	s.hidden = nil
-	step := s.turn("west")
+	step := s.reconcile("west")
 	if got := row(t, step, westEast); got.Phase != Denied || step.Judged.Denied == nil {
-		t.Errorf("%s %v, %v", got.Phase, got.Why, words(step))
+		t.Errorf("%s %v, %v", got.Phase, got.Why, describe(step))
 	}
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	for range 4 {
 		s.round()
 	}
@@ -202,10 +202,10 @@ func TestAnApprovalLetsALinkGoOnce(t *testing.T) {
 	unraced(t)
 	for name, began := range map[string]bool{"it has begun": true, "it has not": false} {
 		s := meshed(t, meshWithX...)
-		s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
+		s.snapshot.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
 		s.round()
 		s.approve()
-		s.world.Guard.Denied = nil
+		s.snapshot.Guard.Denied = nil
 		s.down = map[api.ClusterName]bool{"d": true}
 		if began {
 			for range 8 {
@@ -213,19 +213,19 @@ func TestAnApprovalLetsALinkGoOnce(t *testing.T) {
 			}
 		} else {
 			s.down = map[api.ClusterName]bool{"a": true, "b": true, "c": true, "x": true}
-			s.keep(s.turn("d"))
+			s.keep(s.reconcile("d"))
 			s.down = nil
 		}
-		s.world.Fleet = declare(t, meshWithX, meshOf(meshWithX...))
+		s.snapshot.Fleet = declare(t, meshWithX, meshOf(meshWithX...))
 		for range 8 {
 			s.round()
 		}
-		s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
+		s.snapshot.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
 		for range 8 {
 			s.round()
 		}
-		if s.world.Guard.Denied == nil {
-			t.Errorf("%s: nothing is denied, approved are %v", name, s.world.Guard.Approvals)
+		if s.snapshot.Guard.Denied == nil {
+			t.Errorf("%s: nothing is denied, approved are %v", name, s.snapshot.Guard.Approvals)
 		}
 	}
 }
@@ -233,16 +233,16 @@ func TestAnApprovalLetsALinkGoOnce(t *testing.T) {
 // A denial ends once the selectors are restored, also while their cluster is down.
 func TestRestoredSelectorsAreDeniedNoMore(t *testing.T) {
 	s := exporting(t, 61)
-	s.world.UIDs["west"] = s.now().Clusters["west"].Facts.UID
-	before := s.world.Fleet
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", narrowed))
+	s.snapshot.UIDs["west"] = s.now().Clusters["west"].Facts.UID
+	before := s.snapshot.Fleet
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", narrowed))
 	s.round()
-	if s.world.Guard.Denied == nil {
+	if s.snapshot.Guard.Denied == nil {
 		t.Fatal("nothing is denied")
 	}
-	s.world.Fleet, s.down = before, map[api.ClusterName]bool{"west": true}
+	s.snapshot.Fleet, s.down = before, map[api.ClusterName]bool{"west": true}
 	s.round()
-	if d := s.world.Guard.Denied; d != nil {
+	if d := s.snapshot.Guard.Denied; d != nil {
 		t.Errorf("restored, and denied: %+v", d)
 	}
 }

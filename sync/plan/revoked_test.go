@@ -19,13 +19,13 @@ func (i *issuer) used() string {
 
 // The Secret of a token that leaked is what people delete first. What they ask for then is another token, and not the same again,
 // which is what the server would give.
-func TestTurnsOfDeletedTokens(t *testing.T) {
+func TestRotationOfDeletedTokens(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
 	leaked := i.used()
 	remove(i.live["east"], tokenKey)
-	if turn := i.ask(true); turn.Past != 1 {
-		t.Errorf("deleted, then asked: %+v", turn)
+	if rotation := i.ask(true); rotation.Past != 1 {
+		t.Errorf("deleted, then asked: %+v", rotation)
 	}
 	i.settle()
 	same(t, "deleted, then asked", []string{"token.2"}, i.tokens())
@@ -49,20 +49,20 @@ func TestTurnsOfDeletedTokens(t *testing.T) {
 	remove(i.live["east"], tokenKey)
 	i.down["west"] = true
 	for range 4 {
-		i.turn("east")
+		i.reconcile("east")
 		same(t, "asked, then deleted", []string{"token.2"}, i.tokens())
 	}
 }
 
 // Both modes have one count: the way there and back brings no former token.
-func TestTurnsAfterModes(t *testing.T) {
+func TestRotationAfterModeChanges(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
 	leaked := i.used()
 	i.ask(true)
 	i.inPlace()
 	for _, want := range []struct{ spec, token string }{{bound, "4"}, {"", "token.6"}, {bound, "8"}, {"", "token.10"}} {
-		i.world.Fleet = declare(t, two, linkDoc("west", "east", want.spec))
+		i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", want.spec))
 		i.inPlace()
 		i.ask(true)
 		i.inPlace()
@@ -75,19 +75,19 @@ func TestTurnsAfterModes(t *testing.T) {
 
 // If linkwright may not restart the source's control plane, that goes on with the former token: the token stays for a generation, or until
 // people ask to revoke it.
-func TestTurnsWithManualRestart(t *testing.T) {
+func TestRotationWithManualRestart(t *testing.T) {
 	for cause, forbidRestarts := range map[string]func(*issuer){
-		"linkwright may not read the Deployment": func(i *issuer) { i.conceals("west", destinationKey) },
+		"linkwright may not read the Deployment": func(i *issuer) { i.forbidReading("west", destinationKey) },
 		"no policies confine linkwright's account": func(i *issuer) {
 			put(i.live["west"], destinationKey, map[string]any{"spec": map[string]any{"template": map[string]any{}}}, metav1.ObjectMeta{})
 			i.live["west"].Gap = "no policies"
 		},
 	} {
-		t.Run(cause, func(t *testing.T) { turnsWithManualRestart(t, forbidRestarts) })
+		t.Run(cause, func(t *testing.T) { rotationWithManualRestart(t, forbidRestarts) })
 	}
 }
 
-func turnsWithManualRestart(t *testing.T, forbidRestarts func(*issuer)) {
+func rotationWithManualRestart(t *testing.T, forbidRestarts func(*issuer)) {
 	t.Helper()
 	for _, tt := range []struct {
 		spec        string
@@ -102,12 +102,12 @@ func turnsWithManualRestart(t *testing.T, forbidRestarts func(*issuer)) {
 		i := newIssuer(t, tt.spec)
 		i.inPlace()
 		forbidRestarts(i)
-		if turn := i.ask(tt.revoke); turn.Minds == nil || turn.Minds.Code != reason.CredentialNotLoaded {
-			t.Errorf("%q, revoke %t: nothing asks people to restart the control plane: %+v", tt.spec, tt.revoke, turn)
+		if rotation := i.ask(tt.revoke); rotation.Minds == nil || rotation.Minds.Code != reason.CredentialNotLoaded {
+			t.Errorf("%q, revoke %t: nothing asks people to restart the control plane: %+v", tt.spec, tt.revoke, rotation)
 		}
 		i.settle()
 		same(t, tt.spec+": tokens", tt.want, i.tokens())
-		if turn := i.ask(true); turn.Already { // people restarted it
+		if rotation := i.ask(true); rotation.Already { // people restarted it
 			t.Errorf("%q: to revoke after all: it is asked for already", tt.spec)
 		}
 		i.settle()
@@ -119,36 +119,36 @@ func turnsWithManualRestart(t *testing.T, forbidRestarts func(*issuer)) {
 }
 
 // The new token is in use, and the former one cannot go yet: who asks now means another one.
-func TestTurnsOfWhatIsInUse(t *testing.T) {
+func TestRotationWhileTheFormerTokenStays(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
 	i.ask(false, PrunePolicy)
 	i.settle(PrunePolicy)
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	i.ask(true)
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
 	last := i.settle(PrunePolicy)
 	same(t, "tokens", []string{"token", "token.2", "token.3"}, i.tokens())
 	why := row(t, last["east"], object.End{Cluster: "east", Link: westEast.Link}).Why
 	if why == nil || why.Code != reason.CredentialInUse || !strings.Contains(why.Message, "UpsertOnly") {
 		t.Errorf("what keeps the former ones: %v", why)
 	}
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
-	if turn := i.ask(true); turn.Already || turn.Past != 3 {
-		t.Errorf("asked again: %+v", turn)
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	if rotation := i.ask(true); rotation.Already || rotation.Past != 3 {
+		t.Errorf("asked again: %+v", rotation)
 	}
 	i.settle()
 	same(t, "in the end", []string{"token.4"}, i.tokens())
 }
 
 // The clock of a target was ahead when it issued the token in use: one with an earlier time is the later one all the same.
-func TestTurnsByAClockThatWasAhead(t *testing.T) {
+func TestRotationAfterAClockWasAhead(t *testing.T) {
 	for _, revoke := range []bool{false, true} {
 		i := newIssuer(t, bound)
-		i.world.Now = i.world.Now.Add(10 * time.Minute)
+		i.snapshot.Now = i.snapshot.Now.Add(10 * time.Minute)
 		i.inPlace()
-		i.world.Now = i.world.Now.Add(-5 * time.Minute)
+		i.snapshot.Now = i.snapshot.Now.Add(-5 * time.Minute)
 		i.ask(revoke)
 		issued := i.issued
 		i.inPlace()
@@ -159,17 +159,17 @@ func TestTurnsByAClockThatWasAhead(t *testing.T) {
 }
 
 // The last token is deleted while the one before it is still there: it is made again, and what people ask for is past both.
-func TestTurnsOfTheLastDeleted(t *testing.T) {
+func TestRotationWithoutTheLastToken(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
 	i.ask(false, PrunePolicy)
 	i.settle(PrunePolicy)
 	second := tokenKey
 	second.Name += ".2"
 	remove(i.live["east"], second)
-	if turn := i.ask(false, PrunePolicy); turn.Past != 2 {
-		t.Errorf("%+v", turn)
+	if rotation := i.ask(false, PrunePolicy); rotation.Past != 2 {
+		t.Errorf("%+v", rotation)
 	}
 	i.settle(PrunePolicy)
 	same(t, "tokens", []string{"token", "token.3"}, i.tokens())

@@ -24,24 +24,24 @@ type Turn struct {
 func Turns(w state.Snapshot, links []fleet.Link, revoke bool, policies ...Policy) []Turn {
 	out := make([]Turn, len(links))
 	for i, l := range links {
-		out[i] = turning{open(w, l.Target.Canonical(), nil, policies)}.turn(l, revoke)
+		out[i] = rotating{newCluster(w, l.Target.Canonical(), nil, policies)}.rotate(l, revoke)
 	}
 	return out
 }
 
-// turning is a rotation in the cluster of a link's target.
-type turning struct{ *cluster }
+// rotating is a rotation in the cluster of a link's target.
+type rotating struct{ *cluster }
 
-func (c turning) turn(l fleet.Link, revoke bool) Turn {
+func (c rotating) rotate(l fleet.Link, revoke bool) Turn {
 	t := Turn{Link: l.Pair()}
 	end := object.End{Cluster: c.name, Link: t.Link}
-	old, why := c.turns(l, end, revoke)
+	old, why := c.rotatable(l, end, revoke)
 	if why != nil {
 		t.Refused = why
 		return t
 	}
-	t.Waits = c.closed(end)
-	if far := c.closed(object.End{Cluster: l.Source.Name, Link: t.Link}); t.Waits == nil {
+	t.Waits = c.denied(end)
+	if far := c.denied(object.End{Cluster: l.Source.Name, Link: t.Link}); t.Waits == nil {
 		t.Waits = far
 	}
 	if c.RestartedByPeople(l) {
@@ -63,18 +63,18 @@ func (c turning) turn(l fleet.Link, revoke bool) Turn {
 	}
 	next := old
 	next.Rotate = &inventory.Rotation{After: t.Past, Revoke: revoke}
-	t.Change, t.Refused = c.recording(next, old)
+	t.Change, t.Refused = c.writeInventory(next, old)
 	return t
 }
 
-// turns gives the inventory of a link's end in its target, or why its token cannot be replaced.
-func (c turning) turns(l fleet.Link, end object.End, revoke bool) (inventory.Inventory, *object.Reason) {
+// rotatable gives the inventory of a link's end in its target, or why its token cannot be replaced.
+func (c rotating) rotatable(l fleet.Link, end object.End, revoke bool) (inventory.Inventory, *object.Reason) {
 	policy := c.Policy().Prune.Policy
 	switch {
 	case l.Spec.Credentials.Mode == api.Existing:
 		return inventory.Inventory{}, object.Because(reason.ExistingCredential, "credentials.mode is Existing, so your secret manager issues the token: have it write a new one")
-	case !c.side.Known():
-		return inventory.Inventory{}, orElse(c.side.Err, "cluster %s was not read", c.name)
+	case !c.current.Known():
+		return inventory.Inventory{}, orElse(c.current.Err, "cluster %s was not read", c.name)
 	case c.Unidentified(c.name) != nil:
 		return inventory.Inventory{}, c.Unidentified(c.name)
 	case policy == api.CreateOnly:
@@ -82,7 +82,7 @@ func (c turning) turns(l fleet.Link, end object.End, revoke bool) (inventory.Inv
 	case revoke && policy != api.PruneSync:
 		return inventory.Inventory{}, object.Because(reason.PrunePolicy, "prune.policy %s of the SyncPolicy does not allow deletes, so linkwright cannot revoke a token", policy)
 	}
-	inv, found := inventory.Of(c.Owner, end, c.side.Seen)
+	inv, found := inventory.Of(c.Owner, end, c.current.Seen)
 	if !found {
 		return inv, object.Because(reason.CredentialNotIssued, "the link has no token yet: there is nothing to replace")
 	}

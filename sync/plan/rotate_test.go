@@ -33,7 +33,7 @@ func (i *issuer) asked() bool {
 }
 
 // A token is replaced because people say so: the source's is good all the time, what was before goes, and nothing asks for more.
-func TestTurns(t *testing.T) {
+func TestRotations(t *testing.T) {
 	bound := "  credentials: {mode: Bound}\n"
 	tests := []struct {
 		name, spec    string
@@ -51,8 +51,8 @@ func TestTurns(t *testing.T) {
 		i.inPlace()
 		same(t, tt.name+": before", tt.before, i.tokens())
 		was, _, _, _ := i.inUse()
-		if turn := i.ask(tt.revoke); turn.Refused != nil || turn.Already || turn.Waits != nil {
-			t.Fatalf("%s: %+v", tt.name, turn)
+		if rotation := i.ask(tt.revoke); rotation.Refused != nil || rotation.Already || rotation.Waits != nil {
+			t.Fatalf("%s: %+v", tt.name, rotation)
 		}
 		again := i.ask(tt.revoke)
 		if !again.Already {
@@ -71,7 +71,7 @@ func TestTurns(t *testing.T) {
 
 // A token that was revoked never comes back: what takes the place of a lost Secret has no earlier number, by which the server would
 // issue the very same token.
-func TestTurnsAreNotTakenBack(t *testing.T) {
+func TestRevokedTokensStayRevoked(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
 	i.ask(true)
@@ -84,32 +84,32 @@ func TestTurnsAreNotTakenBack(t *testing.T) {
 }
 
 // To revoke may be asked for after all, while the new token is on its way.
-func TestTurnsToRevoke(t *testing.T) {
+func TestRevokeIsAddedToARotation(t *testing.T) {
 	i := newIssuer(t, "  credentials: {mode: Bound}\n")
 	i.inPlace()
 	i.ask(false)
-	i.turn("east")
-	if turn := i.ask(true); turn.Already || turn.Past != 1 {
-		t.Errorf("%+v", turn)
+	i.reconcile("east")
+	if rotation := i.ask(true); rotation.Already || rotation.Past != 1 {
+		t.Errorf("%+v", rotation)
 	}
-	if turn := i.ask(false); !turn.Already {
-		t.Errorf("asked for less: %+v", turn)
+	if rotation := i.ask(false); !rotation.Already {
+		t.Errorf("asked for less: %+v", rotation)
 	}
 	i.inPlace()
 	same(t, "tokens", []string{"2"}, i.tokens())
 }
 
 // A source that does not take the new token keeps the one that it has, and its end says so.
-func TestTurnsWaitForTheSource(t *testing.T) {
+func TestRotationWaitsForTheSource(t *testing.T) {
 	for _, spec := range []string{"", "  credentials: {mode: Bound}\n"} {
 		i := newIssuer(t, spec)
 		i.inPlace()
 		i.ask(true)
 		i.down["west"] = true
 		for range 5 {
-			i.turn("east")
+			i.reconcile("east")
 		}
-		step := i.turn("east")
+		step := i.reconcile("east")
 		if got := row(t, step, object.End{Cluster: "east", Link: westEast.Link}); got.Why == nil || got.Why.Code != reason.CredentialInUse || !i.asked() || !i.accepted() {
 			t.Errorf("%q: %s %v, tokens %v", spec, got.Phase, got.Why, i.tokens())
 		}
@@ -122,27 +122,27 @@ func TestTurnsWaitForTheSource(t *testing.T) {
 }
 
 // What is suspended keeps its token until it is resumed; what is suspended elsewhere stops nothing.
-func TestTurnsOfSuspended(t *testing.T) {
+func TestRotationOfASuspendedLink(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", "  suspend: true\n"))
-	if turn := i.ask(false, Suspend); turn.Refused != nil || turn.Waits == nil || turn.Waits.Code != reason.Suspended {
-		t.Errorf("%+v", turn)
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "  suspend: true\n"))
+	if rotation := i.ask(false, Suspend); rotation.Refused != nil || rotation.Waits == nil || rotation.Waits.Code != reason.Suspended {
+		t.Errorf("%+v", rotation)
 	}
 	i.settle(Suspend)
 	same(t, "while it is suspended", []string{"token"}, i.tokens())
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	i.settle(Suspend)
 	same(t, "resumed", []string{"token.2"}, i.tokens())
 }
 
 // Nothing is deleted where the policy says so: the new token is used, and the former one stays.
-func TestTurnsWithoutDeletes(t *testing.T) {
+func TestRotateWithoutDeletes(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
-	if turn := i.ask(true, PrunePolicy); turn.Refused == nil || turn.Refused.Code != reason.PrunePolicy {
-		t.Errorf("to revoke: %+v", turn)
+	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	if rotation := i.ask(true, PrunePolicy); rotation.Refused == nil || rotation.Refused.Code != reason.PrunePolicy {
+		t.Errorf("to revoke: %+v", rotation)
 	}
 	i.ask(false, PrunePolicy)
 	i.settle(PrunePolicy)
@@ -153,19 +153,19 @@ func TestTurnsWithoutDeletes(t *testing.T) {
 }
 
 // What cannot be replaced is refused, with what to do.
-func TestTurnsRefused(t *testing.T) {
+func TestRotationDenied(t *testing.T) {
 	tests := []struct {
 		name, says string
 		do         func(*issuer)
 	}{
 		{"a secret manager's", "secret manager", func(i *issuer) {
-			i.world.Fleet = declare(t, two, linkDoc("west", "east", "  credentials: {mode: Existing}\n"))
+			i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "  credentials: {mode: Existing}\n"))
 		}},
 		{"nothing is changed", "never get the new token", func(i *issuer) {
-			i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: CreateOnly"))
+			i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: CreateOnly"))
 		}},
 		{"the target is down", "down", func(i *issuer) { i.down["east"] = true }},
-		{"another cluster", "kube-system", func(i *issuer) { i.world.UIDs["east"] = "another" }},
+		{"another cluster", "kube-system", func(i *issuer) { i.snapshot.UIDs["east"] = "another" }},
 		{"nothing yet", "no token yet", func(i *issuer) {
 			remove(i.live["east"], inventory.Key(owner, object.End{Cluster: "east", Link: westEast.Link}))
 		}},
@@ -174,14 +174,14 @@ func TestTurnsRefused(t *testing.T) {
 		i := newIssuer(t, "")
 		i.inPlace()
 		tt.do(i)
-		if turn := i.ask(true); turn.Refused == nil || !strings.Contains(turn.Refused.Message, tt.says) {
-			t.Errorf("%s: %+v", tt.name, turn.Refused)
+		if rotation := i.ask(true); rotation.Refused == nil || !strings.Contains(rotation.Refused.Message, tt.says) {
+			t.Errorf("%s: %+v", tt.name, rotation.Refused)
 		}
 	}
 }
 
 // A process that dies after any write of a rotation, again and again, comes to the same end, and the source's token is good all along.
-func TestTurnsCrash(t *testing.T) {
+func TestRotationCrash(t *testing.T) {
 	unraced(t)
 	for _, spec := range []string{"", all, bound, all + bound} {
 		whole := rotated(t, spec, nil)
@@ -212,11 +212,11 @@ func rotated(t *testing.T, spec string, dies *rand.Rand) []string {
 			*part, done = (*part)[:n], done-n
 		}
 		*i.live[name] = After(*i.live[name], step)
-		for _, play := range i.play {
+		for _, play := range i.controllers {
 			play(i.live[name])
 		}
 		if !i.accepted() {
-			t.Errorf("%q: dead after %v in %s, west has no token that east takes", spec, words(step), name)
+			t.Errorf("%q: dead after %v in %s, west has no token that east takes", spec, describe(step), name)
 		}
 	}
 	i.inPlace(PrunePolicy)

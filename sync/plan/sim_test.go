@@ -31,27 +31,27 @@ const (
 // sim is a fleet's clusters in memory. Live is all there is in each; what a step sees of it is what
 // Watches asks for, as in a pass. Play is what happens by itself after every step.
 type sim struct {
-	t       testing.TB
-	world   state.Snapshot // all but Sides, which are looked at anew for every step
-	live    map[api.ClusterName]*state.Cluster
-	down    map[api.ClusterName]bool
-	hidden  map[api.ClusterName][]object.Hidden // what nobody lets us read
-	play    []func(*state.Cluster)
-	steps   int
-	checked bool                                // step by step
-	extras  map[api.ClusterName][]object.Object // what overlays bring into each base
-	change  func(object.Wanted) object.Wanted   // what they do to each end
+	t           testing.TB
+	snapshot    state.Snapshot // all but Sides, which are looked at anew for every step
+	live        map[api.ClusterName]*state.Cluster
+	down        map[api.ClusterName]bool
+	hidden      map[api.ClusterName][]object.Hidden // what nobody lets us read
+	controllers []func(*state.Cluster)
+	steps       int
+	checked     bool                                // step by step
+	extras      map[api.ClusterName][]object.Object // what overlays bring into each base
+	change      func(object.Wanted) object.Wanted   // what they do to each end
 }
 
 // newSim has the given clusters, dressed, and what plays Kubernetes and Linkerd in them.
 func newSim(t testing.TB, f *fleet.Fleet, names ...api.ClusterName) *sim {
 	s := &sim{
 		t: t, live: map[api.ClusterName]*state.Cluster{}, down: map[api.ClusterName]bool{}, checked: true,
-		world: state.Snapshot{
+		snapshot: state.Snapshot{
 			Installation: object.Installation{Owner: owner}, Process: state.Process{Term: 1}, Declarations: state.Declarations{Fleet: f},
 			Record: state.Record{UIDs: map[api.ClusterName]string{}}, Options: state.Options{Grace: 24 * time.Hour}, Now: time.Unix(1_800_000_000, 0),
 		},
-		play: []func(*state.Cluster){playTokens, playControllers},
+		controllers: []func(*state.Cluster){playTokens, playControllers},
 	}
 	for i, name := range names {
 		s.live[name] = dressed(name, fmt.Sprintf("192.0.2.%d", i+1))
@@ -87,16 +87,16 @@ func linkDoc(source, target, more string) string {
 
 // now is the world as it would be read at this moment.
 func (s *sim) now() state.Snapshot {
-	w := s.world
+	w := s.snapshot
 	w.Clusters = map[api.ClusterName]state.Cluster{}
 	for _, c := range slices.Concat(w.Fleet.Clusters, w.Departed) {
-		w.Clusters[c.Name] = s.look(w, c)
+		w.Clusters[c.Name] = s.watch(w, c)
 	}
 	return w
 }
 
 func (s *sim) renderer() Renderer {
-	return withExtras{render.New(s.world.Owner), s.extras, s.change}
+	return withExtras{render.New(s.snapshot.Owner), s.extras, s.change}
 }
 
 // withExtras plays overlays: each base holds what is given for its cluster, and change is done to each end.
@@ -119,25 +119,25 @@ func (r withExtras) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wan
 	return ends
 }
 
-func (s *sim) look(w state.Snapshot, c fleet.Cluster) state.Cluster {
+func (s *sim) watch(w state.Snapshot, c fleet.Cluster) state.Cluster {
 	if s.down[c.Name] {
 		return state.Cluster{Err: object.Because(reason.Unreachable, "down")}
 	}
 	all := s.live[c.Name].Seen
-	looked, err := Watches(w, c, s.renderer(), observe(all, Ledger()))
+	watched, err := Watches(w, c, s.renderer(), observe(all, Ledger()))
 	if err != nil {
 		s.t.Fatalf("Watches(%s): %v", c.Name, err)
 	}
-	side := state.Cluster{Reading: state.Read, Confinement: s.live[c.Name].Confinement, Looked: looked, Seen: hide(observe(all, looked), s.hidden[c.Name])}
-	side.Facts = linkerd.FactsOf(c.Spec, "https://"+string(c.Name)+".example.com:6443", side.Seen)
-	return side
+	current := state.Cluster{Reading: state.Read, Confinement: s.live[c.Name].Confinement, Looked: watched, Seen: hide(observe(all, watched), s.hidden[c.Name])}
+	current.Facts = linkerd.FactsOf(c.Spec, "https://"+string(c.Name)+".example.com:6443", current.Seen)
+	return current
 }
 
 // hide is what an account sees that may not read some of it.
-func hide(seen object.Observation, hidden []object.Hidden) object.Observation {
-	e := seen.Edit()
-	for k := range seen.Records() {
-		body, _ := seen.Body(k)
+func hide(observed object.Observation, hidden []object.Hidden) object.Observation {
+	e := observed.Edit()
+	for k := range observed.Records() {
+		body, _ := observed.Body(k)
 		if slices.ContainsFunc(hidden, func(h object.Hidden) bool {
 			return h.Hides(k) || h.Selector != "" && h.Group == k.Group && h.Kind == k.Kind && bytes.Contains(body.Bytes(), []byte(`"`+h.Selector+`":`))
 		}) {
@@ -149,8 +149,8 @@ func hide(seen object.Observation, hidden []object.Hidden) object.Observation {
 	return out
 }
 
-// conceals has objects of a cluster be hidden.
-func (s *sim) conceals(name api.ClusterName, keys ...object.Key) {
+// forbidReading has objects of a cluster be hidden.
+func (s *sim) forbidReading(name api.ClusterName, keys ...object.Key) {
 	if s.hidden == nil {
 		s.hidden = map[api.ClusterName][]object.Hidden{}
 	}
@@ -159,15 +159,15 @@ func (s *sim) conceals(name api.ClusterName, keys ...object.Key) {
 	}
 }
 
-// turn is one cluster's step, done.
-func (s *sim) turn(name api.ClusterName, policies ...Policy) Step {
+// reconcile is one cluster's step, done.
+func (s *sim) reconcile(name api.ClusterName, policies ...Policy) Step {
 	s.t.Helper()
 	step := Next(s.now(), name, s.renderer(), policies...)
 	if s.checked {
 		s.check(step)
 	}
 	*s.live[name] = After(*s.live[name], step)
-	for _, play := range s.play {
+	for _, play := range s.controllers {
 		play(s.live[name])
 	}
 	s.steps += step.Writes()
@@ -179,8 +179,8 @@ func (s *sim) settle(policies ...Policy) map[api.ClusterName]Step {
 	s.t.Helper()
 	for range 60 {
 		last, writes := map[api.ClusterName]Step{}, 0
-		for _, c := range slices.Concat(s.world.Fleet.Clusters, s.world.Departed) {
-			last[c.Name] = s.turn(c.Name, policies...)
+		for _, c := range slices.Concat(s.snapshot.Fleet.Clusters, s.snapshot.Departed) {
+			last[c.Name] = s.reconcile(c.Name, policies...)
 			writes += last[c.Name].Writes()
 		}
 		if writes == 0 {
@@ -227,13 +227,13 @@ func observe(all object.Observation, watches []object.Watch) object.Observation 
 	}
 	out := object.NewObservation(unserved).Edit()
 	for key, r := range all.Records() {
-		body, depth, seen := bodyOf(all, key), object.Reduced, false
+		body, depth, observed := bodyOf(all, key), object.Reduced, false
 		for _, w := range watches {
 			if shows(w, key, body) {
-				seen, depth = true, max(depth, w.Depth)
+				observed, depth = true, max(depth, w.Depth)
 			}
 		}
-		if seen {
+		if observed {
 			out.Put(key, r, cut(body, depth))
 		}
 	}

@@ -21,22 +21,22 @@ func moments(t *testing.T, f func(s *sim, c api.ClusterName)) {
 	t.Helper()
 	for name, spec := range map[string]string{"tokens that stay": all, "tokens that expire": all + bound} {
 		i := newIssuer(t, spec)
-		turn := i.turn
+		reconcile := i.reconcile
 		turns := func(n int) {
 			for range n {
 				for _, c := range two {
 					f(i.sim, c)
-					turn(c, PrunePolicy, Suspend)
+					reconcile(c, PrunePolicy, Suspend)
 				}
 			}
 		}
 		turns(8)
 		for range 3 {
-			i.world.Now = i.world.Now.Add(api.DefaultTTL / 2)
+			i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL / 2)
 			turns(3)
 		}
-		turn = i.sim.turn // an unlink takes tokens away
-		i.world.Fleet = declare(t, two, "")
+		reconcile = i.sim.reconcile // an unlink takes tokens away
+		i.snapshot.Fleet = declare(t, two, "")
 		turns(12)
 		if i.steps < 20 {
 			t.Errorf("%s: only %d writes were planned", name, i.steps)
@@ -58,14 +58,14 @@ func TestSameStepBeforeNext(t *testing.T) {
 			}
 		}
 		for _, after := range []time.Duration{0, room / 2, room - 1, time.Duration(random.Int64N(int64(room)))} {
-			w.Now = s.world.Now.Add(after)
+			w.Now = s.snapshot.Now.Add(after)
 			then := Next(w, c, s.renderer(), PrunePolicy, Suspend)
 			if then.Again.IsZero() != now.Again.IsZero() || then.Again.Before(now.Again) {
 				t.Fatalf("%s: next is %v, and %v later %v", c, now.Again, after, then.Again)
 			}
 			then.Again = now.Again
 			if !reflect.DeepEqual(sinceless(t, w, now), sinceless(t, w, then)) {
-				t.Fatalf("%s: %v later, before %v, the step is another one:\n%v %v\n%v %v", c, after, now.Again, words(now), standings(now), words(then), standings(then))
+				t.Fatalf("%s: %v later, before %v, the step is another one:\n%v %v\n%v %v", c, after, now.Again, describe(now), statuses(now), describe(then), statuses(then))
 			}
 			if after > 0 {
 				later++
@@ -84,9 +84,9 @@ func sinceless(t *testing.T, w state.Snapshot, s Step) Step {
 	t.Helper()
 	s.Ahead = slices.Clone(s.Ahead)
 	for i, c := range s.Ahead {
-		seen := object.Observation{}.Edit()
-		seen.Put(c.Key, object.Written(c.Object), c.Object.Body)
-		inv, found := inventory.Of(w.Owner, c.End, seen.Observation())
+		observed := object.Observation{}.Edit()
+		observed.Put(c.Key, object.Written(c.Object), c.Object.Body)
+		inv, found := inventory.Of(w.Owner, c.End, observed.Observation())
 		old, _ := inventory.Of(w.Owner, c.End, w.Clusters[c.End.Cluster].Seen)
 		if !found || !old.Since.IsZero() || !inv.Leaving && !inv.End.IsBase() && len(inv.Conditions) == 0 {
 			continue
@@ -133,9 +133,9 @@ func TestSameStepInAnyOrder(t *testing.T) {
 			first := Next(w, c, s.renderer(), PrunePolicy)
 			w.Fleet = other
 			if again := Next(w, c, s.renderer(), PrunePolicy); !reflect.DeepEqual(first, again) {
-				t.Fatalf("%s: the order of links decides:\n%v\n%v", c, words(first), words(again))
+				t.Fatalf("%s: the order of links decides:\n%v\n%v", c, describe(first), describe(again))
 			}
-			s.turn(c, PrunePolicy)
+			s.reconcile(c, PrunePolicy)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestStepsSideBySide(t *testing.T) {
 		g.Wait()
 		for i, got := range results {
 			if want := alone[two[i%2]]; !reflect.DeepEqual(got, want) {
-				t.Fatalf("%s side by side: got %v, want %v", two[i%2], words(got), words(want))
+				t.Fatalf("%s side by side: got %v, want %v", two[i%2], describe(got), describe(want))
 			}
 		}
 		if !reflect.DeepEqual(before, w) {

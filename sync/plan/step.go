@@ -31,8 +31,8 @@ type Step struct {
 	Orphans
 }
 
-// soon is when a step that waits for others is asked again; there is no watch that would tell.
-const soon = 300 * time.Millisecond
+// retryInterval is when a step that waits for others is asked again; there is no watch that would tell.
+const retryInterval = 300 * time.Millisecond
 
 // Times are when a step may differ although nothing was written.
 type Times struct {

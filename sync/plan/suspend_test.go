@@ -19,9 +19,9 @@ func quiet(t *testing.T, s *sim, what string) map[api.ClusterName]Step {
 	t.Helper()
 	out := map[api.ClusterName]Step{}
 	for _, c := range two {
-		out[c] = s.turn(c, Suspend, PrunePolicy)
+		out[c] = s.reconcile(c, Suspend, PrunePolicy)
 		var written []string
-		for _, w := range words(out[c]) {
+		for _, w := range describe(out[c]) {
 			if w != "update "+baseKey.String() {
 				written = append(written, w)
 			}
@@ -46,7 +46,7 @@ func TestSuspendedLink(t *testing.T) {
 	for _, tt := range tests {
 		s := linked(t, "")
 		tt.do(s)
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", tt.spec+suspended))
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", tt.spec+suspended))
 		steps := quiet(t, s, tt.name)
 		for _, end := range []object.End{westEast, eastWest} {
 			got, more := row(t, steps[end.Cluster], end), ""
@@ -58,7 +58,7 @@ func TestSuspendedLink(t *testing.T) {
 				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Phase, got.Why, want)
 			}
 		}
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", tt.spec))
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", tt.spec))
 		for c, step := range s.settle(Suspend, PrunePolicy) {
 			allInPlace(t, c, step)
 		}
@@ -68,7 +68,7 @@ func TestSuspendedLink(t *testing.T) {
 // A suspended link that is removed is no longer suspended: nobody declares it.
 func TestSuspendedLinkIsRemoved(t *testing.T) {
 	s := linked(t, suspended)
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	s.settle(Suspend, PrunePolicy)
 	for _, c := range two {
 		same(t, string(c), []string{baseKey.String(), "Namespace linkwright-access"}, s.names(c))
@@ -83,19 +83,19 @@ func TestSuspendedCluster(t *testing.T) {
 	s.extras = map[api.ClusterName][]object.Object{"east": {extra(t, policyKey, "a")}}
 	steps := s.settle(Suspend, PrunePolicy)
 	same(t, "east", nil, s.names("east"))
-	same(t, "east's ends", []string{"east base: Suspended Suspended", "west→east in east: Suspended Suspended"}, standings(steps["east"]))
-	same(t, "west's ends", []string{"west base: Ready", "west→east in west: Suspended Suspended"}, standings(steps["west"]))
+	same(t, "east's ends", []string{"east base: Suspended Suspended", "west→east in east: Suspended Suspended"}, statuses(steps["east"]))
+	same(t, "west's ends", []string{"west base: Ready", "west→east in west: Suspended Suspended"}, statuses(steps["west"]))
 
 	s = linked(t, "")
 	before := s.names("east")
 	remove(s.live["west"], deployment("east"))
-	s.world.Fleet = declareAs(t, two, as, linkDoc("west", "east", "  controller: {logLevel: debug}\n"))
+	s.snapshot.Fleet = declareAs(t, two, as, linkDoc("west", "east", "  controller: {logLevel: debug}\n"))
 	s.settle(Suspend, PrunePolicy)
 	if s.live["west"].Seen.Record(deployment("east")).IsZero() {
 		t.Error("a suspended target stops its sources")
 	}
 	same(t, "east", before, s.names("east"))
-	if base := inventories(t, s.live["east"].Seen)[object.End{Cluster: "east"}]; base.Commit == s.world.Fleet.Commit {
+	if base := inventories(t, s.live["east"].Seen)[object.End{Cluster: "east"}]; base.Commit == s.snapshot.Fleet.Commit {
 		t.Error("the base of a suspended cluster was written")
 	}
 }
@@ -106,18 +106,18 @@ func TestUnlinkFromSuspended(t *testing.T) {
 	for _, c := range two {
 		as := map[api.ClusterName]string{c: ", suspend: true"}
 		s := linked(t, all)
-		s.world.Fleet = declareAs(t, two, as, "")
+		s.snapshot.Fleet = declareAs(t, two, as, "")
 		steps := quiet(t, s, string(c)+" is suspended")
 		for _, end := range []object.End{westEast, eastWest} {
 			if got := row(t, steps[end.Cluster], end); got.Phase != Suspended || !strings.Contains(got.Why.Message, string(c)+" has suspend: true") {
 				t.Errorf("%s, %s suspended: %s, %v", end, c, got.Phase, got.Why)
 			}
 		}
-		s.world.Fleet = declare(t, two, "")
+		s.snapshot.Fleet = declare(t, two, "")
 		for _, first := range two { // both begin
-			s.turn(first)
+			s.reconcile(first)
 		}
-		s.world.Fleet = declareAs(t, two, as, "# began\n")
+		s.snapshot.Fleet = declareAs(t, two, as, "# began\n")
 		before := s.names(c)
 		steps = s.settle(Suspend, PrunePolicy)
 		same(t, string(c), before, s.names(c))
@@ -128,7 +128,7 @@ func TestUnlinkFromSuspended(t *testing.T) {
 				t.Errorf("began, %s, %s suspended: %s, %v", end, c, got.Phase, got.Why)
 			}
 		}
-		s.world.Fleet = declare(t, two, "")
+		s.snapshot.Fleet = declare(t, two, "")
 		s.settle(Suspend, PrunePolicy)
 		for _, c := range two {
 			same(t, string(c), []string{baseKey.String(), "Namespace linkwright-access"}, s.names(c))
@@ -145,22 +145,22 @@ func TestLeavingCluster(t *testing.T) {
 	s.settle(Suspend, PrunePolicy)
 	tight := policyDoc("maxClusters: 0, maxLinks: 0%, minAllowed: 0")
 	as := map[api.ClusterName]string{"east": ", state: Leaving"}
-	s.world.Fleet = declareAs(t, two, as, tight)
+	s.snapshot.Fleet = declareAs(t, two, as, tight)
 	steps := s.settle(Suspend, PrunePolicy)
 	same(t, "east", []string{"Namespace linkwright-access"}, s.names("east"))
 	same(t, "west", []string{baseKey.String(), "Namespace linkwright-access"}, s.names("west"))
-	same(t, "east's rows", []string{"east base: Removed CleanupComplete"}, standings(steps["east"]))
+	same(t, "east's rows", []string{"east base: Removed CleanupComplete"}, statuses(steps["east"]))
 	if !steps["east"].Left() || steps["west"].Left() {
 		t.Errorf("left: east %t, west %t", steps["east"].Left(), steps["west"].Left())
 	}
-	s.world.Fleet = declareAs(t, two, as, tight+"# another commit\n")
-	same(t, "after another commit", nil, words(s.turn("east", Suspend, PrunePolicy)))
-	s.turn("west", Suspend, PrunePolicy)
-	s.world.Fleet = declare(t, two[1:], tight)
-	same(t, "west, without east", []string{"update " + baseKey.String()}, words(s.turn("west", Suspend, PrunePolicy)))
-	same(t, "west, then", nil, words(s.turn("west", Suspend, PrunePolicy)))
+	s.snapshot.Fleet = declareAs(t, two, as, tight+"# another commit\n")
+	same(t, "after another commit", nil, describe(s.reconcile("east", Suspend, PrunePolicy)))
+	s.reconcile("west", Suspend, PrunePolicy)
+	s.snapshot.Fleet = declare(t, two[1:], tight)
+	same(t, "west, without east", []string{"update " + baseKey.String()}, describe(s.reconcile("west", Suspend, PrunePolicy)))
+	same(t, "west, then", nil, describe(s.reconcile("west", Suspend, PrunePolicy)))
 
-	s.world.Fleet = declare(t, two, links)
+	s.snapshot.Fleet = declare(t, two, links)
 	for c, step := range s.settle(Suspend, PrunePolicy) {
 		allInPlace(t, c, step)
 	}
@@ -171,15 +171,15 @@ func TestLeavingIsGuarded(t *testing.T) {
 	as := map[api.ClusterName]string{"east": ", state: Leaving"}
 	for name, policy := range map[string]string{"PrunePolicy": "policy: UpsertOnly", "Suspended": "", "PruneLimitExceeded": "maxLinks: 0%, minAllowed: 0"} {
 		s := linked(t, "")
-		s.world.Fleet = declareAs(t, two, as, policyDoc(policy))
+		s.snapshot.Fleet = declareAs(t, two, as, policyDoc(policy))
 		switch name {
 		case "Suspended":
-			s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving, suspend: true"}, "")
+			s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving, suspend: true"}, "")
 		case "PruneLimitExceeded":
-			s.world.Fleet = declare(t, two, policyDoc(policy))
+			s.snapshot.Fleet = declare(t, two, policyDoc(policy))
 		}
 		for _, c := range two { // each end says once that it is denied
-			s.turn(c, Suspend, PrunePolicy)
+			s.reconcile(c, Suspend, PrunePolicy)
 		}
 		steps := quiet(t, s, name)
 		for _, end := range []object.End{westEast, eastWest} {
@@ -195,7 +195,7 @@ func TestLeavingFromNothing(t *testing.T) {
 	s := newSim(t, declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, ""), two...)
 	s.extras = map[api.ClusterName][]object.Object{"east": {extra(t, policyKey, "a")}}
 	steps := s.settle()
-	same(t, "east's rows", []string{"east base: Removed CleanupComplete"}, standings(steps["east"]))
+	same(t, "east's rows", []string{"east base: Removed CleanupComplete"}, statuses(steps["east"]))
 	same(t, "east", nil, s.names("east"))
 }
 
@@ -206,27 +206,27 @@ func TestIgnore(t *testing.T) {
 	if !strings.Contains(body(), `"replicas":1`) {
 		t.Fatal("no replicas are declared")
 	}
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+
 		syncDoc("ignore: [{kind: Deployment, fields: [spec.replicas, spec.nothing]}]"))
-	step := s.turn("west")
-	same(t, "the step", []string{"update " + baseKey.String(), "update " + deployment("east").String()}, words(step))
+	step := s.reconcile("west")
+	same(t, "the step", []string{"update " + baseKey.String(), "update " + deployment("east").String()}, describe(step))
 	if strings.Contains(body(), `"replicas"`) || !strings.Contains(body(), `"selector"`) {
 		t.Errorf("the Deployment: %s", body())
 	}
-	if slices.Contains(words(s.turn("east")), "update "+access.String()) {
+	if slices.Contains(describe(s.reconcile("east")), "update "+access.String()) {
 		t.Error("what nothing is ignored of was written again")
 	}
-	same(t, "the next step", nil, words(s.turn("west")))
+	same(t, "the next step", nil, describe(s.reconcile("west")))
 }
 
 // A link does not begin to go while its other end is in a cluster that is suspended, whatever is behind that name by now.
-func TestSuspendedStranger(t *testing.T) {
+func TestSuspendedUnidentifiedCluster(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, "")
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, "")
 	remove(s.live["east"], object.Key{Kind: "Namespace", Name: "kube-system"})
 	step := Next(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
 	if got := row(t, step, westEast); got.Phase != Suspended {
 		t.Errorf("%s, %v", got.Phase, got.Why)
 	}
-	same(t, "it writes", []string{"update " + baseKey.String()}, words(step)) // the commit
+	same(t, "it writes", []string{"update " + baseKey.String()}, describe(step)) // the commit
 }

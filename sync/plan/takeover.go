@@ -12,11 +12,11 @@ import (
 	"github.com/linkwright/linkwright/sync/takeover"
 )
 
-// taking is what people ask for in place of all else: to adopt, or to release.
-type taking struct{ *cluster }
+// ownership is what people ask for in place of all else: to adopt, or to release.
+type ownership struct{ *cluster }
 
-func (t taking) step(s Step) Step {
-	switch hidden := t.hidden(); {
+func (t ownership) step(s Step) Step {
+	switch hidden := t.firstHidden(); {
 	case hidden != nil:
 		s.Denied = hidden
 		return s
@@ -26,8 +26,8 @@ func (t taking) step(s Step) Step {
 	return t.release(s)
 }
 
-// untouched is the row of a cluster that nothing is done in: without one it would seem to hold nothing of ours.
-func (t taking) untouched(s Step) Step {
+// unchanged is the row of a cluster that nothing is done in: without one it would seem to hold nothing of ours.
+func (t ownership) unchanged(s Step) Step {
 	s.Rows = []Row{{End: object.End{Cluster: t.name}, Phase: Ready}}
 	return s
 }
@@ -35,12 +35,12 @@ func (t taking) untouched(s Step) Step {
 // adopt plans, in place of everything else, the takeover of what others made for the links of Takeover.Adopt: the inventory
 // first, then our marks on each object, and nothing more. What they should be is for the next ordinary step, which also
 // takes away what is recorded and not declared: the older set of objects, once what takes its place stands.
-func (t taking) adopt(s Step) Step {
-	if t.wanted = t.adoptedEnds(); len(t.wanted) == 0 {
-		return t.untouched(s)
+func (t ownership) adopt(s Step) Step {
+	if t.desiredEnds = t.adoptedEnds(); len(t.desiredEnds) == 0 {
+		return t.unchanged(s)
 	}
 	if s.Denied = t.identify(); s.Denied != nil {
-		s.Rows = t.allHeld(s.Denied)
+		s.Rows = t.allBlocked(s.Denied)
 		return s
 	}
 	var parts []part
@@ -51,13 +51,13 @@ func (t taking) adopt(s Step) Step {
 }
 
 // adopted are the links of Takeover.Adopt of which this cluster is an end.
-func (t taking) adopted() []fleet.Link {
+func (t ownership) adopted() []fleet.Link {
 	_, out, in := t.Declared(t.name)
 	return slices.DeleteFunc(slices.Concat(out, in), func(l fleet.Link) bool { return !t.Adopt[l.Pair()] })
 }
 
 // adoptedEnds are the ends that an adoption is about.
-func (t taking) adoptedEnds() (out []object.Wanted) {
+func (t ownership) adoptedEnds() (out []object.Wanted) {
 	for _, l := range t.adopted() {
 		out = append(out, object.Wanted{End: object.End{Cluster: t.name, Link: l.Pair()}})
 	}
@@ -65,23 +65,23 @@ func (t taking) adoptedEnds() (out []object.Wanted) {
 }
 
 // adoptEnd takes over all of an end, or says why nothing of it is.
-func (t taking) adoptEnd(l fleet.Link) part {
+func (t ownership) adoptEnd(l fleet.Link) part {
 	row := Row{End: object.End{Cluster: t.name, Link: l.Pair()}, Phase: Ready}
 	var found []takeover.Object
 	var why *object.Reason
 	if row.End.IsSource() {
-		found, why = takeover.Source(t.side.Seen, l, t.Rules)
+		found, why = takeover.Source(t.current.Seen, l, t.Rules)
 	} else {
-		found, why = takeover.Target(t.side.Seen, t.Owner, l, t.Rules)
+		found, why = takeover.Target(t.current.Seen, t.Owner, l, t.Rules)
 	}
-	if closed := t.closed(row.End); closed != nil {
-		return part{row: stay(row, closed, len(found))}
+	if closed := t.denied(row.End); closed != nil {
+		return part{row: deniedRow(row, closed, len(found))}
 	}
 	if why != nil {
 		row.Phase, row.Why = Denied, why
 		return part{row: row}
 	}
-	next, _ := t.record(row.End)
+	next, _ := t.inventoryOf(row.End)
 	keys := make([]object.Key, len(found))
 	var changes []object.Change
 	for i, o := range found {
@@ -90,7 +90,7 @@ func (t taking) adoptEnd(l fleet.Link) part {
 			changes = append(changes, o.Adopt(t.Owner, row.End))
 		}
 	}
-	out := (&admission{cluster: t.cluster}).take(next.Stay().Settle(keys, never), changes)
+	out := (&admission{cluster: t.cluster}).admitChanges(next.Stay().Settle(keys, never), changes)
 	row.Phase, row.Why = out.row.Phase, out.row.Why
 	out.row = row
 	return out
@@ -98,9 +98,9 @@ func (t taking) adoptEnd(l fleet.Link) part {
 
 // release plans, in place of everything else, to take our marks off what the snapshot's Release names. An inventory goes once none of
 // its objects is ours any more, and the base after all others: whatever was interrupted is found again.
-func (t taking) release(s Step) Step {
+func (t ownership) release(s Step) Step {
 	if !t.Release.Touches(t.Snapshot, t.name) {
-		return t.untouched(s)
+		return t.unchanged(s)
 	}
 	if s.Denied = t.identify(); s.Denied != nil {
 		return s
@@ -108,12 +108,12 @@ func (t taking) release(s Step) Step {
 	var base *inventory.Inventory
 	var parts []part
 	others := 0
-	for _, inv := range t.Rebuilt(t.name, t.recorded, ignore) {
+	for _, inv := range t.Rebuilt(t.name, t.recorded, ignoreOrphans) {
 		switch {
 		case inv.End.IsBase():
 			base = &inv
 		case t.Release.Has(inv.End.Link):
-			parts = append(parts, t.giveUp(inv))
+			parts = append(parts, t.releaseEnd(inv))
 			others++
 		default:
 			others++
@@ -122,20 +122,20 @@ func (t taking) release(s Step) Step {
 	switch {
 	case base == nil:
 	case others == 0 && (t.Release.All || len(base.Entries) == 0):
-		parts = append(parts, t.giveUp(*base))
+		parts = append(parts, t.releaseEnd(*base))
 	default:
 		parts = append(parts, part{row: Row{End: base.End, Phase: Ready}})
 	}
 	return sorted(t.collect(s, parts))
 }
 
-// giveUp takes the marks off what an end recorded, or, if none is left, drops its inventory.
-func (t taking) giveUp(inv inventory.Inventory) part {
+// releaseEnd takes the marks off what an end recorded, or, if none is left, drops its inventory.
+func (t ownership) releaseEnd(inv inventory.Inventory) part {
 	row := Row{End: inv.End, Phase: Changing}
 	for _, k := range inv.Entries {
-		r := t.side.Seen.Record(k)
+		r := t.current.Seen.Record(k)
 		switch {
-		case !t.side.Saw(k):
+		case !t.current.Saw(k):
 			row.Phase, row.Why = Blocked, object.Because(reason.Unknown, "linkwright has not read %s yet", k)
 			return part{row: row}
 		case r.Mark == object.Ours:
@@ -144,12 +144,12 @@ func (t taking) giveUp(inv inventory.Inventory) part {
 	}
 	out := part{}
 	for _, k := range row.Going {
-		w := object.Change{End: inv.End, Key: k, Was: t.side.Seen.Record(k), Why: object.Reason{Code: reason.Released, Message: "released: it stays as it is"}}
+		w := object.Change{End: inv.End, Key: k, Was: t.current.Seen.Record(k), Why: object.Reason{Code: reason.Released, Message: "released: it stays as it is"}}
 		out.changes = append(out.changes, prune.Release(w, linkerd.Helm{}))
 	}
 	if len(row.Going) == 0 {
 		if row.Phase = Removed; !inv.Was.IsZero() {
-			out.after = []object.Change{t.drop(inv)}
+			out.after = []object.Change{t.deleteInventory(inv)}
 		}
 	}
 	out.row = row

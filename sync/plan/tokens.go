@@ -26,21 +26,21 @@ func (t tokens) add(s Step) Step {
 		}
 		r := t.Rotation(l)
 		s.within(earliest(r.Renewal, r.Expires))
-		if r.Need != nil && !t.Elsewhere[l.Source.Name] && t.takesToken(l) {
+		if r.Need != nil && !t.Elsewhere[l.Source.Name] && t.sourceReady(l) {
 			s.Needs = append(s.Needs, Need{Link: l.Pair(), Request: *r.Need})
 		}
 	}
 	return s
 }
 
-// takesToken says that the source's end would be written if it had a credential.
-func (t tokens) takesToken(l fleet.Link) bool {
+// sourceReady says that the source's end would be written if it had a credential.
+func (t tokens) sourceReady(l fleet.Link) bool {
 	end := object.End{Cluster: l.Source.Name, Link: l.Pair()}
-	if t.closed(object.End{Cluster: t.name, Link: l.Pair()}) != nil || t.MayNotApply(l.Source.Name) != nil {
+	if t.denied(object.End{Cluster: t.name, Link: l.Pair()}) != nil || t.MayNotApply(l.Source.Name) != nil {
 		return false
 	}
 	given := &desired{Set: t.Assuming(l.Pair(), linkerd.Credential{}), renderer: t.renderer}
-	wants := given.wants(l.Source.Name) // with its overlay, which may hold the end
+	wants := given.ends(l.Source.Name) // with its overlay, which may hold the end
 	i := slices.IndexFunc(wants, func(want object.Wanted) bool { return want.End == end })
 	if i < 0 || wants[i].Blocked != nil {
 		return false

@@ -51,7 +51,7 @@ func TestTrust(t *testing.T) {
 		{"Skip", placed, placed},
 	} {
 		s := newSim(t, declare(t, two, linkDoc("west", "east", "  trustAnchors: "+c.mode)), two...)
-		end := s.world.Now.AddDate(1, 0, 0)
+		end := s.snapshot.Now.AddDate(1, 0, 0)
 		was, will := anchor(t, end), anchor(t, end.AddDate(5, 0, 0))
 		link := func() bool { return !s.live["west"].Seen.Record(linkKey("east")).IsZero() }
 		step := func(what, west, east, want string) Step {
@@ -59,7 +59,7 @@ func TestTrust(t *testing.T) {
 			s.trusts("west", west)
 			s.trusts("east", east)
 			last := s.settle()["west"]
-			same(t, c.mode+": "+what, []string{"west base: Ready", want}, standings(last))
+			same(t, c.mode+": "+what, []string{"west base: Ready", want}, statuses(last))
 			return last
 		}
 		step("not shared from the start", was, will, c.apart)
@@ -75,18 +75,18 @@ func TestTrust(t *testing.T) {
 		if last = step("old and shared", was, was, placed); c.mode != "Skip" && !last.Again.Equal(end.Add(-60*24*time.Hour)) {
 			t.Errorf("%s: looks again at %s", c.mode, last.Again)
 		}
-		s.world.Now = end
+		s.snapshot.Now = end
 		step("expired", was, was, c.apart)
 		step("new", will, will, placed)
 	}
 }
 
 // Of a cluster that took another's name no anchors are believed.
-func TestTrustOfAStranger(t *testing.T) {
+func TestTrustOfAnUnidentifiedCluster(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "  trustAnchors: Require")), two...)
 	s.settle()
-	s.world.UIDs["east"] = "another"
-	s.trusts("west", anchor(t, s.world.Now.AddDate(1, 0, 0)))
-	s.trusts("east", anchor(t, s.world.Now.AddDate(1, 0, 0)))
-	same(t, "west", []string{"west base: Ready", "west→east in west: Blocked ClusterChanged"}, standings(s.turn("west")))
+	s.snapshot.UIDs["east"] = "another"
+	s.trusts("west", anchor(t, s.snapshot.Now.AddDate(1, 0, 0)))
+	s.trusts("east", anchor(t, s.snapshot.Now.AddDate(1, 0, 0)))
+	same(t, "west", []string{"west base: Ready", "west→east in west: Blocked ClusterChanged"}, statuses(s.reconcile("west")))
 }

@@ -25,15 +25,15 @@ func policyDoc(prune string) string { return syncDoc("prune: {" + prune + "}") }
 // The order of an unlink, as its writes: one line a step of west. Each waits for the one before to be seen.
 func TestUnlinkInOrder(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	var west []string
 	for range 20 {
-		step := s.turn("west")
-		if step.Writes() == 0 && s.turn("east").Writes() == 0 {
+		step := s.reconcile("west")
+		if step.Writes() == 0 && s.reconcile("east").Writes() == 0 {
 			break
 		}
 		var line []string
-		for _, w := range words(step) {
+		for _, w := range describe(step) {
 			if !strings.Contains(w, "ConfigMap") {
 				line = append(line, w)
 			}
@@ -61,18 +61,18 @@ func TestUnlinkInOrder(t *testing.T) {
 // While the source cannot be read, or is not through, its access in the target stays.
 func TestAccessStaysForTheSource(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	s.down["west"] = true
 	for range 3 {
-		s.turn("east")
+		s.reconcile("east")
 	}
 	if s.live["east"].Seen.Record(access).IsZero() {
 		t.Fatal("the access of a source that is down is gone")
 	}
 	s.down["west"] = false
-	for s.turn("west").Writes() > 0 {
+	for s.reconcile("west").Writes() > 0 {
 		if _, left := inventories(t, s.live["west"].Seen)[westEast]; left {
-			s.turn("east")
+			s.reconcile("east")
 			if s.live["east"].Seen.Record(access).IsZero() {
 				t.Fatal("the access is gone while the source still holds its end")
 			}
@@ -87,7 +87,7 @@ func TestAccessStaysForTheSource(t *testing.T) {
 // A dead target does not stop its unlink in the source.
 func TestUnlinkDeadTarget(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	s.down["east"] = true
 	s.settle()
 	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
@@ -105,12 +105,12 @@ func TestFederatedLivesOn(t *testing.T) {
 	if members() != "web@east,web@north" {
 		t.Fatalf("members: %q", members())
 	}
-	s.world.Fleet = declare(t, three, linkDoc("west", "north", federate))
+	s.snapshot.Fleet = declare(t, three, linkDoc("west", "north", federate))
 	s.settle()
 	if members() != "web@north" {
 		t.Errorf("members after east left: %q", members())
 	}
-	s.world.Fleet = declare(t, three, "")
+	s.snapshot.Fleet = declare(t, three, "")
 	s.settle()
 	if !s.live["west"].Seen.Record(web).IsZero() {
 		t.Error("a federated service without members is left")
@@ -122,7 +122,7 @@ func TestModeChangeKeepsSecretWhileResolved(t *testing.T) {
 	secret := object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}
 	db := object.Key{Kind: "Service", Namespace: "shop", Name: "db-east"}
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	step := s.settle()["west"]
 	if got := row(t, step, westEast); got.Phase != Waiting || s.live["west"].Seen.Record(secret).IsZero() {
 		t.Errorf("while mirrors are resolved: %s %v, secret %+v", got.Phase, got.Why, s.live["west"].Seen.Record(secret))
@@ -150,7 +150,7 @@ func TestUnlinkBeginsTogether(t *testing.T) {
 		r := s.live[cluster].Seen.Record(k)
 		r.Keep = true
 		record(&s.live[cluster].Seen, k, r)
-		s.world.Fleet = declare(t, two, "")
+		s.snapshot.Fleet = declare(t, two, "")
 		for c, step := range s.settle() {
 			got := row(t, step, object.End{Cluster: c, Link: westEast.Link})
 			if got.Phase != Denied || got.Why.Code != reason.PruneDisabled || !got.Leaving || len(got.Going) == 0 {
@@ -170,12 +170,12 @@ func TestDeclaredAgain(t *testing.T) {
 	for steps := range 9 {
 		s := linked(t, all)
 		before := s.names("west")
-		s.world.Fleet = declare(t, two, "")
+		s.snapshot.Fleet = declare(t, two, "")
 		for range steps {
-			s.turn("west")
-			s.turn("east")
+			s.reconcile("west")
+			s.reconcile("east")
 		}
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
+		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all))
 		for c, step := range s.settle() {
 			allInPlace(t, c, step)
 		}
@@ -189,13 +189,13 @@ func TestDeclaredAgain(t *testing.T) {
 // A Link that no longer selects anything loses all its mirrors: that is a drain, and judged as a delete.
 func TestDrain(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", "  selector: {}\n"))
+	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "  selector: {}\n"))
 	same(t, "writes", []string{
 		"update ConfigMap linkwright-access/linkwright.base",
 		"drain Link.multicluster.linkerd.io linkerd-multicluster/east",
-	}, words(s.turn("west")))
-	again := s.turn("west")
-	same(t, "writes after it", nil, words(again))
+	}, describe(s.reconcile("west")))
+	again := s.reconcile("west")
+	same(t, "writes after it", nil, describe(again))
 }
 
 // Policies filter whole ends.
@@ -218,10 +218,10 @@ func TestPrunePolicy(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		s.world.Fleet = declare(t, two, tt.links+policyDoc(tt.policy))
-		step := s.turn("west", PrunePolicy)
+		s.snapshot.Fleet = declare(t, two, tt.links+policyDoc(tt.policy))
+		step := s.reconcile("west", PrunePolicy)
 		if got := row(t, step, westEast); len(step.Changes) > 0 != tt.writes || got.Phase == Denied == tt.writes {
-			t.Errorf("%s, %q: %s %v, %v", tt.policy, tt.links, got.Phase, got.Why, words(step))
+			t.Errorf("%s, %q: %s %v, %v", tt.policy, tt.links, got.Phase, got.Why, describe(step))
 		}
 	}
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)+policyDoc("policy: CreateOnly")), two...)
@@ -240,7 +240,7 @@ func TestUnlinkSparesTheirs(t *testing.T) {
 	record(&s.live["west"].Seen, linkKey("east"), r)
 	user := object.Key{Kind: "Service", Namespace: "shop", Name: "mine-east"}
 	put(s.live["west"], user, nil, metav1.ObjectMeta{})
-	s.world.Fleet = declare(t, two, "")
+	s.snapshot.Fleet = declare(t, two, "")
 	s.settle()
 	for _, k := range []object.Key{linkKey("east"), user, {Kind: "Service", Namespace: "shop", Name: "web-east"}} {
 		if !slices.Contains(s.names("west"), k.String()) {
@@ -264,6 +264,6 @@ func TestPeerOfBegunUnlink(t *testing.T) {
 		t.Fatalf("it is %s %v", got.Phase, got.Why)
 	}
 	if slices.Contains(asked, "east") {
-		t.Errorf("for %v", standings(step))
+		t.Errorf("for %v", statuses(step))
 	}
 }

@@ -27,7 +27,7 @@ func aged(w state.Snapshot, old ...api.ClusterName) state.Snapshot {
 
 // Nothing is taken away on the word of a side that was not read in this pass, whichever of the two it is; all that is not,
 // is done. Once those are read that are asked for, the step is as ever.
-func TestTakesOnlyWhatWasJustRead(t *testing.T) {
+func TestRemovesOnlyWhatWasJustRead(t *testing.T) {
 	unraced(t)
 	three := []api.ClusterName{"east", "north", "west"}
 	links := linkDoc("west", "east", all) + linkDoc("east", "west", "") + linkDoc("west", "north", all)
@@ -36,20 +36,20 @@ func TestTakesOnlyWhatWasJustRead(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		s := newSim(t, declare(t, three, links), three...)
 		for _, f := range []*fleet.Fleet{
-			s.world.Fleet,
+			s.snapshot.Fleet,
 			declare(t, three, linkDoc("west", "east", "  selector: {}\n")+linkDoc("west", "north", "  controller: {mode: External}\n")),
 			declare(t, three, ""), declare(t, three[:2], ""),
 		} {
-			s.world.Fleet = f
+			s.snapshot.Fleet = f
 			if len(f.Clusters) == 2 {
-				s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
-				s.world.UIDs["west"] = s.now().Clusters["west"].Facts.UID
+				s.snapshot.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+				s.snapshot.UIDs["west"] = s.now().Clusters["west"].Facts.UID
 			}
 			for range 12 {
 				c := three[random.IntN(3)]
 				old := slices.DeleteFunc(slices.Clone(three), func(api.ClusterName) bool { return random.IntN(2) == 0 })
 				asked += lookedAt(t, s, c, old)
-				if s.turn(c, rules...); t.Failed() {
+				if s.reconcile(c, rules...); t.Failed() {
 					t.Fatalf("seed %d", seed)
 				}
 			}
@@ -67,7 +67,7 @@ func lookedAt(t *testing.T, s *sim, c api.ClusterName, old []api.ClusterName) in
 	fresh := Next(aged(s.now()), c, s.renderer(), rules...)
 	first := Next(aged(s.now(), old...), c, s.renderer(), rules...)
 	if len(fresh.Look) > 0 || len(first.Look) == 0 && !reflect.DeepEqual(first, fresh) {
-		t.Errorf("%s, %v old: nothing is asked for, and the step differs:\n%v %v\n%v %v", c, old, words(fresh), standings(fresh), words(first), standings(first))
+		t.Errorf("%s, %v old: nothing is asked for, and the step differs:\n%v %v\n%v %v", c, old, describe(fresh), statuses(fresh), describe(first), statuses(first))
 	}
 	for _, ch := range slices.Concat(first.Ahead, first.Changes, first.After) {
 		if ch.Action.Takes() || ch.Key.Kind == "ConfigMap" && records(t, s.live[c].Seen, ch) {
@@ -86,17 +86,17 @@ func lookedAt(t *testing.T, s *sim, c api.ClusterName, old []api.ClusterName) in
 		t.Errorf("%s, %v old: asks to look at %v", c, old, first.Look)
 	}
 	if then := Next(aged(s.now(), still...), c, s.renderer(), rules...); len(then.Look) > 0 || !reflect.DeepEqual(then, fresh) {
-		t.Errorf("%s, %v old, once %v are read: %v %v, want %v", c, old, first.Look, words(then), then.Look, words(fresh))
+		t.Errorf("%s, %v old, once %v are read: %v %v, want %v", c, old, first.Look, describe(then), then.Look, describe(fresh))
 	}
 	return 1
 }
 
 // records says that a write of an inventory begins an unlink, or drops an entry.
-func records(t *testing.T, seen object.Observation, c object.Change) bool {
+func records(t *testing.T, observed object.Observation, c object.Change) bool {
 	t.Helper()
-	was, _ := inventory.Of(owner, c.End, seen)
-	edit(&seen, c.Key, object.Written(c.Object), c.Object.Body)
-	now := inventories(t, seen)[c.End]
+	was, _ := inventory.Of(owner, c.End, observed)
+	edit(&observed, c.Key, object.Written(c.Object), c.Object.Body)
+	now := inventories(t, observed)[c.End]
 	return now.Leaving && !was.Leaving || slices.ContainsFunc(was.Entries, func(k object.Key) bool { return !now.Has(k) })
 }
 
@@ -105,32 +105,32 @@ func TestSteadyFleetNeverAsks(t *testing.T) {
 	unraced(t)
 	for name, rest := range rests() {
 		s := rest(t)
-		for _, c := range s.world.Fleet.Clusters {
+		for _, c := range s.snapshot.Fleet.Clusters {
 			if step := Next(aged(s.now(), "east", "north", "west"), c.Name, s.renderer(), rules...); len(step.Look) > 0 {
-				t.Errorf("%s: %s asks to look at %v: %v", name, c.Name, step.Look, standings(step))
+				t.Errorf("%s: %s asks to look at %v: %v", name, c.Name, step.Look, statuses(step))
 			}
 		}
 	}
 	s := linked(t, all)
 	remove(s.live["west"], deployment("east"))
 	w := aged(s.now(), two...)
-	same(t, "a repair", []string{"create " + deployment("east").String()}, words(Next(w, "west", s.renderer())))
+	same(t, "a repair", []string{"create " + deployment("east").String()}, describe(Next(w, "west", s.renderer())))
 }
 
 // A cluster is forgotten only once a look in this pass found nothing of ours.
-func TestForgottenAfterALook(t *testing.T) {
+func TestRemovedFromTheRecordAfterARead(t *testing.T) {
 	s := linked(t, "")
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, "")
-	s.world.UIDs["east"] = s.now().Clusters["east"].Facts.UID
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, "")
+	s.snapshot.UIDs["east"] = s.now().Clusters["east"].Facts.UID
 	s.settle(rules...)
 	step := Next(aged(s.now(), "east"), "east", s.renderer(), rules...)
 	if step.Left() || !slices.Equal(step.Look, []api.ClusterName{"east"}) {
 		t.Errorf("left %t, to be looked at: %v", step.Left(), step.Look)
 	}
 	if step = Next(aged(s.now()), "east", s.renderer(), rules...); !step.Left() {
-		t.Errorf("looked at, and not left: %v", standings(step))
+		t.Errorf("looked at, and not left: %v", statuses(step))
 	}
-	delete(s.world.UIDs, "east")
+	delete(s.snapshot.UIDs, "east")
 	if step = Next(aged(s.now(), "east"), "east", s.renderer(), rules...); len(step.Look) > 0 {
 		t.Errorf("forgotten, and %v are to be looked at", step.Look)
 	}

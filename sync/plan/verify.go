@@ -11,50 +11,50 @@ import (
 	"github.com/linkwright/linkwright/sync/credential"
 )
 
-// verifying is of the credentials that a cluster uses as a source.
-type verifying struct{ *cluster }
+// verifier is of the credentials that a cluster uses as a source.
+type verifier struct{ *cluster }
 
-// verification is what is to be done about the credential of a source's end.
-type verification struct {
-	tries []Try
-	retry time.Time // when it is tried again, for which nothing waits; zero: never
+// verifyResult is what is to be done about the credential of a source's end.
+type verifyResult struct {
+	requests []Try
+	retry    time.Time // when it is tried again, for which nothing waits; zero: never
 }
 
 // verify has the credential of a source's end tried if that is due, and says why an end whose changes bring it there must wait,
 // as a whole, or nil. What is in use is never taken away.
-func (c verifying) verify(want object.Wanted, changes []object.Change) (out verification, why *object.Reason) {
-	l, ok := c.tries(want.End)
+func (c verifier) verify(want object.Wanted, changes []object.Change) (out verifyResult, why *object.Reason) {
+	l, ok := c.verifies(want.End)
 	if !ok {
-		return verification{}, nil
+		return verifyResult{}, nil
 	}
 	v := c.View(l)
 	cred, why := c.Link(l)
 	if cred == nil || why != nil {
-		return verification{}, nil
+		return verifyResult{}, nil
 	}
 	tried := v.Tried(cred)
 	if proof := v.Proven(tried); proof != nil && (proof.Next.IsZero() || c.Now.Before(proof.Next)) {
 		out.retry = proof.Next
 	} else {
-		out.tries = try(v, want, tried)
+		out.requests = newVerification(v, want, tried)
 	}
-	if !c.brings(l, cred, changes) {
+	if !c.delivers(l, cred, changes) {
 		return out, nil
 	}
 	return out, v.Withheld(v.Proven(tried))
 }
 
-// tries says that credentials are tried here, and gives the link of a source's end that asks for it.
-func (c *cluster) tries(end object.End) (fleet.Link, bool) {
+// verifies says that credentials are tried here, and gives the link of a source's end that asks for it.
+func (c *cluster) verifies(end object.End) (fleet.Link, bool) {
 	if c.Proofs == nil || end.IsBase() || !end.IsSource() || c.Elsewhere[c.name] && !c.Probe || c.Fleet == nil {
 		return fleet.Link{}, false
 	}
 	l, ok := c.Fleet.Link(end.Link)
-	return l, ok && l.Spec.Credentials.Preflight != api.Skip && c.closed(end) == nil
+	return l, ok && l.Spec.Credentials.Preflight != api.Skip && c.denied(end) == nil
 }
 
-// try is the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
-func try(v credential.Pair, want object.Wanted, tried string) []Try {
+// newVerification is the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
+func newVerification(v credential.Pair, want object.Wanted, tried string) []Try {
 	secrets, at := v.Secrets(), string(v.Link.Target.Name)
 	last := secrets[len(secrets)-1]
 	body, _ := v.Source.Seen.Body(last)
@@ -63,16 +63,16 @@ func try(v credential.Pair, want object.Wanted, tried string) []Try {
 	} else if i := slices.IndexFunc(want.Objects, func(o object.Object) bool { return o.Key == last }); i >= 0 {
 		body = want.Objects[i].Body
 	}
-	trial := v.Trial(body)
-	if trial.Config.IsZero() {
+	request := v.Trial(body)
+	if request.Config.IsZero() {
 		return nil
 	}
-	return []Try{{Link: v.Link.Pair(), Print: tried, At: at, Trial: trial}}
+	return []Try{{Link: v.Link.Pair(), Print: tried, At: at, Trial: request}}
 }
 
-// brings says that changes bring a credential to a reader that must not get a bad one: the control plane, which ends when it cannot
+// delivers says that changes bring a credential to a reader that must not get a bad one: the control plane, which ends when it cannot
 // list; with Require the service mirror, too, which reads what somebody else wrote when its Link names it.
-func (c verifying) brings(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
+func (c verifier) delivers(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
 	at, target := l.Source.Spec.Linkerd, l.Target.Name
 	plane, link := linkerd.ControlPlaneSecret(at, target), linkerd.LinkKey(at, target)
 	strict := l.Spec.Credentials.Preflight == api.Require
@@ -90,8 +90,8 @@ func (c verifying) brings(l fleet.Link, cred *linkerd.Credential, changes []obje
 }
 
 // announced says that the live Linkerd Link names the credential.
-func (c verifying) announced(link object.Key, cred *linkerd.Credential) bool {
-	body, _ := c.side.Seen.Body(link)
+func (c verifier) announced(link object.Key, cred *linkerd.Credential) bool {
+	body, _ := c.current.Seen.Body(link)
 	_, entries := linkerd.Announced(body)
 	return slices.Contains(entries, linkerd.CredentialEntry(cred.Print))
 }

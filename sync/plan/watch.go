@@ -17,7 +17,7 @@ import (
 // Ledger is what must be read before it is known what else to look at.
 func Ledger() []object.Watch { return []object.Watch{inventory.Watch()} }
 
-// needed says that nothing can be decided in a cluster without a look, so that the whole cluster counts as unread where the account may
+// required says that nothing can be decided in a cluster without a look, so that the whole cluster counts as unread where the account may
 // not look:
 //
 //	our ConfigMaps in linkwright-access           what is ours, and what was written down of it
@@ -25,7 +25,7 @@ func Ledger() []object.Watch { return []object.Watch{inventory.Watch()} }
 //	Namespaces of Linkerd, and linkwright-access  whether Linkerd is installed, and ours is there
 //
 // All else is hidden then: it is unknown, what depends on it is blocked, and the rest of the cluster goes on.
-func needed(w object.Watch) bool {
+func required(w object.Watch) bool {
 	return w.Group == "" && (w.Kind == "Namespace" || w.Kind == inventory.Watch().Kind && w.Namespace == object.AccessNamespace)
 }
 
@@ -54,7 +54,7 @@ func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observ
 	more = append(more, linkerd.OlderWatches(ledger)...)
 	out = slices.Concat(out, more, recordedElsewhere(l.MulticlusterNamespace, recorded, more))
 	for i := range out {
-		out[i].MayHide = !needed(out[i])
+		out[i].MayHide = !required(out[i])
 	}
 	return out, nil
 }
@@ -83,7 +83,7 @@ func Extras(w state.Snapshot, c fleet.Cluster, r Renderer) []object.Watch {
 		for _, o := range want.Objects {
 			kind := object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Health: true}
 			listed := render.VersionOf(o.Key.Group, o.Key.Kind) == o.Version && o.Key.Namespace == c.Spec.Linkerd.MulticlusterNamespace
-			if !listed && !slices.ContainsFunc(out, func(w object.Watch) bool { return alike(w, kind) && w.Version == kind.Version }) {
+			if !listed && !slices.ContainsFunc(out, func(w object.Watch) bool { return sameList(w, kind) && w.Version == kind.Version }) {
 				out = append(out, kind)
 			}
 		}
@@ -102,7 +102,7 @@ func recordedElsewhere(multicluster string, recorded []inventory.Inventory, list
 				continue
 			case k.Namespace != multicluster:
 				w.Names = []string{k.Name}
-			case w.Version != "" || slices.ContainsFunc(slices.Concat(listed, out), func(o object.Watch) bool { return alike(o, w) }):
+			case w.Version != "" || slices.ContainsFunc(slices.Concat(listed, out), func(o object.Watch) bool { return sameList(o, w) }):
 				continue
 			}
 			out = append(out, w)
@@ -111,7 +111,7 @@ func recordedElsewhere(multicluster string, recorded []inventory.Inventory, list
 	return out
 }
 
-// alike says that two watches list the same, perhaps in different versions.
-func alike(w, o object.Watch) bool {
+// sameList says that two watches list the same, perhaps in different versions.
+func sameList(w, o object.Watch) bool {
 	return w.Group == o.Group && w.Kind == o.Kind && w.Namespace == o.Namespace && len(w.Names)+len(o.Names) == 0
 }

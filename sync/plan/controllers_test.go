@@ -196,9 +196,9 @@ func remove(s *state.Cluster, k object.Key) {
 }
 
 // inventories are what is recorded in a cluster now.
-func inventories(t testing.TB, seen object.Observation) map[object.End]inventory.Inventory {
+func inventories(t testing.TB, observed object.Observation) map[object.End]inventory.Inventory {
 	t.Helper()
-	list, err := inventory.Read(owner, seen)
+	list, err := inventory.Read(owner, observed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func inventories(t testing.TB, seen object.Observation) map[object.End]inventory
 	return out
 }
 
-func recordedIn(t testing.TB, seen object.Observation, c object.Change) bool {
+func recordedIn(t testing.TB, observed object.Observation, c object.Change) bool {
 	t.Helper()
-	return inventories(t, seen)[c.End].Has(c.Key)
+	return inventories(t, observed)[c.End].Has(c.Key)
 }

@@ -14,7 +14,7 @@ import (
 // bar makes the commit that a cluster carries one that the fleet's does not follow.
 func bar(s *sim, commit api.Commit) *object.Reason {
 	why := object.Because(reason.NonFastForward, "does not follow %s", commit.Short())
-	s.world.Barred = map[api.Commit]*object.Reason{commit: why}
+	s.snapshot.Barred = map[api.Commit]*object.Reason{commit: why}
 	return why
 }
 
@@ -34,7 +34,7 @@ func TestApplied(t *testing.T) {
 		{"another name's", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.End.Cluster = "old" }) }, ""},
 		{"another name's, accepted", func(t *testing.T, s *sim) {
 			rebase(t, s, func(i *inventory.Inventory) { i.End.Cluster = "old" })
-			s.world.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
+			s.snapshot.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
 		}, carried},
 		{"not ours", func(_ *testing.T, s *sim) {
 			r := s.live["west"].Seen.Record(baseKey)
@@ -45,15 +45,15 @@ func TestApplied(t *testing.T) {
 	for _, tt := range tests {
 		s := linked(t, "")
 		rebase(t, s, func(i *inventory.Inventory) { i.Commit = carried })
-		world := s.now()
+		snapshot := s.now()
 		tt.do(t, s)
-		world.UIDs, world.Accepted = s.world.UIDs, s.world.Accepted
-		side := world.Clusters["west"]
-		if side.Seen = observe(s.live["west"].Seen, side.Looked); s.down["west"] {
-			side = s.look(s.world, s.world.Fleet.Clusters[1])
+		snapshot.UIDs, snapshot.Accepted = s.snapshot.UIDs, s.snapshot.Accepted
+		current := snapshot.Clusters["west"]
+		if current.Seen = observe(s.live["west"].Seen, current.Looked); s.down["west"] {
+			current = s.watch(s.snapshot, s.snapshot.Fleet.Clusters[1])
 		}
-		world.Clusters["west"] = side
-		if got := state.Identify(world).Applied("west"); got != tt.want {
+		snapshot.Clusters["west"] = current
+		if got := state.Identify(snapshot).Applied("west"); got != tt.want {
 			t.Errorf("%s: Applied(west): got %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -61,19 +61,19 @@ func TestApplied(t *testing.T) {
 
 // Where a commit was applied that the fleet's does not follow, nothing is written, whatever is to do; elsewhere
 // the same fleet is kept up.
-func TestRewoundClusterIsLeftAlone(t *testing.T) {
+func TestNonFastForwardClusterIsLeftAlone(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(*sim)
 	}{
 		{"drift", func(s *sim) { remove(s.live["west"], deployment("east")) }},
 		{"declared otherwise", func(s *sim) {
-			s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {mode: External}\n"))
+			s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {mode: External}\n"))
 		}},
-		{"no longer linked", func(s *sim) { s.world.Fleet = declare(t, two, "") }},
+		{"no longer linked", func(s *sim) { s.snapshot.Fleet = declare(t, two, "") }},
 		{"no longer declared", func(s *sim) {
-			s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
-			s.world.Fleet = declare(t, []api.ClusterName{"east"}, "")
+			s.snapshot.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+			s.snapshot.Fleet = declare(t, []api.ClusterName{"east"}, "")
 		}},
 	}
 	for _, tt := range tests {
@@ -81,36 +81,36 @@ func TestRewoundClusterIsLeftAlone(t *testing.T) {
 		rebase(t, s, func(i *inventory.Inventory) { i.Commit = "feed" })
 		why := bar(s, "feed")
 		tt.do(s)
-		step := s.turn("west", Suspend, PrunePolicy)
+		step := s.reconcile("west", Suspend, PrunePolicy)
 		if step.Denied != why || step.Writes() > 0 || step.Left() {
-			t.Errorf("%s: refused for %v, writes %v", tt.name, step.Denied, words(step))
+			t.Errorf("%s: refused for %v, writes %v", tt.name, step.Denied, describe(step))
 		}
 		for _, r := range step.Rows {
 			if r.Phase != Blocked || r.Why != why {
 				t.Errorf("%s: %s is %s, %v", tt.name, r.End, r.Phase, r.Why)
 			}
 		}
-		s.turn("east", Suspend, PrunePolicy) // it says once that its end may not go
-		for _, w := range words(s.turn("east", Suspend, PrunePolicy)) {
+		s.reconcile("east", Suspend, PrunePolicy) // it says once that its end may not go
+		for _, w := range describe(s.reconcile("east", Suspend, PrunePolicy)) {
 			if w != "update "+baseKey.String() {
 				t.Errorf("%s: east, at its other end: %s", tt.name, w)
 			}
 		}
-		s.world.Barred = nil
-		if step := s.turn("west", Suspend, PrunePolicy); step.Denied != nil || step.Writes() == 0 {
-			t.Errorf("%s: once it is allowed: %v, writes %v", tt.name, step.Denied, words(step))
+		s.snapshot.Barred = nil
+		if step := s.reconcile("west", Suspend, PrunePolicy); step.Denied != nil || step.Writes() == 0 {
+			t.Errorf("%s: once it is allowed: %v, writes %v", tt.name, step.Denied, describe(step))
 		}
 	}
 }
 
 // Repair goes on where the fleet's own commit was applied, or an older one, also at the other end of a barred one's links.
-func TestRepairBesideARewoundCluster(t *testing.T) {
+func TestRepairBesideANonFastForwardCluster(t *testing.T) {
 	s := linked(t, "")
 	rebase(t, s, func(i *inventory.Inventory) { i.Commit = "feed" })
 	bar(s, "feed")
 	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 	remove(s.live["east"], account)
-	same(t, "east", []string{"create " + account.String()}, words(s.turn("east")))
-	s.world.Barred = map[api.Commit]*object.Reason{"0ther": object.Because(reason.NonFastForward, "no")}
-	same(t, "an older one that is followed", []string{"update " + baseKey.String()}, words(s.turn("west")))
+	same(t, "east", []string{"create " + account.String()}, describe(s.reconcile("east")))
+	s.snapshot.Barred = map[api.Commit]*object.Reason{"0ther": object.Because(reason.NonFastForward, "no")}
+	same(t, "an older one that is followed", []string{"update " + baseKey.String()}, describe(s.reconcile("west")))
 }

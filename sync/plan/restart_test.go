@@ -39,7 +39,7 @@ func newReader(t *testing.T, more string) *reader {
 		read: map[object.Key]string{}, uids: map[object.Key]string{},
 	}
 	put(r.live["west"], destinationKey, map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{}}}}, metav1.ObjectMeta{})
-	r.play = append(r.play, r.plays)
+	r.controllers = append(r.controllers, r.plays)
 	r.settle()
 	return r
 }
@@ -104,7 +104,7 @@ func (r *reader) is(what string, starts int, behind ...string) {
 }
 
 // A change in place is told once, whatever else comes and goes, and never more often than every 5 minutes.
-func TestDestinationIsTold(t *testing.T) {
+func TestDestinationRestarts(t *testing.T) {
 	r := newReader(t, linkDoc("west", "north", discovering))
 	r.is("first links", 0)
 	r.moves("east", "second")
@@ -115,19 +115,19 @@ func TestDestinationIsTold(t *testing.T) {
 	last := r.settle()
 	r.is("too soon", 1, "cluster-credentials-east", "cluster-credentials-north")
 	west := last["west"]
-	same(t, "rows", []string{"west base: Ready", "west→east in west: Ready CredentialNotLoaded", "west→north in west: Ready CredentialNotLoaded"}, standings(west))
-	if want := r.world.Now.Add(credential.Restarts); !west.Again.Equal(want) {
+	same(t, "rows", []string{"west base: Ready", "west→east in west: Ready CredentialNotLoaded", "west→north in west: Ready CredentialNotLoaded"}, statuses(west))
+	if want := r.snapshot.Now.Add(credential.Restarts); !west.Again.Equal(want) {
 		t.Errorf("it is asked again at %s, want %s", west.Again, want)
 	}
-	r.world.Now = r.world.Now.Add(credential.Restarts)
+	r.snapshot.Now = r.snapshot.Now.Add(credential.Restarts)
 	r.settle()
 	r.is("when it is time", 2)
 	three := []api.ClusterName{"west", "east", "north"}
-	r.world.Now = r.world.Now.Add(time.Hour)
-	r.world.Fleet = declare(t, three, linkDoc("west", "east", discovering))
+	r.snapshot.Now = r.snapshot.Now.Add(time.Hour)
+	r.snapshot.Fleet = declare(t, three, linkDoc("west", "east", discovering))
 	r.settle()
 	r.is("a link goes", 2)
-	r.world.Fleet = declare(t, three, linkDoc("west", "east", discovering)+linkDoc("west", "north", discovering))
+	r.snapshot.Fleet = declare(t, three, linkDoc("west", "east", discovering)+linkDoc("west", "north", discovering))
 	r.settle()
 	r.is("it comes back", 2)
 }
@@ -148,10 +148,10 @@ func TestDestinationHasLoaded(t *testing.T) {
 		}
 	}
 	rolls := func(body string) {
-		seen := &r.live["west"].Seen
-		rec := seen.Record(destinationKey)
+		observed := &r.live["west"].Seen
+		rec := observed.Record(destinationKey)
 		rec.Health = object.HealthOf("Deployment", []byte(body))
-		record(seen, destinationKey, rec)
+		record(observed, destinationKey, rec)
 	}
 	is("it read what appeared", health.NotAsked, "")
 	r.moves("east", "second")
@@ -162,12 +162,12 @@ func TestDestinationHasLoaded(t *testing.T) {
 	is("it is through", health.Passed, "")
 	r.moves("east", "third")
 	is("too soon", health.Failed, string(reason.CredentialNotLoaded))
-	r.conceals("west", destinationKey)
+	r.forbidReading("west", destinationKey)
 	is("nobody may look", health.Unknown, string(reason.CredentialNotLoaded))
 }
 
 // Whatever write of a step is the last before a crash, the next step goes on from what is live.
-func TestDestinationIsToldAfterACrash(t *testing.T) {
+func TestDestinationRestartsAfterACrash(t *testing.T) {
 	for at := range 4 {
 		r := newReader(t, "")
 		r.moves("east", "second")
@@ -181,13 +181,13 @@ func TestDestinationIsToldAfterACrash(t *testing.T) {
 }
 
 // Where destination cannot be told, links go on, and say so.
-func TestDestinationCannotBeTold(t *testing.T) {
+func TestDestinationCannotRestart(t *testing.T) {
 	for what, c := range map[string]struct {
 		do   func(*reader)
 		says string
 	}{
 		"no such Deployment": {func(r *reader) { remove(r.live["west"], destinationKey) }, "there is no Deployment"},
-		"no rights":          {func(r *reader) { r.conceals("west", destinationKey) }, "grant get and patch"},
+		"no rights":          {func(r *reader) { r.forbidReading("west", destinationKey) }, "grant get and patch"},
 		"no policies":        {func(r *reader) { r.live["west"].Gap = "none" }, "only if admission policies confine linkwright's account"},
 	} {
 		r := newReader(t, "")
@@ -222,8 +222,8 @@ func TestDestinationOfFormerSecrets(t *testing.T) {
 		edit(&r.live["west"].Seen, planeKey, rec, encoded(map[string]any{"metadata": meta}))
 		r.read[planeKey] = kubeconfigOf(bodyOf(r.live["west"].Seen, planeKey))
 		r.settle()
-		if told := r.starts > 0; told == digest {
-			t.Errorf("%s: told %t", what, told)
+		if reported := r.starts > 0; reported == digest {
+			t.Errorf("%s: told %t", what, reported)
 		}
 	}
 }

@@ -11,36 +11,36 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// mostStrays bounds how many are reported of a cluster.
-const mostStrays = 10
+// maxOrphans bounds how many are reported of a cluster.
+const maxOrphans = 10
 
-// strays looks for them in the cluster of a step.
-type strays struct {
+// orphanFinder looks for them in the cluster of a step.
+type orphanFinder struct {
 	*cluster
 	rows []Row
 }
 
 // orphans are the first strays, by key: those with our label before others.
 func (c *cluster) orphans(rows []Row) Orphans {
-	found := strays{c, rows}.all()
-	n := min(len(found), mostStrays)
+	found := orphanFinder{c, rows}.all()
+	n := min(len(found), maxOrphans)
 	return Orphans{Strays: found[:n:n], MoreStrays: len(found) - n}
 }
 
-func (s strays) all() []Stray {
-	left := slices.Concat(s.abandonedByLinkerd(), s.lookalikes())
+func (s orphanFinder) all() []Stray {
+	left := slices.Concat(s.leftByLinkerd(), s.lookalikes())
 	slices.SortFunc(left, func(a, b Stray) int { return a.Key.Compare(b.Key) })
 	left = slices.CompactFunc(left, func(a, b Stray) bool { return a.Key == b.Key })
-	return append(slices.DeleteFunc(s.marks(), func(m Stray) bool { // a label that was copied onto a mirror tells less
+	return append(slices.DeleteFunc(s.labelledOrphans(), func(m Stray) bool { // a label that was copied onto a mirror tells less
 		_, ok := slices.BinarySearchFunc(left, m.Key, func(l Stray, k object.Key) int { return l.Key.Compare(k) })
 		return ok
 	}), left...)
 }
 
-// marks are the strays with our label, sorted.
-func (s strays) marks() (out []Stray) {
-	for _, m := range s.marked {
-		if why, do := s.provesNothing(m.key, m.record); why != "" {
+// labelledOrphans are the strays with our label, sorted.
+func (s orphanFinder) labelledOrphans() (out []Stray) {
+	for _, m := range s.unrecorded {
+		if why, do := s.whyOrphan(m.key, m.record); why != "" {
 			out = append(out, Stray{m.key, why, do})
 		}
 	}
@@ -48,10 +48,10 @@ func (s strays) marks() (out []Stray) {
 	return out
 }
 
-// provesNothing says why a mark proves nothing, and what to do: empty for what is part of how we keep account.
-func (s strays) provesNothing(k object.Key, r object.Record) (why, do string) {
+// whyOrphan says why a mark proves nothing, and what to do: empty for what is part of how we keep account.
+func (s orphanFinder) whyOrphan(k object.Key, r object.Record) (why, do string) {
 	switch {
-	case r.Mark == object.Ours && (state.IsLedger(s.Owner, k) || s.desires(k)):
+	case r.Mark == object.Ours && (state.IsLedger(s.Owner, k) || s.isDesired(k)):
 		return "", ""
 	case r.Mark == object.Copied:
 		return "it has linkwright's label, but others set it (" + r.Writers() + "), or copied it onto a mirror",
@@ -68,22 +68,22 @@ func (s strays) provesNothing(k object.Key, r object.Record) (why, do string) {
 	return "it has linkwright's label, but no inventory lists it: it is a copy, or its inventory was deleted", do
 }
 
-// desires says that an end of the cluster wants an object: it is recorded before it is written again.
-func (s strays) desires(k object.Key) bool {
-	return slices.ContainsFunc(s.wanted, func(w object.Wanted) bool {
+// isDesired says that an end of the cluster wants an object: it is recorded before it is written again.
+func (s orphanFinder) isDesired(k object.Key) bool {
+	return slices.ContainsFunc(s.desiredEnds, func(w object.Wanted) bool {
 		return slices.ContainsFunc(w.Objects, func(o object.Object) bool { return o.Key == k })
 	})
 }
 
-// abandonedByLinkerd is what controllers of Linkerd's left for targets of which nothing else is here: no Link, no controller, no inventory
+// leftByLinkerd is what controllers of Linkerd's left for targets of which nothing else is here: no Link, no controller, no inventory
 // and no declaration. It may be a link of ours of which the inventory was lost, or somebody else's: nothing proves either.
-func (s strays) abandonedByLinkerd() (out []Stray) {
-	targets := s.unclaimed()
+func (s orphanFinder) leftByLinkerd() (out []Stray) {
+	targets := s.unlinkedTargets()
 	if len(targets) == 0 {
 		return nil
 	}
-	told := map[object.Key]bool{} // a federated Service may be of several
-	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.side.Seen)
+	reported := map[object.Key]bool{} // a federated Service may be of several
+	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.current.Seen)
 	for _, target := range targets {
 		m := mirrors[target]
 		if len(m.Pods) > 0 && !s.HasLeft(s.name) { // they may take it away yet; nobody may look at a cluster that left once they are gone
@@ -94,8 +94,8 @@ func (s strays) abandonedByLinkerd() (out []Stray) {
 			out = append(out, Stray{k, why, "delete it if nobody needs it"})
 		}
 		for _, f := range m.Federated {
-			if !told[f.Key] {
-				told[f.Key] = true
+			if !reported[f.Key] {
+				reported[f.Key] = true
 				out = append(out, Stray{f.Key, "it lists a member for a link to " + string(target) + ", and nothing else of that link is here", "remove that member from its annotation " + linkerd.RemoteDiscovery + ", or delete it if no other member is left"})
 			}
 		}
@@ -106,8 +106,8 @@ func (s strays) abandonedByLinkerd() (out []Stray) {
 
 // lookalikes are what has Linkerd's labels for a link that is being removed, or is gone, and that no controller of Linkerd's provably
 // made: it stays, whatever becomes of the link.
-func (s strays) lookalikes() (out []Stray) {
-	targets := s.unclaimed()
+func (s orphanFinder) lookalikes() (out []Stray) {
+	targets := s.unlinkedTargets()
 	for _, row := range s.rows {
 		if row.Leaving && row.End.IsSource() {
 			targets = append(targets, row.End.Link.Target)
@@ -116,7 +116,7 @@ func (s strays) lookalikes() (out []Stray) {
 	if len(targets) == 0 {
 		return nil
 	}
-	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.side.Seen)
+	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.current.Seen)
 	for _, target := range targets {
 		for _, k := range mirrors[target].Unproven {
 			out = append(out, Stray{
@@ -128,41 +128,41 @@ func (s strays) lookalikes() (out []Stray) {
 	return out
 }
 
-// unclaimed are, in order, the targets that controllers wrote for and that nobody links.
-func (s strays) unclaimed() []api.ClusterName {
-	seen := s.side.Seen
+// unlinkedTargets are, in order, the targets that controllers wrote for and that nobody links.
+func (s orphanFinder) unlinkedTargets() []api.ClusterName {
+	observed := s.current.Seen
 	claimed := map[api.ClusterName]bool{}
-	for k, body := range seen.Bodies() {
-		s.claim(claimed, linkerd.Hints(k, body))
+	for k, body := range observed.Bodies() {
+		s.checkTargets(claimed, linkerd.Hints(k, body))
 	}
-	for k := range seen.Kind("coordination.k8s.io", "Lease") {
-		s.claim(claimed, linkerd.Hints(k, object.Body{}))
+	for k := range observed.Kind("coordination.k8s.io", "Lease") {
+		s.checkTargets(claimed, linkerd.Hints(k, object.Body{}))
 	}
 	maps.DeleteFunc(claimed, func(_ api.ClusterName, is bool) bool { return is })
 	return slices.Sorted(maps.Keys(claimed))
 }
 
-func (s strays) claim(claimed map[api.ClusterName]bool, targets []api.ClusterName) {
+func (s orphanFinder) checkTargets(claimed map[api.ClusterName]bool, targets []api.ClusterName) {
 	for _, target := range targets {
 		if _, known := claimed[target]; !known {
-			claimed[target] = s.links(target)
+			claimed[target] = s.mayBeLinked(target)
 		}
 	}
 }
 
-// links says that something but what a controller wrote is there of a link to a target, or may be: a Link was not looked for.
-func (s strays) links(target api.ClusterName) bool {
+// mayBeLinked says that something but what a controller wrote is there of a link to a target, or may be: a Link was not looked for.
+func (s orphanFinder) mayBeLinked(target api.ClusterName) bool {
 	end := object.End{Cluster: s.name, Link: api.Pair{Source: s.name, Target: target}}
 	controller := object.Watch{Group: "apps", Kind: "Deployment", Namespace: s.Spec(s.name).Linkerd.MulticlusterNamespace}
-	if (Step{Rows: s.rows}).row(end).Phase != "" || !s.side.Saw(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.side.Seen.HidesAny(controller) != nil {
+	if (Step{Rows: s.rows}).row(end).Phase != "" || !s.current.Saw(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.current.Seen.HidesAny(controller) != nil {
 		return true
 	}
-	for k := range s.side.Seen.Kind(linkerd.Group, "Link") {
+	for k := range s.current.Seen.Kind(linkerd.Group, "Link") {
 		if k.Name == string(target) {
 			return true
 		}
 	}
-	for k := range s.side.Seen.Kind("apps", "Deployment") {
+	for k := range s.current.Seen.Kind("apps", "Deployment") {
 		if k.Name == linkerd.Controller(target) || k.Name == linkerd.LegacyController(target) {
 			return true
 		}
@@ -170,16 +170,16 @@ func (s strays) links(target api.ClusterName) bool {
 	return false
 }
 
-// keep has a cluster remembered that left the fleet or is to leave, for as long as anything carries our mark there that no inventory lists, or
+// keepWhileOrphans has a cluster remembered that left the fleet or is to leave, for as long as anything carries our mark there that no inventory lists, or
 // its report would show that just once. An inventory of the other end may still prove whose it is; else people delete it, or abandon
 // the cluster. What Linkerd's controllers left is reported, and holds no cluster: it may be somebody else's.
-func (p parting) keep(s Step) Step {
+func (p departure) keepWhileOrphans(s Step) Step {
 	if !p.HasLeft(p.name) && !p.Leaves(p.name) || !s.Left() {
 		return s
 	}
 	var orphans []object.Key
-	for _, m := range (strays{p.cluster, s.Rows}).marks() {
-		if p.side.Seen.Record(m.Key).Mark == object.Ours {
+	for _, m := range (orphanFinder{p.cluster, s.Rows}).labelledOrphans() {
+		if p.current.Seen.Record(m.Key).Mark == object.Ours {
 			orphans = append(orphans, m.Key)
 		}
 	}
@@ -190,7 +190,7 @@ func (p parting) keep(s Step) Step {
 	switch {
 	case len(orphans) == 0:
 	case p.Forget[p.name] && p.HasLeft(p.name):
-		s.Rows = []Row{p.abandon()}
+		s.Rows = []Row{p.abandonedRow()}
 	default:
 		s.Rows = []Row{{End: p.base(), Phase: Blocked, Leaving: true, Why: object.Because(reason.OrphanedObjects,
 			"%s, and has orphans (%d, the first is %s): delete those that nobody needs, or remove the declaration, if any, and run %s",

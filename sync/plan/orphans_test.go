@@ -76,14 +76,14 @@ func TestCopiesStay(t *testing.T) {
 // An end whose link nobody declares, and whose other cluster nobody declares or remembers, goes from its inventory alone.
 func TestJanitorPeerIsUnknown(t *testing.T) {
 	s := linked(t, all)
-	s.world.Fleet = declare(t, two[1:], "")
+	s.snapshot.Fleet = declare(t, two[1:], "")
 	s.settle()
 	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
 }
 
 // What carries our label and is not provably ours is told, with what to do, and nothing is done; it makes nothing unclean, and
 // of many only the first are told.
-func TestStrays(t *testing.T) {
+func TestOrphans(t *testing.T) {
 	s := linked(t, "")
 	steps := s.steps
 	odd := ghost("ServiceAccount", "of-nobody")
@@ -94,23 +94,23 @@ func TestStrays(t *testing.T) {
 	laid(s, "west", object.Unmarked, ghost("ServiceAccount", "mine"))
 	step := s.settle()["west"]
 	allInPlace(t, "west", step)
-	var told []object.Key
+	var reported []object.Key
 	for _, stray := range step.Strays {
-		told = append(told, stray.Key)
+		reported = append(reported, stray.Key)
 		if stray.Why == "" || !strings.Contains(stray.Do, object.OwnerLabel) {
 			t.Errorf("%s: %q, %q", stray.Key, stray.Why, stray.Do)
 		}
 	}
-	if want := []object.Key{copied, odd}; !slices.Equal(told, want) || step.MoreStrays > 0 || s.steps != steps {
-		t.Errorf("told %v and %d more, want %v; %d writes", told, step.MoreStrays, want, s.steps-steps)
+	if want := []object.Key{copied, odd}; !slices.Equal(reported, want) || step.MoreStrays > 0 || s.steps != steps {
+		t.Errorf("told %v and %d more, want %v; %d writes", reported, step.MoreStrays, want, s.steps-steps)
 	}
-	if got := s.turn("east").Strays; len(got) > 0 {
+	if got := s.reconcile("east").Strays; len(got) > 0 {
 		t.Errorf("east has none, and tells %v", got)
 	}
 	for i := range 20 {
 		laid(s, "west", object.Copied, ghost("ServiceAccount", fmt.Sprintf("copy-%02d", i)))
 	}
-	if step = s.turn("west"); len(step.Strays) != mostStrays || step.MoreStrays != 22-mostStrays {
+	if step = s.reconcile("west"); len(step.Strays) != maxOrphans || step.MoreStrays != 22-maxOrphans {
 		t.Errorf("of 22: %d and %d more", len(step.Strays), step.MoreStrays)
 	}
 }
@@ -134,13 +134,13 @@ func TestAbandoned(t *testing.T) {
 	join(s.live["west"], federated, "web@gone")
 	left = append(left, federated)
 	slices.SortFunc(left, object.Key.Compare)
-	tell := func() (told []object.Key) {
+	tell := func() (reported []object.Key) {
 		for _, stray := range s.settle()["west"].Strays {
-			if told = append(told, stray.Key); !strings.Contains(stray.Why, "link to gone") {
+			if reported = append(reported, stray.Key); !strings.Contains(stray.Why, "link to gone") {
 				t.Errorf("%s: %s", stray.Key, stray.Why)
 			}
 		}
-		return told
+		return reported
 	}
 	if got := tell(); !slices.Equal(got, left) || s.steps != steps {
 		t.Errorf("told %v, want %v; %d writes", got, left, s.steps-steps)
@@ -161,9 +161,9 @@ func TestCopiesOfALinkToADeparted(t *testing.T) {
 	three := []api.ClusterName{"east", "north", "west"}
 	s := newSim(t, declare(t, three, linkDoc("west", "east", all)), three...)
 	s.settle()
-	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "north": "north-kube-system", "west": "west-kube-system"}
-	s.world.Fleet = declare(t, three[1:], "")
-	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
+	s.snapshot.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "north": "north-kube-system", "west": "west-kube-system"}
+	s.snapshot.Fleet = declare(t, three[1:], "")
+	s.snapshot.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
 	copies := []object.Key{linkKey("east"), deployment("east"), {Kind: "Secret", Namespace: mc, Name: "cluster-credentials-east"}}
 	laid(s, "north", object.Ours, copies...)
 	last := s.settle()
@@ -179,9 +179,9 @@ func TestCopiesOfALinkToADeparted(t *testing.T) {
 // deleted by people, or given up with the cluster.
 func TestOrphansOfADeparted(t *testing.T) {
 	s := linked(t, all)
-	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "west": "west-kube-system"}
-	s.world.Fleet = declare(t, two[1:], "")
-	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
+	s.snapshot.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "west": "west-kube-system"}
+	s.snapshot.Fleet = declare(t, two[1:], "")
+	s.snapshot.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
 	for _, c := range two {
 		for _, inv := range inventories(t, s.live[c].Seen) {
 			remove(s.live[c], inventory.Key(owner, inv.End))
@@ -196,15 +196,15 @@ func TestOrphansOfADeparted(t *testing.T) {
 	if !slices.ContainsFunc(last.Strays, func(o Stray) bool { return o.Key == elsewhere && strings.Contains(o.Do, "in namespace elsewhere") }) {
 		t.Errorf("%s is reported without what else may be there: %v", elsewhere, last.Strays)
 	}
-	s.world.Forget = map[api.ClusterName]bool{"east": true}
-	if step := s.turn("east"); !step.Left() || step.Rows[0].Why.Code != reason.Abandoned {
+	s.snapshot.Forget = map[api.ClusterName]bool{"east": true}
+	if step := s.reconcile("east"); !step.Left() || step.Rows[0].Why.Code != reason.Abandoned {
 		t.Errorf("abandoned: left %t, %v", step.Left(), step.Rows)
 	}
-	s.world.Forget = nil
+	s.snapshot.Forget = nil
 	for _, o := range last.Strays {
 		remove(s.live["east"], o.Key)
 	}
-	if step := s.turn("east"); !step.Left() || len(step.Rows) > 0 {
+	if step := s.reconcile("east"); !step.Left() || len(step.Rows) > 0 {
 		t.Errorf("deleted: left %t, %v", step.Left(), step.Rows)
 	}
 }
@@ -212,8 +212,8 @@ func TestOrphansOfADeparted(t *testing.T) {
 // The same of a cluster that is declared to leave, before people take it out of the repository.
 func TestOrphansOfALeaving(t *testing.T) {
 	s := linked(t, all)
-	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "west": "west-kube-system"}
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, "")
+	s.snapshot.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "west": "west-kube-system"}
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, "")
 	for _, c := range two {
 		for _, inv := range inventories(t, s.live[c].Seen) {
 			remove(s.live[c], inventory.Key(owner, inv.End))

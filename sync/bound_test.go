@@ -24,12 +24,12 @@ const bound = `, credentials: {mode: Bound, ttl: 200h}`
 // TestBound: a token that expires is issued once, revoked by deleting what it is bound to, and replaced; no mode of a
 // link leaves its source without a token, and no token is shown.
 func TestBound(t *testing.T) {
-	b := newBed(t, "east", "west")
-	d, log := &text{}, &bytes.Buffer{}
+	b := newClusterEnv(t, "east", "west")
+	d, log := &declaredText{}, &bytes.Buffer{}
 	l := b.loop(d, agent)
 	l.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	d.set(b.declarations(linkWith("west", "east", bound+federated)))
-	b.tell(log, b.clean(l, 2))
+	b.writeLog(log, b.clean(l, 2))
 	b.mirrored("west", "web-of-east-east")
 	first := b.token()
 	if life := first.exp - first.iat; first.secret.Name != "linkwright.west-1" || life != int64((200*time.Hour).Seconds()) {
@@ -38,7 +38,7 @@ func TestBound(t *testing.T) {
 	if _, err := b.client("east").CoreV1().Secrets("linkwright-access").Get(t.Context(), "linkwright.west-token", metav1.GetOptions{}); err == nil {
 		t.Error("there is a token that does not expire")
 	}
-	b.nothingSent(t, b.loop(d, agent)) // a process that remembers nothing
+	b.noRequests(t, b.loop(d, agent)) // a process that remembers nothing
 
 	t.Run("deleting its Secret revokes exactly one token", func(t *testing.T) {
 		b.t = t
@@ -50,7 +50,7 @@ func TestBound(t *testing.T) {
 		}
 		b.accepted(first.token, false)
 		b.accepted(other, true)
-		b.tell(log, b.clean(l, 2))
+		b.writeLog(log, b.clean(l, 2))
 		second := b.token()
 		if second.secret.Name != "linkwright.west-2" {
 			t.Errorf("the second token is bound to %s", second.secret.Name)
@@ -62,22 +62,22 @@ func TestBound(t *testing.T) {
 		b.t = t
 		bound2 := b.token().token
 		d.set(b.declarations(linkWith("west", "east", federated)))
-		b.tell(log, b.clean(l, 2))
+		b.writeLog(log, b.clean(l, 2))
 		b.accepted(b.token().token, true)
 		b.accepted(bound2, true) // west's control plane was told a moment ago, and goes on with it until it may be told again
-		b.toldEarlier("west")
-		b.tell(log, b.clean(l, 2))
-		b.tell(log, b.clean(l, 2))
+		b.reportedEarlier("west")
+		b.writeLog(log, b.clean(l, 2))
+		b.writeLog(log, b.clean(l, 2))
 		b.accepted(bound2, false)
 		d.set(b.declarations(linkWith("west", "east", bound+federated)))
-		b.tell(log, b.clean(l, 2))
+		b.writeLog(log, b.clean(l, 2))
 		b.accepted(b.token().token, true)
 		b.mirrored("west", "web-of-east-east")
 	})
 	b.t = t
 	last := b.token().token
 	d.set(b.declarations(""))
-	b.tell(log, b.once(l))
+	b.writeLog(log, b.once(l))
 	if left := b.left("west", "east"); len(left) > 0 {
 		t.Errorf("left of west→east: %v", left)
 	}
@@ -91,8 +91,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// toldEarlier has a destination controller told what it was told ten minutes before that.
-func (b *bed) toldEarlier(cluster string) {
+// reportedEarlier has a destination controller told what it was told ten minutes before that.
+func (b *clusterEnv) reportedEarlier(cluster string) {
 	b.t.Helper()
 	const annotation = "linkwright.dev/credentials"
 	deployments := b.client(cluster).AppsV1().Deployments(testbed.ControlPlane)
@@ -118,7 +118,7 @@ type jwt struct {
 	secret   struct{ Name, UID string }
 }
 
-func (b *bed) token() (out jwt) {
+func (b *clusterEnv) token() (out jwt) {
 	b.t.Helper()
 	s, err := b.client("west").CoreV1().Secrets("linkerd-multicluster").Get(b.t.Context(), "cluster-credentials-east", metav1.GetOptions{})
 	if err != nil {
@@ -145,7 +145,7 @@ func (b *bed) token() (out jwt) {
 }
 
 // another is a token of the same account that is bound to nothing.
-func (b *bed) another(than jwt) string {
+func (b *clusterEnv) another(than jwt) string {
 	b.t.Helper()
 	got, err := b.client("east").CoreV1().ServiceAccounts("linkwright-access").CreateToken(b.t.Context(), "linkwright.west", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil || got.Status.Token == than.token {
@@ -155,7 +155,7 @@ func (b *bed) another(than jwt) string {
 }
 
 // accepted asks east's API server; what it cached of a token that it took may last for seconds.
-func (b *bed) accepted(token string, want bool) {
+func (b *clusterEnv) accepted(token string, want bool) {
 	b.t.Helper()
 	b.eventually(fmt.Sprintf("a token that is accepted: %t", want), func(ctx context.Context) (bool, error) {
 		review, err := b.client("east").AuthenticationV1().TokenReviews().Create(ctx,

@@ -27,7 +27,7 @@ import (
 // chaos is a daemon over east and west. East is reached by a file of its own: north is what it will have become.
 type chaos struct {
 	*daemon
-	decl *text
+	decl *declaredText
 	east string // path of its kubeconfig
 }
 
@@ -35,8 +35,8 @@ type chaos struct {
 // way. What else is shown elsewhere: trust anchors that are rotated half (TestDaemon), a clock that is put right (TestSkewedClocks),
 // clusters that give no answer (TestDeadClusters).
 func TestChaos(t *testing.T) {
-	b := bedApart(t, names, map[string]time.Duration{"east": apart, "west": -apart})
-	c := &chaos{&daemon{bed: b}, &text{interval: "1s"}, filepath.Join(t.TempDir(), "kubeconfig")}
+	b := newSkewedEnv(t, names, map[string]time.Duration{"east": apart, "west": -apart})
+	c := &chaos{&daemon{clusterEnv: b}, &declaredText{interval: "1s"}, filepath.Join(t.TempDir(), "kubeconfig")}
 	c.leads("east")
 	c.decl.set(c.declared("east"))
 	b.clean(c.loop(c.decl, agent), 4)
@@ -93,7 +93,7 @@ func (c *chaos) declared(at string) string {
 func (c *chaos) begun(accepted map[api.ClusterName]string) (stop func()) {
 	c.t.Helper()
 	l := c.loop(c.decl, agent)
-	l.Changes = l.Clusters.(*open).registry //nolint:forcetypeassert // the bed's own
+	l.Changes = l.Clusters.(*openClusters).registry //nolint:forcetypeassert // the bed's own
 	l.Tries, l.Accepted = cluster.Trier{UserAgent: trier}, accepted
 	return c.begin(l)
 }
@@ -106,10 +106,10 @@ func (c *chaos) until(what string, f func() bool) {
 	c.eventually(what, func(context.Context) (bool, error) { return f(), nil })
 }
 
-// stands waits for a report that says just this of a link; empty: that it is in place.
-func (c *chaos) stands(source, target, code string) {
+// hasStatus waits for a report that says just this of a link; empty: that it is in place.
+func (c *chaos) hasStatus(source, target, code string) {
 	c.t.Helper()
-	c.until(fmt.Sprintf("%s→%s stands with %q", source, target, code), func() bool { return c.says(source, target) == code })
+	c.until(fmt.Sprintf("%s→%s stands with %q", source, target, code), func() bool { return c.reportContains(source, target) == code })
 }
 
 // ended ages the token of west→east while no linkwright runs, until it has ended. The next one renews it, and has west's destination
@@ -124,7 +124,7 @@ func (c *chaos) ended() (stop func()) {
 	c.accepted(was.token, true)
 	stop = c.begun(nil)
 	c.until("another token", func() bool { return c.token().token != old })
-	c.stands("west", "east", "")
+	c.hasStatus("west", "east", "")
 	now := c.token()
 	if now.secret.Name != "linkwright.west-2" || now.exp < time.Now().Add(100*time.Hour).Unix() {
 		c.t.Errorf("the next token is bound to %s and ends at %d", now.secret.Name, now.exp)
@@ -133,7 +133,7 @@ func (c *chaos) ended() (stop func()) {
 	if late := time.Until(time.Unix(now.exp, 0)) - 200*time.Hour; late < apart-time.Minute || late > apart {
 		c.t.Errorf("east's clock is ahead by %s only: this test shows nothing", late)
 	}
-	c.until("the destination controller is told", func() bool { return strings.HasSuffix(c.told(), ".1") })
+	c.until("the destination controller is told", func() bool { return strings.HasSuffix(c.reported(), ".1") })
 	c.until("it has loaded the token", func() bool { return c.stage("west", "east", health.Loaded) == health.Passed })
 	if err := testbed.Export(c.t.Context(), c.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "late"}); err != nil {
 		c.t.Fatal(err)
@@ -144,7 +144,7 @@ func (c *chaos) ended() (stop func()) {
 
 // stage is how a stage of a link stands in the last report.
 func (c *chaos) stage(source, target string, stage health.Stage) health.Passing {
-	_, last := c.passes()
+	_, last := c.syncs()
 	for _, l := range report.Links(last) {
 		if string(l.Pair.Source) != source || string(l.Pair.Target) != target {
 			continue
@@ -158,8 +158,8 @@ func (c *chaos) stage(source, target string, stage health.Stage) health.Passing 
 	return 0
 }
 
-// told is what west's destination controller was told last.
-func (c *chaos) told() string {
+// reported is what west's destination controller was told last.
+func (c *chaos) reported() string {
 	c.t.Helper()
 	d, err := c.client("west").AppsV1().Deployments(testbed.ControlPlane).Get(c.t.Context(), "linkerd-destination", metav1.GetOptions{})
 	if err != nil {
@@ -190,7 +190,7 @@ func (c *chaos) flaps() {
 		c.t.Errorf("%d writes of the Link while the address flaps: %+v", len(sent), sent)
 	}
 	c.until("it says that it waits, unless it is through", func() bool { // a busy machine plans rarely
-		return c.says("east", "west") == "RateLimited" || c.linkField("east", "west", "gatewayAddress") == lastAddress
+		return c.reportContains("east", "west") == "RateLimited" || c.linkField("east", "west", "gatewayAddress") == lastAddress
 	})
 }
 
@@ -201,7 +201,7 @@ func (c *chaos) settles(since time.Time) {
 	if len(sent) != 2 || sent[1].Received.Sub(sent[0].Received) < 30*time.Second {
 		c.t.Errorf("writes of the Link: %+v, want two, 30 s apart", sent)
 	}
-	c.stands("east", "west", "")
+	c.hasStatus("east", "west", "")
 }
 
 // followed are the writes of east's Link to west.
@@ -230,7 +230,7 @@ func (c *chaos) anotherCA() {
 	was, own, announced := c.config(), string(c.Cluster("east").Config.CAData), c.announced()
 	before := c.asked("west")
 	c.certify(other)
-	c.stands("west", "east", "CredentialNotAccepted")
+	c.hasStatus("west", "east", "CredentialNotAccepted")
 	noted := func(sent string) bool { return sent == "patch configmaps linkwright.west.east" } // Ready: False, once that lasts
 	if sent := slices.DeleteFunc(c.sent("west", before), noted); len(sent) > 0 || c.config() != was {
 		c.t.Errorf("with a CA that does not fit it sent %q", sent)
@@ -238,7 +238,7 @@ func (c *chaos) anotherCA() {
 	begun := time.Now()
 	c.certify(own + other)
 	c.until("the CA is written", func() bool { return c.config() != was })
-	c.stands("west", "east", "CredentialNotLoaded") // the destination controller started anew some seconds ago
+	c.hasStatus("west", "east", "CredentialNotLoaded") // the destination controller started anew some seconds ago
 	c.triedBefore(begun)
 	if now := c.announced(); now == announced {
 		c.t.Errorf("the mirror was told of nothing: %s", now)
@@ -278,20 +278,20 @@ func (c *chaos) triedBefore(since time.Time) {
 
 // emptied deletes what west's destination controller reads. It is made again, which tells the controller, and starts nothing anew.
 func (c *chaos) emptied() (stop func()) {
-	told := c.told()
+	reported := c.reported()
 	secrets := c.client("west").CoreV1().Secrets(testbed.ControlPlane)
 	if err := secrets.Delete(c.t.Context(), "cluster-credentials-east", metav1.DeleteOptions{}); err != nil {
 		c.t.Fatal(err)
 	}
 	stop = c.begun(nil)
 	c.more(1, 0)
-	c.stands("west", "east", "")
+	c.hasStatus("west", "east", "")
 	s, err := secrets.Get(c.t.Context(), "cluster-credentials-east", metav1.GetOptions{})
 	if err != nil || !strings.HasSuffix(s.Annotations["linkwright.dev/credential"], ".0") || s.Labels["multicluster.linkerd.io/cluster-name"] != "east" {
 		c.t.Errorf("the Secret that was made again: %v, %v, %v", s.Labels, s.Annotations, err)
 	}
-	if now := c.told(); now != told {
-		c.t.Errorf("the destination controller was told %s, after %s", now, told)
+	if now := c.reported(); now != reported {
+		c.t.Errorf("the destination controller was told %s, after %s", now, reported)
 	}
 	return stop
 }
@@ -301,7 +301,7 @@ func (c *chaos) rebuilt(stop func()) func() {
 	before, former := len(c.writes()), len(c.writes("east"))
 	c.leads("north")
 	c.until("east is another cluster", func() bool { return c.refusal("east") == "ClusterChanged" })
-	c.stands("west", "east", "ClusterChanged")
+	c.hasStatus("west", "east", "ClusterChanged")
 	c.more(2, 1)
 	if sent := c.writes()[before:]; len(sent) > 0 {
 		c.t.Errorf("to or because of a cluster that nobody accepted it sent %+v", sent)
@@ -311,8 +311,8 @@ func (c *chaos) rebuilt(stop func()) func() {
 	stop = c.begun(map[api.ClusterName]string{"east": c.uid("north")})
 	c.mirrored("west", "web-of-north-east")
 	c.mirrored("north", "web-of-west-west")
-	c.stands("west", "east", "CredentialNotLoaded")
-	c.stands("east", "west", "")
+	c.hasStatus("west", "east", "CredentialNotLoaded")
+	c.hasStatus("east", "west", "")
 	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(c.config()))
 	if err != nil || config.Host != c.Cluster("north").Config.Host {
 		c.t.Errorf("west logs in to %v, %v", config, err)
@@ -325,7 +325,7 @@ func (c *chaos) rebuilt(stop func()) func() {
 
 // refusal is why nothing is written to a cluster.
 func (c *chaos) refusal(name api.ClusterName) string {
-	_, last := c.passes()
+	_, last := c.syncs()
 	i := slices.IndexFunc(last.Clusters, func(row report.Cluster) bool { return row.Name == name })
 	if i < 0 || last.Clusters[i].Step.Denied == nil {
 		return ""

@@ -17,7 +17,7 @@ import (
 var westEast = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
 
 // leads has somebody lead the link west→east.
-func (r *rig) leads() {
+func (r *memoryEnv) leads() {
 	r.t.Helper()
 	lease := map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "service-mirror-write-east", "namespace": "linkerd-multicluster"},
@@ -29,13 +29,13 @@ func (r *rig) leads() {
 }
 
 // persisted is the condition Ready of west→east that a reader of inventories finds.
-func (r *rig) persisted() object.Condition {
+func (r *memoryEnv) persisted() object.Condition {
 	r.t.Helper()
-	seen, err := r.Cluster("west").Observe(r.t.Context(), plan.Ledger())
+	observed, err := r.Cluster("west").Observe(r.t.Context(), plan.Ledger())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	inv, ok := inventory.Of("linkwright", westEast, seen)
+	inv, ok := inventory.Of("linkwright", westEast, observed)
 	if !ok {
 		r.t.Fatal("west→east has no inventory")
 	}
@@ -45,8 +45,8 @@ func (r *rig) persisted() object.Condition {
 // A sync that runs once ends when it has persisted what it knows: also where a credential was verified in it, of a link whose
 // inventory was there before, as after an adoption.
 func TestOncePersistsWhatItKnows(t *testing.T) {
-	discovering := strings.Replace(rigLink("west", "east"), "target: east", "target: east, remoteDiscoverySelector: {matchLabels: {a: b}}", 1)
-	single(t, memcluster.Options{}, discovering, func(r *rig) {
+	discovering := strings.Replace(memoryLink("west", "east"), "target: east", "target: east, remoteDiscoverySelector: {matchLabels: {a: b}}", 1)
+	single(t, memcluster.Options{}, discovering, func(r *memoryEnv) {
 		once := func() {
 			r.t.Helper()
 			l := r.loop()
@@ -73,7 +73,7 @@ func TestOncePersistsWhatItKnows(t *testing.T) {
 
 // In a daemon, too, no rate limit holds a transition back: a link that is ready, fails and is ready again says so at once.
 func TestTransitionsArePersistedAtOnce(t *testing.T) {
-	turns(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
+	turns(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
 		lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: "linkerd-multicluster", Name: "service-mirror-write-east"}
 		r.leads()
 		time.Sleep(10 * time.Second)

@@ -28,7 +28,7 @@ func copies() []copied {
 	}
 }
 
-func (b *bed) at(t *testing.T, c copied) dynamic.ResourceInterface {
+func (b *clusterEnv) at(t *testing.T, c copied) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(b.Cluster(c.cluster).As("velero"))
 	if err != nil {
@@ -42,7 +42,7 @@ func (b *bed) at(t *testing.T, c copied) dynamic.ResourceInterface {
 }
 
 // restored makes the copies, with the managed fields of the originals.
-func (b *bed) restored(t *testing.T) {
+func (b *clusterEnv) restored(t *testing.T) {
 	t.Helper()
 	for _, c := range copies() {
 		at := b.at(t, c)
@@ -67,7 +67,7 @@ func (b *bed) restored(t *testing.T) {
 }
 
 // alone: an unlink left the copies alone, and reported each as what carries our own mark and stands in no inventory; then they go.
-func (b *bed) alone(t *testing.T, r report.Report) {
+func (b *clusterEnv) alone(t *testing.T, r report.Report) {
 	t.Helper()
 	said := map[string]string{}
 	for _, c := range r.Clusters {

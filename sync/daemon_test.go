@@ -18,7 +18,7 @@ import (
 
 // daemon is a loop that runs over a bed, and its reports.
 type daemon struct {
-	*bed
+	*clusterEnv
 	mu      gosync.Mutex
 	reports []report.Report
 }
@@ -42,8 +42,8 @@ func (d *daemon) begin(l *sync.Loop) (stop func()) {
 	})
 }
 
-// passes counts the passes so far, and gives the last report.
-func (d *daemon) passes() (n int, last report.Report) {
+// syncs counts the passes so far, and gives the last report.
+func (d *daemon) syncs() (n int, last report.Report) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.reports {
@@ -57,9 +57,9 @@ func (d *daemon) passes() (n int, last report.Report) {
 // more waits for so many more passes, the last of which must be clean but for so many clusters, which are unread or refused.
 func (d *daemon) more(passes, closed int) {
 	d.t.Helper()
-	before, _ := d.passes()
+	before, _ := d.syncs()
 	d.eventually(fmt.Sprintf("%d more passes", passes), func(context.Context) (bool, error) {
-		n, last := d.passes()
+		n, last := d.syncs()
 		return n >= before+passes && last.Counts().ClustersUnknown+last.Counts().ClustersDenied == closed && (closed > 0 || last.Clean()), nil
 	})
 }
@@ -75,10 +75,10 @@ func (d *daemon) requests() (n int) {
 
 // TestDaemon: with watches, what does not change is not asked for, and drift is one write, also while a cluster is down.
 func TestDaemon(t *testing.T) {
-	b := newBed(t)
-	d, decl := &daemon{bed: b}, &text{interval: "1s"}
+	b := newClusterEnv(t)
+	d, decl := &daemon{clusterEnv: b}, &declaredText{interval: "1s"}
 	l := b.loop(decl, agent)
-	l.Changes = l.Clusters.(*open).registry //nolint:forcetypeassert // the bed's own
+	l.Changes = l.Clusters.(*openClusters).registry //nolint:forcetypeassert // the bed's own
 	decl.set(b.declarations(mesh))
 	defer d.begin(l)()
 	d.more(1, 0)

@@ -8,10 +8,10 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// attend takes decisions over as they are recorded, and tells of them until ctx ends: true, where the newest head is wanted for
+// watchDecisions takes decisions over as they are recorded, and tells of them until ctx ends: true, where the newest head is wanted for
 // them. Several that nobody heard of yet are told as one. end waits for it.
-func (e *engine) attend(ctx context.Context) (decided <-chan bool, end func()) {
-	told, done := make(chan bool, 1), make(chan struct{})
+func (e *engine) watchDecisions(ctx context.Context) (decided <-chan bool, end func()) {
+	reported, done := make(chan bool, 1), make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
@@ -25,41 +25,41 @@ func (e *engine) attend(ctx context.Context) (decided <-chan bool, end func()) {
 				continue
 			}
 			select {
-			case before := <-told:
+			case before := <-reported:
 				polls = polls || before
 			default:
 			}
-			told <- polls // nobody else sends
+			reported <- polls // nobody else sends
 		}
 	}()
-	return told, func() { <-done }
+	return reported, func() { <-done }
 }
 
-// urge has the clusters that people want reconciled now, or abandoned, read by requests, and gives those decisions. No back-off
+// requestDecided has the clusters that people want reconciled now, or abandoned, read by requests, and gives those decisions. No back-off
 // counts for them.
-func (e *engine) urge() (urged []inventory.Decision) {
+func (e *engine) requestDecided() (urged []inventory.Decision) {
 	for _, d := range e.store.Record.Last().Decisions {
 		wanted := d.Kind == inventory.Reconcile || d.Kind == inventory.AbandonCluster
 		if !wanted || !d.Active(time.Now()) || !e.loop.writes(d.Cluster) {
 			continue
 		}
 		urged = append(urged, d)
-		e.urgeCluster(d.Cluster)
+		e.readByRequests(d.Cluster)
 	}
 	return urged
 }
 
-// ended are those of the urged decisions that this sync may end. If the repository could not be read, a cluster may be declared no more:
+// mayEnd are those of the urged decisions that this sync may end. If the repository could not be read, a cluster may be declared no more:
 // whoever merges that and abandons the cluster need not wait for the next poll.
-func ended(urged []inventory.Decision, polled error) []inventory.Decision {
+func mayEnd(urged []inventory.Decision, polled error) []inventory.Decision {
 	if polled == nil {
 		return urged
 	}
 	return slices.DeleteFunc(slices.Clone(urged), func(d inventory.Decision) bool { return d.Kind == inventory.AbandonCluster })
 }
 
-// strike removes decisions from the record that are used up. Who observes removes none, nor does who only adopts or releases.
-func (e *engine) strike(ctx context.Context, urged []inventory.Decision) {
+// removeUsedUp removes decisions from the record that are used up. Who observes removes none, nor does who only adopts or releases.
+func (e *engine) removeUsedUp(ctx context.Context, urged []inventory.Decision) {
 	if e.loop.ReadOnly || e.loop.Adopt != nil || e.loop.Release != nil || ctx.Err() != nil {
 		return
 	}
@@ -79,7 +79,7 @@ func (e *engine) strike(ctx context.Context, urged []inventory.Decision) {
 	})
 	switch {
 	case err == nil:
-		e.loop.struck(gone)
+		e.loop.logUsedUp(gone)
 	case e.loop.Log != nil:
 		e.loop.Log.Warn("decisions that are used up were not removed: the next sync tries again", "error", err)
 	}
@@ -100,7 +100,7 @@ func (e *engine) usedUp(ctx context.Context, d inventory.Decision, urged []inven
 	case inventory.AcceptCluster:
 		return e.store.Snapshot().Confirmed(d.Cluster, d.UID)
 	case inventory.AllowNonFastForward:
-		return d.Over(time.Now()) || e.history.everywhere(ctx, d.Revision)
+		return d.Over(time.Now()) || e.history.appliedEverywhere(ctx, d.Revision)
 	case inventory.AbandonCluster:
 		_, remembered := e.store.Record.Last().Clusters[d.Cluster]
 		if e.store.Declared.Declares(d.Cluster) { // it must not act one day, when the cluster leaves the repository for another reason
@@ -108,7 +108,7 @@ func (e *engine) usedUp(ctx context.Context, d inventory.Decision, urged []inven
 		}
 		return !remembered
 	case inventory.Reconcile:
-		return slices.Contains(urged, d) && e.hadTurn(d.Cluster)
+		return slices.Contains(urged, d) && e.wasReconciled(d.Cluster)
 	}
 	return d.Over(time.Now())
 }

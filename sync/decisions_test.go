@@ -48,7 +48,7 @@ func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *e
 }
 
 // What is decided anew while the former is struck off stays, and so does what somebody else decides meanwhile.
-func TestStrikeKeepsWhatIsNew(t *testing.T) {
+func TestUsedUpDecisionsSpareNewOnes(t *testing.T) {
 	at := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
 	former := inventory.Decision{Kind: inventory.Reconcile, Cluster: "east", By: "alice", At: at}
 	again, more := former, inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: "bob", At: at}
@@ -59,7 +59,7 @@ func TestStrikeKeepsWhatIsNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine.strike(t.Context(), []inventory.Decision{former, gone})
+	mine.removeUsedUp(t.Context(), []inventory.Decision{former, gone})
 	if something, _ := other.record.Decided(t.Context()); !something {
 		t.Error("nothing was struck off")
 	}
@@ -86,7 +86,7 @@ func TestApprovalIsNoticed(t *testing.T) {
 }
 
 // Who observes, adopts or releases does not do what people decided, and removes nothing.
-func TestStrikesOnlyWhoReconciles(t *testing.T) {
+func TestReadOnlyKeepsDecisions(t *testing.T) {
 	over := inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: "bob", Until: time.Now().Add(-time.Hour)}
 	for name, only := range map[string]func(*Loop){
 		"observes": func(l *Loop) { l.ReadOnly = true }, "adopts": func(l *Loop) { l.Adopt = map[api.Pair]bool{} },
@@ -94,7 +94,7 @@ func TestStrikesOnlyWhoReconciles(t *testing.T) {
 	} {
 		mine, other := recordedWith(t, over)
 		only(mine.loop)
-		mine.strike(t.Context(), nil)
+		mine.removeUsedUp(t.Context(), nil)
 		if something, _ := other.record.Decided(t.Context()); something != (name == "reconciles") {
 			t.Errorf("who %s removed something: %t", name, something)
 		}
@@ -102,7 +102,7 @@ func TestStrikesOnlyWhoReconciles(t *testing.T) {
 }
 
 // A cluster that a person suspended counts no more against a head, as one that is declared so.
-func TestSuspendedConcernsNoHead(t *testing.T) {
+func TestSuspendedClusterBarsNoRevision(t *testing.T) {
 	mine, _ := recordedWith(t, inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: "bob"})
 	h, f := mine.history, &fleet.Fleet{}
 	if h.concerns(f, "west") || !h.concerns(f, "east") {
@@ -115,7 +115,7 @@ func TestSuspendedConcernsNoHead(t *testing.T) {
 
 // What is to be reconciled now, or abandoned, is read by requests whatever watches show, and no back-off keeps it; it is done once the
 // cluster had its turn. What other processes write is theirs.
-func TestUrged(t *testing.T) {
+func TestDecidedClustersAreReadByRequests(t *testing.T) {
 	tt := atRest("east", "north", "west")
 	tt.loop.Only, tt.round.number = []api.ClusterName{"east", "west"}, 1
 	reconcile := func(name api.ClusterName) inventory.Decision {
@@ -129,7 +129,7 @@ func TestUrged(t *testing.T) {
 	if len(tt.store.Snapshot().Contested["west"]) != 1 {
 		t.Fatal("nothing is left alone")
 	}
-	urged := tt.urge()
+	urged := tt.requestDecided()
 	if diff := cmp.Diff([]inventory.Decision{abandon, reconcile("west")}, urged); diff != "" {
 		t.Errorf("urged: -want +got\n%s", diff)
 	}
@@ -149,7 +149,7 @@ func TestUrged(t *testing.T) {
 	}
 	tt.store.Enter(&fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}}}, inventory.Record{})
 	for polled, want := range map[error]bool{nil: true, errors.New("the repository is down"): false} {
-		if got := tt.usedUp(t.Context(), abandon, ended(urged, polled)); got != want {
+		if got := tt.usedUp(t.Context(), abandon, mayEnd(urged, polled)); got != want {
 			t.Errorf("abandoned and declared, polled %v: done %t, want %t", polled, got, want)
 		}
 	}
@@ -159,7 +159,7 @@ func TestUrged(t *testing.T) {
 }
 
 // Who abandons a cluster means that one: the decision goes with the cluster's entry, in one write.
-func TestForgottenWithDecision(t *testing.T) {
+func TestAbandonDecisionGoesWithTheRecord(t *testing.T) {
 	abandon := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "north", By: "bob"}
 	stays := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "west", By: "bob"}
 	mine, _ := recordedWith(t, abandon, stays)
@@ -209,7 +209,7 @@ func TestAllowedIsOver(t *testing.T) {
 	if allowed := mine.store.Record.Allowed(); len(allowed) > 0 {
 		t.Errorf("still allowed: %v", allowed)
 	}
-	mine.strike(t.Context(), nil)
+	mine.removeUsedUp(t.Context(), nil)
 	if something, _ := other.record.Decided(t.Context()); !something || len(other.store.Record.Last().Decisions) > 0 {
 		t.Errorf("left: %v", other.store.Record.Last().Decisions)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // second is another process of the same owner, which keeps its record and lease elsewhere.
-func (d *disaster) second(h sync.Declared) *sync.Term {
+func (d *disaster) second(h sync.Declared) *sync.Leadership {
 	d.Helper()
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	d.bad(home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}))
@@ -25,11 +25,11 @@ func (d *disaster) second(h sync.Declared) *sync.Term {
 	return sync.Begin(d.T, l, 5)
 }
 
-// secondHome: who wants the same has nothing to write; of two commits, the older one never comes back.
-func (d *disaster) secondHome() {
+// secondManagementCluster: who wants the same has nothing to write; of two commits, the older one never comes back.
+func (d *disaster) secondManagementCluster() {
 	d.linked()
 	older := &trees{commits: slices.Clone(d.history.commits)}
-	r, err := d.second(d.history).Pass(d.Context())
+	r, err := d.second(d.history).Sync(d.Context())
 	d.bad(err)
 	d.last.Store(&r)
 	d.clean()
@@ -37,7 +37,7 @@ func (d *disaster) secondHome() {
 	d.declare(disasterNothing)
 	d.unlinked()
 	d.asked()
-	if r, err = d.second(older).Pass(d.Context()); err == nil || !strings.Contains(err.Error(), "does not descend from") {
+	if r, err = d.second(older).Sync(d.Context()); err == nil || !strings.Contains(err.Error(), "does not descend from") {
 		d.Errorf("a second home at an older commit: %v", err)
 	}
 	d.last.Store(&r)
@@ -48,14 +48,14 @@ func (d *disaster) secondHome() {
 func (d *disaster) anotherRepository() {
 	d.linked()
 	nothing := fstest.MapFS{"east.yaml": {Data: declared("east")}, "west.yaml": {Data: declared("west")}}
-	r, err := d.second(foreign{&trees{commits: []fstest.MapFS{nil, nothing}}}).Pass(d.Context())
+	r, err := d.second(foreign{&trees{commits: []fstest.MapFS{nil, nothing}}}).Sync(d.Context())
 	d.last.Store(&r)
 	if err == nil || !strings.Contains(err.Error(), "does not descend from") {
-		d.Errorf("another repository: %v\n%s", err, d.told())
+		d.Errorf("another repository: %v\n%s", err, d.reported())
 	}
 	d.wrote()
-	d.stand("west", disasterLink, disasterSecret)
-	d.stand("east", disasterAccount)
+	d.exist("west", disasterLink, disasterSecret)
+	d.exist("east", disasterAccount)
 }
 
 // foreign is a repository of which nothing was ever applied.
@@ -82,7 +82,7 @@ func (d *disaster) likeAMirror() {
 	d.mirrored("restored-east", "restored", "velero-server", "")
 	d.declare(disasterNothing)
 	d.unlinked(service("old-east"))
-	d.stand("west", service("web-east"), service("api-east"), service("db-east"), service("old-east"), service("labelled-east"),
+	d.exist("west", service("web-east"), service("api-east"), service("db-east"), service("old-east"), service("labelled-east"),
 		service("selects-east"), service("renamed-east"), service("restored-east"))
 	if d.at("west").Object(service("mirror-east")) != nil {
 		d.Error("the mirror was left behind")

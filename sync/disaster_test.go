@@ -43,7 +43,7 @@ func TestDisasters(t *testing.T) {
 		"namespaces that others use":         (*disaster).namespaces,
 		"an object recreated by another":     (*disaster).recreated,
 		"recreated while it is deleted":      (*disaster).recreatedMeanwhile,
-		"a second home, the same repository": (*disaster).secondHome,
+		"a second home, the same repository": (*disaster).secondManagementCluster,
 		"a second home, another repository":  (*disaster).anotherRepository,
 		"a Service called like a mirror":     (*disaster).likeAMirror,
 	} {
@@ -66,7 +66,7 @@ func (d *disaster) declare(links string) {
 	d.history.commits = append(d.history.commits, fstest.MapFS{
 		"east.yaml": {Data: declared("east")}, "west.yaml": {Data: declared("west")}, "links.yaml": {Data: []byte(links)},
 	})
-	d.pass(nil)
+	d.sync(nil)
 }
 
 const (
@@ -82,17 +82,17 @@ func (d *disaster) linked() {
 	d.asked()
 }
 
-func (d *disaster) told() string {
+func (d *disaster) reported() string {
 	d.Helper()
 	var out strings.Builder
 	d.bad(d.lastReport().Write(&out, report.Text))
 	return out.String()
 }
 
-// says wants words in the last report, which must not be clean.
-func (d *disaster) says(words ...string) {
+// reportContains wants words in the last report, which must not be clean.
+func (d *disaster) reportContains(words ...string) {
 	d.Helper()
-	text := d.told()
+	text := d.reported()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
 			d.Errorf("the report does not say %q:\n%s", w, text)
@@ -106,15 +106,15 @@ func (d *disaster) says(words ...string) {
 func (d *disaster) clean() {
 	d.Helper()
 	if !d.lastReport().Clean() {
-		d.Fatalf("the report is not clean:\n%s", d.told())
+		d.Fatalf("the report is not clean:\n%s", d.reported())
 	}
 }
 
-func (d *disaster) stand(name string, keys ...object.Key) {
+func (d *disaster) exist(name string, keys ...object.Key) {
 	d.Helper()
 	for _, k := range keys {
 		if d.at(name).Object(k) == nil {
-			d.Errorf("%s has no %s any more:\n%s", name, k, d.told())
+			d.Errorf("%s has no %s any more:\n%s", name, k, d.reported())
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (d *disaster) unlinked(but ...object.Key) {
 		for _, k := range d.ours(name) {
 			base := k.Name == "linkwright.base" || k.Kind == "Namespace"
 			if !base && !slices.Contains(but, k) {
-				d.Errorf("%s still has %s:\n%s", name, k, d.told())
+				d.Errorf("%s still has %s:\n%s", name, k, d.reported())
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func (d *disaster) wrote(allowed ...string) {
 	d.Helper()
 	for _, w := range memcluster.Written(d.asked()) {
 		if strings.Count(w, " ") > 1 && !slices.ContainsFunc(allowed, func(a string) bool { return strings.Contains(w, a) }) {
-			d.Errorf("it wrote: %s\n%s", w, d.told())
+			d.Errorf("it wrote: %s\n%s", w, d.reported())
 		}
 	}
 }
@@ -172,13 +172,13 @@ func (d *disaster) partialThenRevert() {
 	d.declare(disasterNothing)
 	d.at("west").Fault(func(f *memcluster.Faults) { f.Refused = map[object.Key]string{disasterProbe: "not here"} })
 	d.declare(disasterPair)
-	d.says("not here", "probe-east")
+	d.reportContains("not here", "probe-east")
 	d.put1("west", disasterTheirs, "")
-	d.stand("west", disasterSecret, disasterRecord)
-	d.stand("east", disasterAccount)
+	d.exist("west", disasterSecret, disasterRecord)
+	d.exist("east", disasterAccount)
 	d.declare(disasterNothing)
 	d.unlinked()
-	d.stand("west", disasterTheirs)
+	d.exist("west", disasterTheirs)
 }
 
 // deleteRejected: what stands behind what may not go stands, too; the report says who refused, and all goes once it may.
@@ -186,11 +186,11 @@ func (d *disaster) deleteRejected() {
 	d.linked()
 	d.at("west").Fault(func(f *memcluster.Faults) { f.Kept = map[object.Key]string{disasterLink: "links are forever"} })
 	d.declare(disasterNothing)
-	d.says("links are forever", "Leaving")
-	d.stand("west", disasterLink, disasterSecret, disasterRecord)
-	d.stand("east", disasterAccount, disasterRecord)
+	d.reportContains("links are forever", "Leaving")
+	d.exist("west", disasterLink, disasterSecret, disasterRecord)
+	d.exist("east", disasterAccount, disasterRecord)
 	d.at("west").Fault(func(f *memcluster.Faults) { f.Kept = nil })
-	d.pass(nil)
+	d.sync(nil)
 	d.unlinked()
 }
 
@@ -201,21 +201,21 @@ func (d *disaster) filesRemoved() {
 		"an empty tree": {}, "no Cluster": {"f.yaml": {Data: []byte(disasterNothing)}}, "no YAML": {"README.md": {Data: []byte("gone\n")}},
 	} {
 		d.history.commits = append(d.history.commits, tree)
-		if _, err := sync.Begin(d.T, d.loop(false), 2).Pass(d.Context()); err == nil {
+		if _, err := sync.Begin(d.T, d.loop(false), 2).Sync(d.Context()); err == nil {
 			d.Errorf("%s: it is no error", what)
 		}
 		d.wrote()
 	}
 	l := d.loop(false)
 	l.Declared = vanished{&trees{}}
-	r, err := sync.Begin(d.T, l, 3).Pass(d.Context())
+	r, err := sync.Begin(d.T, l, 3).Sync(d.Context())
 	if err == nil || !strings.Contains(err.Error(), "fleets/prod") {
 		d.Errorf("a vanished path: %v", err)
 	}
 	d.last.Store(&r)
 	d.wrote()
-	d.stand("west", disasterLink, disasterSecret)
-	d.stand("east", disasterAccount)
+	d.exist("west", disasterLink, disasterSecret)
+	d.exist("east", disasterAccount)
 }
 
 // vanished is a repository that lost the path that is read.
@@ -229,11 +229,11 @@ func (vanished) Next(context.Context) (sync.Declaration, error) {
 func (d *disaster) crdRemoved() {
 	d.linked()
 	d.at("west").Serve("multicluster.linkerd.io", "Link", true)
-	d.pass(nil)
-	d.says("west")
+	d.sync(nil)
+	d.reportContains("west")
 	d.wrote("west update ConfigMap linkwright-access/linkwright.west.east") // its conditions
-	d.stand("west", disasterSecret, disasterProbe)
-	d.stand("east", disasterAccount)
+	d.exist("west", disasterSecret, disasterProbe)
+	d.exist("east", disasterAccount)
 	d.declare(disasterNothing)
 	d.unlinked()
 }
@@ -243,11 +243,11 @@ func (d *disaster) noDelete() {
 	d.linked()
 	d.at("west").Fault(func(f *memcluster.Faults) { f.Denied = map[string][]schema.GroupKind{"delete": {{Kind: "Service"}}} })
 	d.declare(disasterNothing)
-	d.says("cannot delete resource \"services\"", "Leaving")
-	d.stand("west", disasterProbe, disasterSecret, disasterRecord)
-	d.stand("east", disasterAccount)
+	d.reportContains("cannot delete resource \"services\"", "Leaving")
+	d.exist("west", disasterProbe, disasterSecret, disasterRecord)
+	d.exist("east", disasterAccount)
 	d.at("west").Fault(func(f *memcluster.Faults) { f.Denied = nil })
-	d.pass(nil)
+	d.sync(nil)
 	d.unlinked()
 }
 
@@ -259,12 +259,12 @@ func (d *disaster) noList() {
 	})
 	d.grace = 0 // who answers is not dead, whatever people grant
 	d.declare(disasterNothing)
-	d.says("may not read Role", object.Installation{}.Grant())
+	d.reportContains("may not read Role", object.Installation{}.Grant())
 	d.wrote("update ConfigMap linkwright-access/linkwright.base", "update ConfigMap linkwright-access/linkwright.west.east") // it says once that it is denied
-	d.stand("west", disasterLink, disasterSecret, disasterRole)
-	d.stand("east", disasterAccount)
+	d.exist("west", disasterLink, disasterSecret, disasterRole)
+	d.exist("east", disasterAccount)
 	d.at("west").Fault(func(f *memcluster.Faults) { f.Denied = nil })
-	d.pass(nil)
+	d.sync(nil)
 	d.unlinked()
 }
 
@@ -274,9 +274,9 @@ func (d *disaster) namespaces() {
 	d.put1("west", disasterTheirs, "")
 	leaving := strings.Replace(string(declared("west")), "spec: {", "spec: {state: Leaving, ", 1)
 	d.history.commits = append(d.history.commits, fstest.MapFS{"east.yaml": {Data: declared("east")}, "west.yaml": {Data: []byte(leaving)}})
-	d.pass(nil)
+	d.sync(nil)
 	d.unlinked()
-	d.stand("west", disasterTheirs, object.Key{Kind: "Namespace", Name: "linkwright-access"}, object.Key{Kind: "Namespace", Name: "linkerd-multicluster"})
+	d.exist("west", disasterTheirs, object.Key{Kind: "Namespace", Name: "linkwright-access"}, object.Key{Kind: "Namespace", Name: "linkerd-multicluster"})
 	for _, w := range d.asked() {
 		if strings.Contains(w, "delete Namespace") {
 			d.Errorf("it wrote: %s", w)
@@ -323,7 +323,7 @@ func (d *disaster) recreatedMeanwhile() {
 		d.Fatal("the Service was not recreated while it was deleted")
 	}
 	d.at("west").Fault(func(f *memcluster.Faults) { f.Slow = 0 })
-	d.pass(nil)
+	d.sync(nil)
 	d.unlinked(disasterProbe)
 	if now := d.uid("west", disasterProbe); now != was {
 		d.Errorf("the Service of somebody else had uid %v, and has %v", was, now)

@@ -22,8 +22,8 @@ import (
 
 // TestDrain: an unlink has the link's own controller take its mirrors away before that is stopped, where it can.
 func TestDrain(t *testing.T) {
-	b := newBed(t, "east", "west")
-	d := &text{}
+	b := newClusterEnv(t, "east", "west")
+	d := &declaredText{}
 	l := b.loop(d, agent)
 	shared := testbed.Exported{Namespace: "default", Name: "shared", Labels: map[string]string{"mirror.linkerd.io/federated": "member"}}
 	if err := testbed.Export(t.Context(), b.Cluster("east").Config, shared); err != nil {
@@ -53,7 +53,7 @@ func TestDrain(t *testing.T) {
 }
 
 // mirroring links west to east, until everything is mirrored there.
-func (b *bed) mirroring(l *sync.Loop, d *text, more string) {
+func (b *clusterEnv) mirroring(l *sync.Loop, d *declaredText, more string) {
 	b.t.Helper()
 	d.set(b.declarations(linkWith("west", "east", federated+more)))
 	b.clean(l, 2)
@@ -63,7 +63,7 @@ func (b *bed) mirroring(l *sync.Loop, d *text, more string) {
 
 // drained unlinks them: what mirrored is taken away by its controller between the write that empties the Link and the delete
 // that stops the controller, and nothing is swept.
-func (b *bed) drained(l *sync.Loop, d *text, resource, name string) {
+func (b *clusterEnv) drained(l *sync.Loop, d *declaredText, resource, name string) {
 	b.t.Helper()
 	before := time.Now()
 	d.set(b.declarations(""))
@@ -97,7 +97,7 @@ func (b *bed) drained(l *sync.Loop, d *text, resource, name string) {
 }
 
 // since are the writes in west after a moment, whoever sent them.
-func (b *bed) since(begin time.Time) []testbed.Request {
+func (b *clusterEnv) since(begin time.Time) []testbed.Request {
 	b.t.Helper()
 	all, err := b.Cluster("west").Requests("")
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *bed) since(begin time.Time) []testbed.Request {
 }
 
 // withoutPods waits until no pod of a controller is left in west.
-func (b *bed) withoutPods() {
+func (b *clusterEnv) withoutPods() {
 	b.t.Helper()
 	b.eventually("pods of the controller are gone", func(ctx context.Context) (bool, error) {
 		pods, err := b.client("west").CoreV1().Pods(testbed.Multicluster).List(ctx, metav1.ListOptions{LabelSelector: "mirror.linkerd.io/cluster-name=east"})
@@ -118,7 +118,7 @@ func (b *bed) withoutPods() {
 }
 
 // scaledAway: a controller that people scaled to nothing drains nothing. Nobody waits for it, and its mirrors are swept.
-func (b *bed) scaledAway(l *sync.Loop, d *text) {
+func (b *clusterEnv) scaledAway(l *sync.Loop, d *declaredText) {
 	b.mirroring(l, d, "")
 	none := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "controller-east", Namespace: testbed.Multicluster}}
 	if _, err := b.client("west").AppsV1().Deployments(testbed.Multicluster).UpdateScale(b.t.Context(), none.Name, none, metav1.UpdateOptions{FieldManager: "hand"}); err != nil {
@@ -145,7 +145,7 @@ func (b *bed) scaledAway(l *sync.Loop, d *text) {
 const holdsMirror = "example.com/hold"
 
 // declaredAgain: a link whose mirror cannot go gets its selectors back, and what was taken meanwhile with them.
-func (b *bed) declaredAgain(l *sync.Loop, d *text) {
+func (b *clusterEnv) declaredAgain(l *sync.Loop, d *declaredText) {
 	b.mirroring(l, d, "")
 	hold := func(finalizers string) {
 		b.t.Helper()

@@ -38,7 +38,7 @@ func atRest(names ...api.ClusterName) *engine {
 	}
 	e.store.Enter(f, inventory.Record{})
 	e.store.Apply(f)
-	e.mode = open
+	e.mode = openClusters
 	for _, name := range names {
 		e.store.PutCluster(name, state.Cluster{Reading: state.Read}, e.store.Declared.Epoch())
 	}
@@ -58,9 +58,9 @@ func (e *engine) runs(name api.ClusterName, pending bool) *reconcile {
 	w := e.workers[name]
 	w.schedule = schedule{}
 	w.run = &run{round: e.round.number, pending: pending, cut: func(error) {}}
-	w.run.hear()
+	w.run.noteAnswer()
 	t := task{began: time.Now(), epoch: e.store.Declared.Epoch()}
-	return &reconcile{reader: reader{shared: e.shared, cluster: w.cluster, round: e.round.number, how: byWatches}, run: w.run, task: t, result: result{stage: planned, moves: e.viewed().Moves}}
+	return &reconcile{reader: reader{shared: e.shared, cluster: w.cluster, round: e.round.number, mode: byWatches}, run: w.run, task: t, result: result{stage: planned, moves: e.viewed().Moves}}
 }
 
 // viewed is a view that is never given back.
@@ -93,7 +93,7 @@ func wrote(e *engine, code reason.Code, err error) *reconcile {
 // A reconcile that only repaired is followed by one look at what it wrote, which a round waits for; it counts as a correction, its rows
 // are told as in place, and it is none of the writes that end in a conflict. A second one in a row keeps no round waiting: others would
 // keep it open for as long as they change objects. Any other that wrote is followed by one that the round waits for.
-func TestRepairsAreLookedAt(t *testing.T) {
+func TestRepairsAreRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code  reason.Code
 		err   error
@@ -106,8 +106,8 @@ func TestRepairsAreLookedAt(t *testing.T) {
 		e := atRest("west")
 		w := e.workers["west"]
 		e.end(t.Context(), wrote(e, tt.code, tt.err))
-		if w.last.state != tt.state || !w.pending || e.over() {
-			t.Errorf("%s: %s, pending %v, over %v", name, w.last.state, w.pending, e.over())
+		if w.last.state != tt.state || !w.pending || e.roundOver() {
+			t.Errorf("%s: %s, pending %v, over %v", name, w.last.state, w.pending, e.roundOver())
 		}
 		again := object.Outcome{Change: object.Change{Action: object.Update, Key: probe, Why: object.Reason{Code: reason.Drift}}}
 		e.store.Correct("west", slices.Repeat([]object.Outcome{again}, store.MaxCorrections), nil)
@@ -120,12 +120,12 @@ func TestRepairsAreLookedAt(t *testing.T) {
 		if row := e.row("west").Rows[0]; row.Phase != plan.Ready || w.writes > 0 {
 			t.Errorf("%s: told as %s, after %d reconciles that wrote", name, row.Phase, w.writes)
 		}
-		if at := w.starts(); !at.After(time.Now()) || at.After(time.Now().Add(coalesce)) {
+		if at := w.nextStart(); !at.After(time.Now()) || at.After(time.Now().Add(coalesce)) {
 			t.Errorf("%s: the next look begins in %v", name, time.Until(at))
 		}
 		e.end(t.Context(), wrote(e, tt.code, nil))
-		if !w.isDue() || w.pending || !e.over() {
-			t.Errorf("%s twice: due %v, pending %v, over %v", name, w.isDue(), w.pending, e.over())
+		if !w.isDue() || w.pending || !e.roundOver() {
+			t.Errorf("%s twice: due %v, pending %v, over %v", name, w.isDue(), w.pending, e.roundOver())
 		}
 	}
 }
@@ -136,16 +136,16 @@ func TestRoundsBesideDrift(t *testing.T) {
 	e := atRest("west")
 	w := e.workers["west"]
 	r := e.runs("west", false)
-	if !e.over() {
+	if !e.roundOver() {
 		t.Error("the round waits for a reconcile that only a watch asked for")
 	}
 	w.run.pending = true
-	if e.over() {
+	if e.roundOver() {
 		t.Error("the round ends although it waits for the cluster")
 	}
-	e.patience, e.round.answered = grace, true
-	w.run.heard.Store(time.Now().Add(-time.Minute).UnixNano())
-	if !e.over() {
+	e.patience, e.round.answered = unresponsiveTimeout, true
+	w.run.lastAnswerAt.Store(time.Now().Add(-time.Minute).UnixNano())
+	if !e.roundOver() {
 		t.Error("the round waits for a cluster that does not answer")
 	}
 	if _ = e.closeRound(); e.row("west").Denied == nil {
@@ -169,28 +169,28 @@ func TestExhaustedUntilTheNextRound(t *testing.T) {
 		w.last.state = unfinished
 		exhaust(w)
 		e.loop.Changes = watched{"west": {Keys: []object.Key{probe}}}
-		if e.take(); w.isDue() {
+		if e.takeChanges(); w.isDue() {
 			t.Errorf("%s: it is reconciled for what moves", name)
 		}
 		failed := wrote(e, "Drift", apply.ErrSkipped)
-		if e.take(); w.isDue() {
+		if e.takeChanges(); w.isDue() {
 			t.Errorf("%s: it is reconciled for what moves meanwhile", name)
 		}
-		if e.end(t.Context(), failed); !e.over() {
+		if e.end(t.Context(), failed); !e.roundOver() {
 			t.Errorf("%s: the round goes on for what moved during the last reconcile", name)
 		}
 		if now := e.viewed(); w.settled(now) {
 			t.Errorf("%s: the next round passes it over", name)
 		}
 		w.begin()
-		if e.take(); !w.isDue() {
+		if e.takeChanges(); !w.isDue() {
 			t.Errorf("%s: in the next round it is not looked at", name)
 		}
 	}
 }
 
 // keptAll says that nothing was deleted since requests were asked for last.
-func (r *rig) keptAll() {
+func (r *memoryEnv) keptAll() {
 	r.t.Helper()
 	for _, q := range memcluster.Written(r.asked()) {
 		if strings.Contains(q, "delete") {
@@ -202,7 +202,7 @@ func (r *rig) keptAll() {
 // While others edit one object after the other, faster than writes come to an end, a commit is applied all the same, and its round ends
 // with all of it done.
 func TestSteadyEdits(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		r.Cluster("west").Fault(func(f *memcluster.Faults) { f.Slow = 50 * time.Millisecond })
 		keys, i := r.ours("west"), 0
@@ -220,11 +220,11 @@ func TestSteadyEdits(t *testing.T) {
 		if n, most := r.wholly("west"), third*20/50+2; n > most {
 			t.Errorf("planned %d times within %d ms", n, third*20)
 		}
-		r.told()
-		r.declare("c2", rigMesh)
+		r.reported()
+		r.declare("c2", memoryMesh)
 		edits(third)
 		time.Sleep(2 * time.Second)
-		for _, p := range r.told() {
+		for _, p := range r.reported() {
 			if p.Commit == "c2" && p.Counts().Ready != 12 {
 				t.Errorf("the round ended early: %+v %s", p.Counts(), rows(p))
 			}
@@ -235,7 +235,7 @@ func TestSteadyEdits(t *testing.T) {
 }
 
 // Those who wait for a cluster are reconciled after it if it shows something else, or is looked at for the first time in a round.
-func TestWhomAReconcileWakes(t *testing.T) {
+func TestReconcileRequestsPeers(t *testing.T) {
 	for _, tt := range []struct{ moved, done, want bool }{{false, true, false}, {true, true, true}, {false, false, true}} {
 		e := atRest("west", "east")
 		e.store.Results.SetStep("east", plan.Step{Cluster: "east", Look: []api.ClusterName{"west"}})
@@ -243,15 +243,15 @@ func TestWhomAReconcileWakes(t *testing.T) {
 		r := e.runs("west", false)
 		r.moved, r.step = tt.moved, plan.Step{Cluster: "west"}
 		e.end(t.Context(), r)
-		if east := e.workers["east"]; east.isDue() != tt.want || e.over() == tt.want {
-			t.Errorf("moved %v, not the first %v: east is due %v, and the round is over %v", tt.moved, tt.done, east.isDue(), e.over())
+		if east := e.workers["east"]; east.isDue() != tt.want || e.roundOver() == tt.want {
+			t.Errorf("moved %v, not the first %v: east is due %v, and the round is over %v", tt.moved, tt.done, east.isDue(), e.roundOver())
 		}
 	}
 }
 
 // What moved is looked at, although the cluster was read just before. What is ours is looked at at once, and all else when the cluster had
 // its rest.
-func TestNoMoveIsLost(t *testing.T) {
+func TestNoChangeIsLost(t *testing.T) {
 	other := object.Key{Kind: "Endpoints", Namespace: "shop", Name: "web-east"}
 	for _, k := range []object.Key{probe, other} {
 		e := atRest("west")
@@ -262,18 +262,18 @@ func TestNoMoveIsLost(t *testing.T) {
 		w := e.workers["west"]
 		w.read, w.ended, w.rest = current, time.Now(), time.Now().Add(time.Minute)
 		e.loop.Changes = watched{"west": {Keys: []object.Key{k}}}
-		if e.take(); w.read == current || !w.isDue() {
+		if e.takeChanges(); w.read == current || !w.isDue() {
 			t.Errorf("%s: read %q, due %v", k, w.read, w.isDue())
 		}
-		if got, ours := time.Until(w.starts()) <= coalesce, k == probe; got != ours {
-			t.Errorf("%s: looked at in %v", k, time.Until(w.starts()))
+		if got, ours := time.Until(w.nextStart()) <= coalesce, k == probe; got != ours {
+			t.Errorf("%s: looked at in %v", k, time.Until(w.nextStart()))
 		}
 	}
 }
 
 // A daemon that only observes tells what drifted as long as it is so.
 func TestObservedDrift(t *testing.T) {
-	single(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	single(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.once(12)
 		l := r.loop()
 		l.Changes, l.ReadOnly = r, true
@@ -283,7 +283,7 @@ func TestObservedDrift(t *testing.T) {
 		r.edit("west", probe, 1)
 		for _, after := range []time.Duration{2 * time.Second, 2 * time.Minute} {
 			time.Sleep(after)
-			all := r.told()
+			all := r.reported()
 			if len(all) == 0 {
 				t.Fatalf("nothing is told %v later", after)
 			}
@@ -296,12 +296,12 @@ func TestObservedDrift(t *testing.T) {
 
 // While others overwrite whole objects, without our digest, a pass over a new commit ends as it does beside single edits.
 func TestSteadyOverwriting(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		west, keys := r.Cluster("west"), r.ours("west")
 		west.Fault(func(f *memcluster.Faults) { f.Slow = 50 * time.Millisecond })
 		r.wholly("west")
-		r.declare("c2", rigMesh)
+		r.declare("c2", memoryMesh)
 		for i := range 300 {
 			if err := west.Edit("hand", keys[i%len(keys)], func(c map[string]any) {
 				m := c["metadata"].(map[string]any) //nolint:forcetypeassert // ours
@@ -311,7 +311,7 @@ func TestSteadyOverwriting(t *testing.T) {
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
-		if all := r.told(); len(all) == 0 || all[0].Commit != "c2" || all[0].When != report.AtEnd || all[0].Took > time.Second {
+		if all := r.reported(); len(all) == 0 || all[0].Commit != "c2" || all[0].When != report.AtEnd || all[0].Took > time.Second {
 			t.Errorf("the pass over it did not end within a second: %d reports", len(all))
 		}
 		r.keptAll()

@@ -20,7 +20,7 @@ import (
 type engine struct {
 	*scheduler
 	revisions revisions
-	held      *fleet.Fleet // that this process loaded before it led; nil: none
+	preloaded *fleet.Fleet // that this process loaded before it led; nil: none
 	warned    bool         // of clusters to be abandoned that nobody knows
 	running   gosync.WaitGroup
 }
@@ -40,7 +40,7 @@ func (e *engine) start(ctx context.Context) (stop func()) {
 	}
 	return func() {
 		e.setMode(closed)
-		e.cut()
+		e.cancelRuns()
 		e.queue.ShutDown()
 		end()
 		e.running.Wait()
@@ -79,7 +79,7 @@ func (e *engine) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-e.loop.Changes.Moved():
-			e.take()
+			e.takeChanges()
 		}
 	}
 }
@@ -92,14 +92,14 @@ func (e *engine) enter(ctx context.Context, f *fleet.Fleet) error {
 		return err
 	}
 	if e.store.Declared.Epoch() != epoch {
-		e.cut()
+		e.cancelRuns()
 	}
-	if err := e.known(); err != nil {
+	if err := e.checkOnly(); err != nil {
 		return err
 	}
-	e.enroll()
-	e.meet()
-	_ = e.history.judge(ctx, f) // clusters that were read before; who is refused is a row
+	e.updateWorkers()
+	e.readNew()
+	_ = e.history.compareApplied(ctx, f) // clusters that were read before; who is refused is a row
 	return nil
 }
 
@@ -115,13 +115,13 @@ func (e *engine) declare(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// meet reads every cluster that was not read yet during this leadership, all at once: whether two names mean one
+// readNew reads every cluster that was not read yet during this leadership, all at once: whether two names mean one
 // cluster must be known before the first write. One that does not answer while others do counts as not read, until it answers.
-func (e *engine) meet() {
+func (e *engine) readNew() {
 	e.setMode(reading)
 	defer e.setMode(closed)
 	for {
-		unmet, until := e.unmet()
+		unmet, until := e.notRead()
 		if len(unmet) == 0 {
 			return
 		}
@@ -133,13 +133,13 @@ func (e *engine) meet() {
 		}
 		select {
 		case <-e.progress:
-		case <-alarm(until):
+		case <-afterTime(until):
 		}
 	}
 }
 
-// strangers warns once of clusters to be given up that nobody knows: else a slip of the pen looks like a success.
-func (e *engine) strangers() {
+// warnUnknownClusters warns once of clusters to be given up that nobody knows: else a slip of the pen looks like a success.
+func (e *engine) warnUnknownClusters() {
 	if e.warned {
 		return
 	}
@@ -153,8 +153,8 @@ func (e *engine) strangers() {
 	}
 }
 
-// known refuses to write a cluster that there is not.
-func (e *engine) known() error {
+// checkOnly refuses to write a cluster that there is not.
+func (e *engine) checkOnly() error {
 	for _, only := range e.loop.Only {
 		if !slices.ContainsFunc(e.store.Declared.All(), func(c fleet.Cluster) bool { return c.Name == only }) {
 			return fmt.Errorf("--only-write %s: no such cluster is declared", only)
@@ -163,18 +163,18 @@ func (e *engine) known() error {
 	return nil
 }
 
-// unmet are the clusters that nothing is known of yet, with what is told of one that does not answer, and until when all of them are
+// notRead are the clusters that nothing is known of yet, with what is told of one that does not answer, and until when all of them are
 // waited for; zero: as long as it takes.
-func (s *scheduler) unmet() (map[api.ClusterName]*object.Reason, time.Time) {
+func (s *scheduler) notRead() (map[api.ClusterName]*object.Reason, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out, until, forever := map[api.ClusterName]*object.Reason{}, time.Time{}, false
 	for name, w := range s.workers {
-		if w.gone || s.store.Clusters.Has(name) || w.run == nil && s.round.tried[w] {
+		if w.removed || s.store.Clusters.Has(name) || w.run == nil && s.round.tried[w] {
 			continue
 		}
-		at := s.round.straggling(w, s.patience)
-		out[name], forever, until = silent(w.run), forever || at.IsZero(), later(until, at)
+		at := s.round.overdueAt(w, s.patience)
+		out[name], forever, until = notAnswering(w.run), forever || at.IsZero(), later(until, at)
 	}
 	if forever {
 		until = time.Time{}
@@ -182,8 +182,8 @@ func (s *scheduler) unmet() (map[api.ClusterName]*object.Reason, time.Time) {
 	return out, until
 }
 
-// alarm ends at a moment; a zero one never comes.
-func alarm(at time.Time) <-chan time.Time {
+// afterTime ends at a moment; a zero one never comes.
+func afterTime(at time.Time) <-chan time.Time {
 	if at.IsZero() {
 		return nil
 	}

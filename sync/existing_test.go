@@ -22,22 +22,22 @@ const vault = `, credentials: {mode: Existing, secretRef: {name: vault-east}}`
 // TestExisting: a secret manager writes the credential of west→east, of an account of its own; linkwright uses it, never
 // writes it, and takes its own away once it is in use.
 func TestExisting(t *testing.T) {
-	b := newBed(t, "east", "west")
-	d, log := &text{}, &bytes.Buffer{}
+	b := newClusterEnv(t, "east", "west")
+	d, log := &declaredText{}, &bytes.Buffer{}
 	l := b.loop(d, agent)
 	l.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	told := func(r report.Report) report.Report { b.tell(log, r); return r }
+	reported := func(r report.Report) report.Report { b.writeLog(log, r); return r }
 	values := b.account("vault")
 
 	d.set(b.declarations(link("west", "east")))
-	told(b.clean(l, 2))
+	reported(b.clean(l, 2))
 	d.set(b.declarations(linkWith("west", "east", vault+federated)))
 	for _, step := range []struct{ code, says string }{
 		{"SecretNotFound", "linkerd-multicluster/vault-east does not exist"},
 		{"SecretInvalid", "tokenFile refers to a file"},
 		{"SecretNotFound", "linkerd/cluster-credentials-east does not exist"},
 	} {
-		r := told(b.once(l))
+		r := reported(b.once(l))
 		held(t, r, step.code, step.says)
 		switch step.says {
 		case "linkerd-multicluster/vault-east does not exist":
@@ -49,7 +49,7 @@ func TestExisting(t *testing.T) {
 		}
 	}
 	before := b.writes()
-	told(b.clean(l, 2))
+	reported(b.clean(l, 2))
 	for _, w := range b.writes()[len(before):] {
 		if w.Resource == "secrets" && (w.Verb != "delete" || w.Name == "vault-east" || w.Namespace == "linkerd") {
 			t.Errorf("linkwright wrote a Secret that is not its own: %+v", w)
@@ -64,10 +64,10 @@ func TestExisting(t *testing.T) {
 	}); len(left) > 0 {
 		t.Errorf("left of the account in east: %v", left)
 	}
-	b.nothingSent(t, l)
+	b.noRequests(t, l)
 
 	d.set(b.declarations(""))
-	told(b.once(l))
+	reported(b.once(l))
 	for ns, name := range map[string]string{"linkerd-multicluster": "vault-east", "linkerd": "cluster-credentials-east"} {
 		if _, err := b.client("west").CoreV1().Secrets(ns).Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			t.Errorf("the user's Secret after an unlink: %v", err)
@@ -83,8 +83,8 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// tell writes a report in every format there is, and as Go prints it.
-func (b *bed) tell(log *bytes.Buffer, r report.Report) {
+// writeLog writes a report in every format there is, and as Go prints it.
+func (b *clusterEnv) writeLog(log *bytes.Buffer, r report.Report) {
 	b.t.Helper()
 	for _, f := range report.Formats() {
 		if err := r.Write(log, f); err != nil {
@@ -111,7 +111,7 @@ func held(t *testing.T, r report.Report, code, says string) {
 type login struct{ token, config string }
 
 // account makes one as people would, with the rights that Linkerd's readers need.
-func (b *bed) account(name string) login {
+func (b *clusterEnv) account(name string) login {
 	b.t.Helper()
 	ctx, east := b.t.Context(), b.client("east")
 	if _, err := east.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
@@ -143,7 +143,7 @@ func (b *bed) account(name string) login {
 }
 
 // manage writes a Secret of west as a secret manager would.
-func (b *bed) manage(namespace, name, config string) {
+func (b *clusterEnv) manage(namespace, name, config string) {
 	b.t.Helper()
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{

@@ -23,15 +23,15 @@ func factual(known state.Cluster, spec api.Cluster) *reconcile {
 // Facts are decoded anew when what they are read from changes, or how the cluster is declared, and at no other time.
 func TestFactsAreReused(t *testing.T) {
 	spec := api.Cluster{APIServer: "https://a"}.WithDefaults()
-	seen := func(uid, root string) object.Observation {
+	observed := func(uid, root string) object.Observation {
 		e := object.Observation{}.Edit()
 		e.Put(object.Key{Kind: "Namespace", Name: "kube-system"}, object.Record{UID: uid}, object.Body{})
 		e.Put(object.Key{Kind: "ConfigMap", Namespace: "kube-system", Name: "kube-root-ca.crt"}, object.Record{UID: "x"}, object.NewBody([]byte(`{"data":{"ca.crt":"`+root+`"}}`)))
 		return e.Observation()
 	}
-	served := seen("uid", "ca")
+	served := observed("uid", "ca")
 	served.Unserved = []string{"Link.v1alpha3.multicluster.linkerd.io"}
-	moved := seen("uid", "ca")
+	moved := observed("uid", "ca")
 	moved.Server = "https://elsewhere"
 	elsewhere := spec
 	elsewhere.APIServer = "https://b"
@@ -41,21 +41,21 @@ func TestFactsAreReused(t *testing.T) {
 		known state.Reading
 		reuse bool
 	}{
-		"as it was":         {spec, seen("uid", "ca"), state.Read, true},
-		"another identity":  {spec, seen("other", "ca"), state.Read, false},
-		"another CA":        {spec, seen("uid", "cb"), state.Read, false},
+		"as it was":         {spec, observed("uid", "ca"), state.Read, true},
+		"another identity":  {spec, observed("other", "ca"), state.Read, false},
+		"another CA":        {spec, observed("uid", "cb"), state.Read, false},
 		"another kind gone": {spec, served, state.Read, false},
 		"another address":   {spec, moved, state.Read, false},
-		"declared anew":     {elsewhere, seen("uid", "ca"), state.Read, false},
-		"unknown before":    {spec, seen("uid", "ca"), state.Unread, false},
+		"declared anew":     {elsewhere, observed("uid", "ca"), state.Read, false},
+		"unknown before":    {spec, observed("uid", "ca"), state.Unread, false},
 	} {
-		u := factual(state.Cluster{Reading: tt.known, Seen: seen("uid", "ca"), Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, spec)
+		u := factual(state.Cluster{Reading: tt.known, Seen: observed("uid", "ca"), Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, spec)
 		u.cluster.Spec = tt.spec
-		side := state.Cluster{Seen: tt.seen}
-		if u.tell(&side); (side.Facts.Version == "as it was") != tt.reuse {
-			t.Errorf("%s: reused %v, want %v", name, side.Facts.Version, tt.reuse)
+		live := state.Cluster{Seen: tt.seen}
+		if u.addFacts(&live); (live.Facts.Version == "as it was") != tt.reuse {
+			t.Errorf("%s: reused %v, want %v", name, live.Facts.Version, tt.reuse)
 		}
-		if side.Gap == "of before" { // another observation: who we are is asked anew
+		if live.Gap == "of before" { // another observation: who we are is asked anew
 			t.Errorf("%s: whether policies confine linkwright is told by what was seen before", name)
 		}
 	}
@@ -67,8 +67,8 @@ func TestSameObservation(t *testing.T) {
 	e.Put(object.Key{Kind: "Namespace", Name: "kube-system"}, object.Record{UID: "u"}, object.Body{})
 	same := e.Observation()
 	u := factual(state.Cluster{Reading: state.Read, Seen: same, Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, api.Cluster{}.WithDefaults())
-	side := state.Cluster{Seen: same}
-	if u.tell(&side); side.Gap != "of before" || side.Facts.Version != "as it was" {
-		t.Errorf("it was looked at again: %q, %q", side.Gap, side.Facts.Version)
+	live := state.Cluster{Seen: same}
+	if u.addFacts(&live); live.Gap != "of before" || live.Facts.Version != "as it was" {
+		t.Errorf("it was looked at again: %q, %q", live.Gap, live.Facts.Version)
 	}
 }

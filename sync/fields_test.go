@@ -73,7 +73,7 @@ func policy(spec string) string {
 }
 
 // sent are the writes in one cluster since there were so many.
-func (b *bed) sent(cluster string, before int) []string {
+func (b *clusterEnv) sent(cluster string, before int) []string {
 	b.t.Helper()
 	all, err := b.Cluster(cluster).Requests(agent)
 	if err != nil {
@@ -88,7 +88,7 @@ func (b *bed) sent(cluster string, before int) []string {
 	return out
 }
 
-func (b *bed) asked(cluster string) int {
+func (b *clusterEnv) asked(cluster string) int {
 	b.t.Helper()
 	all, err := b.Cluster(cluster).Requests(agent)
 	if err != nil {
@@ -113,8 +113,8 @@ func rowOf(t *testing.T, r report.Report, end object.End) plan.Row {
 
 // TestFields: what declarations can say beside links: overlays, ignored fields, suspend, and a cluster that leaves.
 func TestFields(t *testing.T) {
-	b := newBed(t)
-	d := &text{}
+	b := newClusterEnv(t)
+	d := &declaredText{}
 	l := b.loop(d, agent)
 	o := overlays{render.Renderer{Owner: "linkwright"}, map[api.ClusterName][]object.Object{}}
 	l.Renderer = o
@@ -130,7 +130,7 @@ func TestFields(t *testing.T) {
 }
 
 // extras are applied, repaired, held alone where their kind is not served, and pruned.
-func (b *bed) extras(t *testing.T, l *sync.Loop, o overlays) {
+func (b *clusterEnv) extras(t *testing.T, l *sync.Loop, o overlays) {
 	o.extras["west"] = []object.Object{gatewayPolicy(t)}
 	monitor := object.Key{Group: "monitoring.coreos.com", Kind: "ServiceMonitor", Namespace: testbed.Multicluster, Name: "gateway"}
 	o.extras["east"] = []object.Object{extra(t, monitor, `{"spec":{}}`)}
@@ -142,7 +142,7 @@ func (b *bed) extras(t *testing.T, l *sync.Loop, o overlays) {
 		t.Errorf("east's base is %s, %v", row.Phase, row.Why)
 	}
 	delete(o.extras, "east")
-	b.nothingSent(t, l)
+	b.noRequests(t, l)
 
 	policies := b.client("west").NetworkingV1().NetworkPolicies(testbed.Multicluster)
 	patch := []byte(`{"spec":{"policyTypes":["Egress"]}}`)
@@ -164,11 +164,11 @@ func (b *bed) extras(t *testing.T, l *sync.Loop, o overlays) {
 	if _, err := policies.Get(t.Context(), "gateway", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the overlay's object, which nobody declares any more: %v", err)
 	}
-	b.nothingSent(t, l)
+	b.noRequests(t, l)
 }
 
 // ignored: an autoscaler sets the replicas of a controller, and nobody takes them back.
-func (b *bed) ignored(t *testing.T, l *sync.Loop, d *text) {
+func (b *clusterEnv) ignored(t *testing.T, l *sync.Loop, d *declaredText) {
 	d.set(b.declarations(mesh) + policy("ignore: [{kind: Deployment, fields: [spec.replicas]}]"))
 	b.clean(l, 12)
 	deployments := b.client("west").AppsV1().Deployments(testbed.Multicluster)
@@ -183,7 +183,7 @@ func (b *bed) ignored(t *testing.T, l *sync.Loop, d *text) {
 	if _, err := deployments.UpdateScale(t.Context(), "controller-east", scale, metav1.UpdateOptions{FieldManager: "hpa"}); err != nil {
 		t.Fatal(err)
 	}
-	b.nothingSent(t, l)
+	b.noRequests(t, l)
 	replicas := func() int32 {
 		live, err := deployments.Get(t.Context(), "controller-east", metav1.GetOptions{})
 		if err != nil {
@@ -202,7 +202,7 @@ func (b *bed) ignored(t *testing.T, l *sync.Loop, d *text) {
 }
 
 // suspendedLink: of a suspended link nothing is written, whatever is missing; that is told, and no failure.
-func (b *bed) suspendedLink(t *testing.T, l *sync.Loop, d *text) {
+func (b *clusterEnv) suspendedLink(t *testing.T, l *sync.Loop, d *declaredText) {
 	d.set(b.declarations(mesh + "---\n" + linkWith("west", "east", ", suspend: true")))
 	b.once(l) // the commit is written down
 	services := b.client("west").CoreV1().Services(testbed.Multicluster)
@@ -229,7 +229,7 @@ func (b *bed) suspendedLink(t *testing.T, l *sync.Loop, d *text) {
 }
 
 // suspendedCluster: nothing at all is written in north, and no unlink with it begins.
-func (b *bed) suspendedCluster(t *testing.T, l *sync.Loop, d *text) {
+func (b *clusterEnv) suspendedCluster(t *testing.T, l *sync.Loop, d *declaredText) {
 	before := b.asked("north")
 	d.set(as(b.declarations(link("west", "east")+link("east", "west")), "north", "suspend: true"))
 	r := b.once(l)
@@ -245,7 +245,7 @@ func (b *bed) suspendedCluster(t *testing.T, l *sync.Loop, d *text) {
 }
 
 // leaving: east leaves with all its links, whatever the bounds; then nothing is ever written there again.
-func (b *bed) leaving(t *testing.T, l *sync.Loop, d *text, o overlays) {
+func (b *clusterEnv) leaving(t *testing.T, l *sync.Loop, d *declaredText, o overlays) {
 	o.extras["east"] = []object.Object{gatewayPolicy(t)}
 	b.clean(l, 12)
 	tight := policy("prune: {maxLinks: 0%, minAllowed: 0}")

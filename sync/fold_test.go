@@ -11,7 +11,7 @@ import (
 
 // What may go on by itself is looked at by name where that is little of its kind, and else listed. What is only ever asked for
 // by name is never listed.
-func TestLooksAgain(t *testing.T) {
+func TestRereadsChangingObjects(t *testing.T) {
 	named := object.Watch{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"a", "b"}}
 	listed := object.Watch{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "mc", Health: true}
 	for name, tt := range map[string]struct {
@@ -25,18 +25,18 @@ func TestLooksAgain(t *testing.T) {
 		"named, and many": {named, 1, 1, []string{"o0"}},
 	} {
 		var items []object.Item
-		var f folder
+		var f writeFold
 		for i := range tt.there {
 			items = append(items, object.Item{Namespace: tt.watch.Namespace, Name: fmt.Sprintf("o%02d", i), Record: object.Record{UID: "u"}})
 		}
 		for i := range tt.moved {
 			key := object.Key{Group: tt.watch.Group, Kind: tt.watch.Kind, Namespace: tt.watch.Namespace, Name: fmt.Sprintf("o%d", i)}
-			f.moving = append(f.moving, moving{key, tt.watch})
+			f.changing = append(f.changing, changingObject{key, tt.watch})
 		}
 		want := tt.watch
 		want.Names = tt.want
-		f.seen = object.NewObservation(nil, object.Layer{Group: tt.watch.Group, Kind: tt.watch.Kind, Items: items})
-		if diff := cmp.Diff([]object.Watch{want}, f.again()); diff != "" {
+		f.before = object.NewObservation(nil, object.Layer{Group: tt.watch.Group, Kind: tt.watch.Kind, Items: items})
+		if diff := cmp.Diff([]object.Watch{want}, f.watchesToReread()); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
 		}
 	}

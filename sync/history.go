@@ -19,37 +19,37 @@ type history struct {
 	asking gosync.Mutex // held while whether one commit follows another is asked
 }
 
-// refusal says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.
+// denied says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.
 // What is applied and was seen in a cluster is not asked about any more: a cluster that it does not follow is refused alone.
-func (h *history) refusal(ctx context.Context, f *fleet.Fleet) error {
+func (h *history) denied(ctx context.Context, f *fleet.Fleet) error {
 	good, _ := h.store.Declared.Applied()
-	if good != nil && good.Commit == f.Commit && h.store.Declared.Confirmed(h.carried(f)) != "" {
+	if good != nil && good.Commit == f.Commit && h.store.Declared.Confirmed(h.appliedCommits(f)) != "" {
 		return nil
 	}
-	if err := h.judge(ctx, f); err != nil {
+	if err := h.compareApplied(ctx, f); err != nil {
 		return err
 	}
-	return h.blind(ctx, f)
+	return h.deniedUnread(ctx, f)
 }
 
-// judge asks whether a fleet may be applied after each commit that bases carry, and gives the first answer against it. What
+// compareApplied asks whether a fleet may be applied after each commit that bases carry, and gives the first answer against it. What
 // was applied and carried counts also while no cluster that carries it can be read.
-func (h *history) judge(ctx context.Context, f *fleet.Fleet) error {
-	carried := h.carried(f)
+func (h *history) compareApplied(ctx context.Context, f *fleet.Fleet) error {
+	carried := h.appliedCommits(f)
 	if last := h.store.Declared.Confirmed(carried); last != "" && carried[last] == nil {
 		carried[last] = nil
 	}
 	var first error
 	for _, last := range slices.Sorted(maps.Keys(carried)) {
 		if err := h.ask(ctx, f.Commit, last); err != nil && first == nil {
-			first = fmt.Errorf("compare it with the revision applied in %s: %w", some(carried[last]), err)
+			first = fmt.Errorf("compare it with the revision applied in %s: %w", nameSome(carried[last]), err)
 		}
 	}
 	return first
 }
 
-// some names the first clusters.
-func some(names []api.ClusterName) string {
+// nameSome names the first clusters.
+func nameSome(names []api.ClusterName) string {
 	switch slices.Sort(names); len(names) {
 	case 0:
 		return "clusters that cannot be read now"
@@ -59,9 +59,9 @@ func some(names []api.ClusterName) string {
 	return fmt.Sprintf("cluster %s and %d more", names[0], len(names)-1)
 }
 
-// carried are the commits that bases carry in the clusters that we guard, with those. Where the fleet suspends all that is
+// appliedCommits are the commits that bases carry in the clusters that we guard, with those. Where the fleet suspends all that is
 // in a cluster, it would apply nothing.
-func (h *history) carried(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
+func (h *history) appliedCommits(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
 	out := map[api.Commit][]api.ClusterName{}
 	for name, last := range h.store.Carried() {
 		if h.concerns(f, name) {
@@ -95,31 +95,31 @@ func (h *history) ask(ctx context.Context, commit, last api.Commit) error {
 	return err
 }
 
-// lookAgain has clusters that could not be read tried again before anybody writes, as long as what is applied was seen in
+// retryUnread has clusters that could not be read tried again before anybody writes, as long as what is applied was seen in
 // no cluster: what they carry may speak against it.
-func (h *history) lookAgain() {
+func (h *history) retryUnread() {
 	good, _ := h.store.Declared.Applied()
-	if good == nil || h.store.Declared.Confirmed(h.carried(good)) != "" {
+	if good == nil || h.store.Declared.Confirmed(h.appliedCommits(good)) != "" {
 		return
 	}
 	h.store.Clusters.ForgetUnread()
 }
 
-// blind says why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a
+// deniedUnread says why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a
 // commit, and one that the record names could not be read. Where none can be read, nothing would be applied either:
 // the fleet may be the applied one, and is judged anew with the first that can.
-func (h *history) blind(ctx context.Context, f *fleet.Fleet) error {
-	carried := h.carried(f)
+func (h *history) deniedUnread(ctx context.Context, f *fleet.Fleet) error {
+	carried := h.appliedCommits(f)
 	if f.Commit == "" || len(carried) > 0 || h.store.Declared.Confirmed(carried) != "" {
 		return nil
 	}
 	w, read := h.store.Snapshot(), false
 	var unread []api.ClusterName
-	for name, side := range w.Clusters {
+	for name, live := range w.Clusters {
 		_, recorded := w.UIDs[name]
 		switch {
 		case !h.concerns(f, name):
-		case side.Known():
+		case live.Known():
 			read = true
 		case recorded:
 			unread = append(unread, name)
@@ -129,7 +129,7 @@ func (h *history) blind(ctx context.Context, f *fleet.Fleet) error {
 		return nil
 	}
 	if err := h.loop.Declared.Follows(ctx, f.Commit, "", h.store.Record.Allowed()); err != nil {
-		return fmt.Errorf("read the revision applied in %s: %w", some(unread), err)
+		return fmt.Errorf("read the revision applied in %s: %w", nameSome(unread), err)
 	}
 	return nil
 }
@@ -144,8 +144,8 @@ func (h *history) guarded() (n int) {
 	return n
 }
 
-// most is the commit that more than half of so many clusters carry; empty: none.
-func most(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
+// majority is the commit that more than half of so many clusters carry; empty: none.
+func majority(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
 	for last, names := range carried {
 		if 2*len(names) > of {
 			return last
@@ -154,8 +154,8 @@ func most(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
 	return ""
 }
 
-// everywhere says that all clusters of the record carry the applied commit, and that this is a commit or descends from it.
-func (h *history) everywhere(ctx context.Context, commit api.Commit) bool {
+// appliedEverywhere says that all clusters of the record carry the applied commit, and that this is a commit or descends from it.
+func (h *history) appliedEverywhere(ctx context.Context, commit api.Commit) bool {
 	good, _ := h.store.Declared.Applied()
 	if good == nil || good.Commit == "" {
 		return false

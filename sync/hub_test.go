@@ -195,8 +195,8 @@ func (h *hub) taken() map[string]int {
 	return out
 }
 
-// pass is one of a process that was just started, after which all is in place.
-func (h *hub) pass() {
+// sync is one of a process that was just started, after which all is in place.
+func (h *hub) sync() {
 	h.t.Helper()
 	l, end := h.process(false)
 	defer end()
@@ -265,8 +265,8 @@ func (h *hub) daemon() (stop func()) {
 	}
 }
 
-// passes waits for so many passes of a daemon over a commit, in all of which everything is in place.
-func (h *hub) passes(n int, commit api.Commit) {
+// syncs waits for so many passes of a daemon over a commit, in all of which everything is in place.
+func (h *hub) syncs(n int, commit api.Commit) {
 	h.t.Helper()
 	h.mu.Lock()
 	h.reports = nil

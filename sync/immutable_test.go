@@ -13,7 +13,7 @@ import (
 // A binding of ours with another role, as another version of ours may have left it, cannot be changed in place: once the
 // server said so it is made anew.
 func TestReplacedOnceRefused(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		west, k := r.Cluster("west"), object.Key{
 			Group: "rbac.authorization.k8s.io", Kind: "RoleBinding", Namespace: probe.Namespace, Name: "controller-read-remote-creds-east",

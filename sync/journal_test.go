@@ -17,17 +17,17 @@ import (
 )
 
 // What is wrong with the head lasts until a pass says otherwise: what is done meanwhile ends nothing.
-func TestTroubleOutlastsWhatIsDoneBetween(t *testing.T) {
+func TestErrorLastsUntilTheNextSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		logged := journal{log: slog.New(slog.NewTextHandler(&out, nil))}
 		e := newEngine(&Loop{Options: Options{Owner: "linkwright"}, Clusters: far{}}, 1)
 		defer e.queue.ShutDown()
-		p := newReporter(e.loop, e.store, e.failed, func(r report.Report, err error) { logged.tell(r, err) })
+		p := newReporter(e.loop, e.store, e.failed, func(r report.Report, err error) { logged.record(r, err) })
 		pass := report.Report{Commit: "a", Head: "b", Polled: time.Now(), Clusters: []report.Cluster{{Name: "west"}}}
 		between := func() {
 			e.store.Results.Open(report.Report{})
-			p.meanwhile()
+			p.reportChanges()
 		}
 		p.report(pass, errors.New("not a fast-forward"))
 		between()
@@ -59,7 +59,7 @@ func lines(t *testing.T, log *bytes.Buffer) (out []map[string]any) {
 }
 
 // logs makes a pass, in which all must come to be in place, and gives what it logs.
-func (r *rig) logs(level slog.Level) []map[string]any {
+func (r *memoryEnv) logs(level slog.Level) []map[string]any {
 	r.t.Helper()
 	var log bytes.Buffer
 	l := r.loop()
@@ -72,7 +72,7 @@ func (r *rig) logs(level slog.Level) []map[string]any {
 }
 
 // writes are the writes among requests, and those among the lines of a log, spelled alike and in order.
-func writes(asked []string, logged []map[string]any) (sent, told []string) {
+func writes(asked []string, logged []map[string]any) (sent, reported []string) {
 	for _, q := range asked {
 		name, what, _ := strings.Cut(q, ": ")
 		if strings.Contains(what, " ") {
@@ -81,22 +81,22 @@ func writes(asked []string, logged []map[string]any) (sent, told []string) {
 	}
 	for _, e := range logged {
 		if name, _ := e["cluster"].(string); e["msg"] == report.ObjectWritten {
-			told = append(told, fmt.Sprint(name, " ", e["verb"], " ", e["object"]))
+			reported = append(reported, fmt.Sprint(name, " ", e["verb"], " ", e["object"]))
 		}
 	}
 	slices.Sort(sent)
-	slices.Sort(told)
-	return sent, told
+	slices.Sort(reported)
+	return sent, reported
 }
 
 // Each write is one line, with whose change it takes back; a sync that changes nothing logs nothing above debug.
 func TestEachWriteIsOneLine(t *testing.T) {
-	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
+	single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.leads()
 		r.asked()
 		first := r.logs(slog.LevelInfo)
-		if sent, told := writes(r.asked(), first); len(sent) < 10 || !slices.Equal(sent, told) {
-			r.t.Errorf("writes %q, lines %q", sent, told)
+		if sent, reported := writes(r.asked(), first); len(sent) < 10 || !slices.Equal(sent, reported) {
+			r.t.Errorf("writes %q, lines %q", sent, reported)
 		}
 		if quiet := r.logs(slog.LevelInfo); len(quiet) > 0 {
 			r.t.Errorf("a quiet sync logs %v", quiet)

@@ -17,7 +17,7 @@ import (
 const patience = 2 * time.Minute
 
 // eventually waits until f says yes.
-func (b *bed) eventually(what string, f func(ctx context.Context) (bool, error)) {
+func (b *clusterEnv) eventually(what string, f func(ctx context.Context) (bool, error)) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
@@ -40,7 +40,7 @@ func (b *bed) eventually(what string, f func(ctx context.Context) (bool, error))
 }
 
 // mirrored waits until the stand-in has mirrored a service, with the very credentials we wrote.
-func (b *bed) mirrored(source, service string) {
+func (b *clusterEnv) mirrored(source, service string) {
 	b.t.Helper()
 	b.eventually(service+" in "+source, func(ctx context.Context) (bool, error) {
 		_, err := b.client(source).CoreV1().Services("default").Get(ctx, service, metav1.GetOptions{})
@@ -53,7 +53,7 @@ func (b *bed) mirrored(source, service string) {
 
 var linkResource = schema.GroupVersionResource{Group: "multicluster.linkerd.io", Version: "v1alpha3", Resource: "links"}
 
-func (b *bed) linkField(source, target, field string) string {
+func (b *clusterEnv) linkField(source, target, field string) string {
 	b.t.Helper()
 	dyn, err := dynamic.NewForConfig(b.Cluster(source).Config)
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *bed) linkField(source, target, field string) string {
 
 // left lists whatever names the link in either cluster: by the target's name in the source, by the
 // source's account in the target. It asks for every kind a link can leave, not for what we think we wrote.
-func (b *bed) left(source, target string) []string {
+func (b *clusterEnv) left(source, target string) []string {
 	b.t.Helper()
 	in := func(cluster string, of func(name string, labels map[string]string) bool) (out []string) {
 		dyn, err := dynamic.NewForConfig(b.Cluster(cluster).Config)

@@ -11,7 +11,7 @@ import (
 )
 
 // lookalikes are 60 Services of a team that carry Linkerd's two labels for mirrors of east, and have names and a selector of their own.
-func (b *bed) lookalikes(t *testing.T) {
+func (b *clusterEnv) lookalikes(t *testing.T) {
 	t.Helper()
 	services := b.client("west").CoreV1().Services("default")
 	for i := range 60 {
@@ -29,7 +29,7 @@ func (b *bed) lookalikes(t *testing.T) {
 }
 
 // unharmed: linkwright deleted none of them by an unlink; then they go, so that nothing else is disturbed.
-func (b *bed) unharmed(t *testing.T) {
+func (b *clusterEnv) unharmed(t *testing.T) {
 	t.Helper()
 	services := b.client("west").CoreV1().Services("default")
 	list, err := services.List(t.Context(), metav1.ListOptions{LabelSelector: "lookalike=yes"})

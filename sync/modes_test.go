@@ -23,7 +23,7 @@ func linkWith(source, target, more string) string {
 }
 
 // clean is one pass after which all is in place.
-func (b *bed) clean(l *sync.Loop, ends int) report.Report {
+func (b *clusterEnv) clean(l *sync.Loop, ends int) report.Report {
 	b.t.Helper()
 	r := b.once(l)
 	if c := r.Counts(); c.Ready != ends || !r.Clean() {
@@ -34,7 +34,7 @@ func (b *bed) clean(l *sync.Loop, ends int) report.Report {
 
 // federation: the control plane's secret stands before the Link names a selector that uses it; a service
 // that two links share loses one member and lives; with the last member it goes, and the secrets with it.
-func (b *bed) federation(t *testing.T, l *sync.Loop, d *text) {
+func (b *clusterEnv) federation(t *testing.T, l *sync.Loop, d *declaredText) {
 	for _, target := range []string{"east", "north"} {
 		e := testbed.Exported{Namespace: "default", Name: "shared", Labels: map[string]string{"mirror.linkerd.io/federated": "member"}}
 		if err := testbed.Export(t.Context(), b.Cluster(target).Config, e); err != nil {
@@ -62,7 +62,7 @@ func (b *bed) federation(t *testing.T, l *sync.Loop, d *text) {
 }
 
 // secretFirst: between the secret of the control plane and the selectors, the Link was written without them.
-func (b *bed) secretFirst(t *testing.T, sent []testbed.Request) {
+func (b *clusterEnv) secretFirst(t *testing.T, sent []testbed.Request) {
 	secret := slices.IndexFunc(sent, func(r testbed.Request) bool {
 		return r.Resource == "secrets" && r.Namespace == "linkerd" && r.Name == "cluster-credentials-east"
 	})
@@ -80,7 +80,7 @@ func (b *bed) secretFirst(t *testing.T, sent []testbed.Request) {
 }
 
 // members waits until the federated service lists exactly these, or is gone.
-func (b *bed) members(want string) {
+func (b *clusterEnv) members(want string) {
 	b.t.Helper()
 	b.eventually("members "+want, func(ctx context.Context) (bool, error) {
 		s, err := b.client("west").CoreV1().Services("default").Get(ctx, "shared-federated", metav1.GetOptions{})
@@ -97,7 +97,7 @@ func (b *bed) members(want string) {
 }
 
 // external: the user's chart runs the controller; its Deployment is none of ours, and survives the unlink.
-func (b *bed) external(t *testing.T, l *sync.Loop, d *text) {
+func (b *clusterEnv) external(t *testing.T, l *sync.Loop, d *declaredText) {
 	d.set(b.declarations(linkWith("west", "east", ", controller: {mode: External}") + link("west", "north")))
 	b.clean(l, 4)
 	deployments := b.client("west").AppsV1().Deployments("linkerd-multicluster")
@@ -146,7 +146,7 @@ func chart(target string) *appsv1.Deployment {
 }
 
 // departs: two clusters leave the fleet in one commit; both ends of their links go, and the record forgets them.
-func (b *bed) departs(t *testing.T, l *sync.Loop, d *text) {
+func (b *clusterEnv) departs(t *testing.T, l *sync.Loop, d *declaredText) {
 	d.set(b.declarations(link("west", "north") + link("north", "east") + link("east", "west")))
 	b.clean(l, 6)
 	all := b.declarations("")
@@ -158,7 +158,7 @@ func (b *bed) departs(t *testing.T, l *sync.Loop, d *text) {
 			t.Errorf("left of %v: %v", p, left)
 		}
 	}
-	b.nothingSent(t, l)
+	b.noRequests(t, l)
 	record, err := b.client("west").CoreV1().ConfigMaps("linkwright").Get(t.Context(), "linkwright-fleet", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

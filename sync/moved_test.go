@@ -21,7 +21,7 @@ import (
 )
 
 // watched does something while a witness looks at west.
-func (b *bed) watched(do func(w *testbed.Witness)) {
+func (b *clusterEnv) watched(do func(w *testbed.Witness)) {
 	b.t.Helper()
 	w, err := testbed.NewWitness(b.t.Context(), b.Cluster("west").Config)
 	if err != nil {
@@ -32,7 +32,7 @@ func (b *bed) watched(do func(w *testbed.Witness)) {
 }
 
 // witnessed holds that no mirror of west is interrupted meanwhile, and gives who led its controllers for east.
-func (b *bed) witnessed(do func(w *testbed.Witness)) (led []string) {
+func (b *clusterEnv) witnessed(do func(w *testbed.Witness)) (led []string) {
 	b.t.Helper()
 	b.watched(func(w *testbed.Witness) {
 		do(w)
@@ -42,7 +42,7 @@ func (b *bed) witnessed(do func(w *testbed.Witness)) (led []string) {
 	return led
 }
 
-func (b *bed) nothingLost(w *testbed.Witness) {
+func (b *clusterEnv) nothingLost(w *testbed.Witness) {
 	b.t.Helper()
 	if lost, err := w.Lost(b.t.Context()); err != nil || len(lost) > 0 {
 		b.t.Errorf("mirrors were interrupted: %v, %v", lost, err)
@@ -50,7 +50,7 @@ func (b *bed) nothingLost(w *testbed.Witness) {
 }
 
 // cordon lets no pod of west run that does not yet, until the returned function is called.
-func (b *bed) cordon() (uncordon func()) {
+func (b *clusterEnv) cordon() (uncordon func()) {
 	b.t.Helper()
 	set := func(closed string) {
 		nodes := b.client("west").CoreV1().Nodes()
@@ -67,7 +67,7 @@ func (b *bed) cordon() (uncordon func()) {
 }
 
 // halfway makes a pass while no controller can start: what is to be replaced stays, and nothing is deleted anywhere.
-func (b *bed) halfway(l *sync.Loop, in api.ClusterName, end api.Pair) {
+func (b *clusterEnv) halfway(l *sync.Loop, in api.ClusterName, end api.Pair) {
 	b.t.Helper()
 	before := len(b.writes())
 	patience := l.Patience
@@ -91,7 +91,7 @@ func deletes(sent []testbed.Request) (out []string) {
 	return out
 }
 
-func (b *bed) uid(cluster string) string {
+func (b *clusterEnv) uid(cluster string) string {
 	b.t.Helper()
 	ns, err := b.client(cluster).CoreV1().Namespaces().Get(b.t.Context(), "kube-system", metav1.GetOptions{})
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *bed) uid(cluster string) string {
 var westToEast = api.Pair{Source: "west", Target: "east"}
 
 // renamed declares a cluster by another name.
-func (b *bed) renamed(was, is string, links string) string {
+func (b *clusterEnv) renamed(was, is string, links string) string {
 	return strings.Replace(b.declarations(links), "kind: Cluster\nmetadata: {name: "+was+",", "kind: Cluster\nmetadata: {name: "+is+",", 1)
 }
 
@@ -114,7 +114,7 @@ func second(name, of string) string {
 
 // renamedSource: a second name of the source becomes its own. What the source has is handed over in place, and its former access goes once it
 // uses the new one.
-func (b *bed) renamedSource(t *testing.T, d *text) {
+func (b *clusterEnv) renamedSource(t *testing.T, d *declaredText) {
 	l := b.loop(d, agent)
 	account := func(name string) error {
 		_, err := b.client("east").CoreV1().ServiceAccounts(object.AccessNamespace).Get(t.Context(), "linkwright."+name, metav1.GetOptions{})
@@ -145,13 +145,13 @@ func (b *bed) renamedSource(t *testing.T, d *text) {
 		}
 		d.set(b.declarations(linkWith("west", "east", federated)))
 		b.clean(l, 2)
-		b.forgets(l)
+		b.isAbandoned(l)
 		b.leaders(w, 2) // the controller was restarted once
 	})
 }
 
 // leaders waits until this many pods have led the controllers for east, one after the other. A new pod takes the Lease some time after it is ready.
-func (b *bed) leaders(w *testbed.Witness, want int) {
+func (b *clusterEnv) leaders(w *testbed.Witness, want int) {
 	b.t.Helper()
 	b.eventually(fmt.Sprintf("leaders of the link are not %d", want), func(context.Context) (bool, error) {
 		return len(w.Leaders("east")) == want, nil
@@ -159,7 +159,7 @@ func (b *bed) leaders(w *testbed.Witness, want int) {
 }
 
 // restarts has the pods of a controller made anew.
-func (b *bed) restarts(controller string) {
+func (b *clusterEnv) restarts(controller string) {
 	b.t.Helper()
 	pods := b.client("west").CoreV1().Pods(testbed.Multicluster)
 	if err := pods.DeleteCollection(b.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "mirror.linkerd.io/cluster-name=" + strings.TrimPrefix(controller, "controller-")}); err != nil {
@@ -172,7 +172,7 @@ func (b *bed) restarts(controller string) {
 }
 
 // renamedTarget: a second name of the target becomes its own, and the former name goes with its links. The link by the second name goes on.
-func (b *bed) renamedTarget(t *testing.T, d *text) {
+func (b *clusterEnv) renamedTarget(t *testing.T, d *declaredText) {
 	l := b.loop(d, agent)
 	b.watched(func(w *testbed.Witness) {
 		d.set(b.declarations(second("orient", "east") + linkWith("west", "east", federated) + linkWith("west", "orient", federated)))
@@ -196,11 +196,11 @@ func (b *bed) renamedTarget(t *testing.T, d *text) {
 			t.Errorf("left: %s", left)
 		}
 	}
-	b.forgets(l)
+	b.isAbandoned(l)
 }
 
-// forgets: a former name is forgotten.
-func (b *bed) forgets(l *sync.Loop) {
+// isAbandoned: a former name is forgotten.
+func (b *clusterEnv) isAbandoned(l *sync.Loop) {
 	b.t.Helper()
 	l.Accepted = nil
 	sent := len(b.writes())
@@ -211,5 +211,5 @@ func (b *bed) forgets(l *sync.Loop) {
 	if len(more) != 1 || more[0].Name != "linkwright-fleet" {
 		b.t.Errorf("the former name should be forgotten, and nothing else be written: %+v", more)
 	}
-	b.nothingSent(b.t, l)
+	b.noRequests(b.t, l)
 }

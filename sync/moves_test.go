@@ -21,8 +21,8 @@ import (
 // TestMoves: inventories that were lost or restored by a backup tool, and a controller that changes hands, on real
 // clusters with running links: nothing is deleted, and no controller is rolled.
 func TestMoves(t *testing.T) {
-	b := newBed(t, "east", "west")
-	d := &text{}
+	b := newClusterEnv(t, "east", "west")
+	d := &declaredText{}
 	l := b.loop(d, agent)
 	shared := testbed.Exported{Namespace: "default", Name: "shared", Labels: map[string]string{testbed.FederatedLabel: "member"}}
 	if err := testbed.Export(t.Context(), b.Cluster("east").Config, shared); err != nil {
@@ -88,7 +88,7 @@ func recorded(inv corev1.ConfigMap) string {
 
 // restoredByAnother: an inventory that a backup tool put back proves nothing. Its cluster is left alone until it is deleted, and
 // the error names it; then it is rebuilt.
-func (b *bed) restoredByAnother(l *sync.Loop, old corev1.ConfigMap) {
+func (b *clusterEnv) restoredByAnother(l *sync.Loop, old corev1.ConfigMap) {
 	b.t.Helper()
 	maps := b.client("west").CoreV1().ConfigMaps(object.AccessNamespace)
 	err := maps.Delete(b.t.Context(), old.Name, metav1.DeleteOptions{})
@@ -109,7 +109,7 @@ func (b *bed) restoredByAnother(l *sync.Loop, old corev1.ConfigMap) {
 }
 
 // handedOver declares a controller External and then PerLink again.
-func (b *bed) handedOver(t *testing.T, d *text) {
+func (b *clusterEnv) handedOver(t *testing.T, d *declaredText) {
 	l := b.loop(d, agent)
 	role := []byte(`{"metadata":{"labels":{"app.kubernetes.io/managed-by":"Helm"},"annotations":{"meta.helm.sh/release-name":"mc","meta.helm.sh/release-namespace":"ops"}}}`)
 	if _, err := b.client("west").RbacV1().ClusterRoles().Patch(t.Context(), "linkerd-multicluster-controller-access-local-resources",
@@ -130,12 +130,12 @@ func (b *bed) handedOver(t *testing.T, d *text) {
 		b.once(l)
 		l.Adopt = nil
 		b.clean(l, 2)
-		b.nothingSent(t, l)
+		b.noRequests(t, l)
 	})
 }
 
 // keeping holds that meanwhile linkwright deletes nothing in west and east, and the controller is the same, and not rolled.
-func (b *bed) keeping(do func()) {
+func (b *clusterEnv) keeping(do func()) {
 	b.t.Helper()
 	deployment := func() (types.UID, corev1.PodTemplateSpec) {
 		d, err := b.client("west").AppsV1().Deployments(testbed.Multicluster).Get(b.t.Context(), "controller-east", metav1.GetOptions{})
@@ -161,7 +161,7 @@ func (b *bed) keeping(do func()) {
 
 // ownedByHelm holds that Helm would take over what its chart renders for a controller, and nothing else of the link: an object
 // that exists is a release's by this label and both annotations (helm.sh/helm, pkg/action/validate.go).
-func (b *bed) ownedByHelm(release, namespace string) {
+func (b *clusterEnv) ownedByHelm(release, namespace string) {
 	b.t.Helper()
 	ctx, c, mc := b.t.Context(), b.client("west"), testbed.Multicluster
 	get := metav1.GetOptions{}
@@ -197,7 +197,7 @@ func (b *bed) ownedByHelm(release, namespace string) {
 	}
 }
 
-func (b *bed) inventory(cluster, name string) corev1.ConfigMap {
+func (b *clusterEnv) inventory(cluster, name string) corev1.ConfigMap {
 	b.t.Helper()
 	cm, err := b.client(cluster).CoreV1().ConfigMaps(object.AccessNamespace).Get(b.t.Context(), name, metav1.GetOptions{})
 	if err != nil {
@@ -207,7 +207,7 @@ func (b *bed) inventory(cluster, name string) corev1.ConfigMap {
 }
 
 // wipe deletes all inventories.
-func (b *bed) wipe(clusters ...string) {
+func (b *clusterEnv) wipe(clusters ...string) {
 	b.t.Helper()
 	ours := metav1.ListOptions{LabelSelector: object.OwnerLabel}
 	for _, c := range clusters {

@@ -17,13 +17,13 @@ import (
 )
 
 // single runs single passes over east, north and west, each of a process of its own.
-func single(t *testing.T, o memcluster.Options, links string, f func(*rig)) {
+func single(t *testing.T, o memcluster.Options, links string, f func(*memoryEnv)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(newRig(t, o, links)) })
+	synctest.Test(t, func(t *testing.T) { f(newMemoryEnv(t, o, links)) })
 }
 
 // once makes one pass, after which so many ends must be in place.
-func (r *rig) once(ends int) report.Report {
+func (r *memoryEnv) once(ends int) report.Report {
 	r.t.Helper()
 	got, err := r.loop().Once(r.t.Context(), 1)
 	if c := got.Counts(); err != nil || !got.Clean() || c.Ready != ends {
@@ -43,8 +43,8 @@ func tallied(asked []string, name string) map[string]int {
 	return out
 }
 
-// looks says how often clusters must have been looked at.
-func (r *rig) looks(what string, asked []string, want map[string]int) {
+// reads says how often clusters must have been looked at.
+func (r *memoryEnv) reads(what string, asked []string, want map[string]int) {
 	r.t.Helper()
 	for name, n := range want {
 		if got := tallied(asked, name)["observe"]; got != n {
@@ -56,10 +56,10 @@ func (r *rig) looks(what string, asked []string, want map[string]int) {
 // A pass reads each cluster whole once: that is two looks, at its inventories and at all else. What it writes is not read
 // again, but for what goes on by itself: tokens in the target of a link, Deployments in its source.
 func TestOnceReadsOnce(t *testing.T) {
-	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
+	single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.once(2)
 		first := r.asked()
-		r.looks("first apply", first, map[string]int{"west": 3, "east": 3, "north": 2})
+		r.reads("first apply", first, map[string]int{"west": 3, "east": 3, "north": 2})
 		for what, n := range tallied(first, "west") {
 			if what != "observe" && n != 1 {
 				t.Errorf("first apply: %d times %s", n, what)
@@ -67,11 +67,11 @@ func TestOnceReadsOnce(t *testing.T) {
 		}
 		r.once(2)
 		still := r.asked()
-		r.looks("nothing changed", still, map[string]int{"west": 2, "east": 2, "north": 2})
+		r.reads("nothing changed", still, map[string]int{"west": 2, "east": 2, "north": 2})
 		if wrote := memcluster.Written(still); slices.ContainsFunc(wrote, func(q string) bool { return !strings.HasSuffix(q, ": observe") }) {
 			t.Errorf("nothing changed: %q", wrote)
 		}
-		r.declare("c2", strings.Replace(rigLink("west", "east"), "target: east", "target: east, controller: {logLevel: debug}", 1))
+		r.declare("c2", strings.Replace(memoryLink("west", "east"), "target: east", "target: east, controller: {logLevel: debug}", 1))
 		r.once(2)
 		changed := r.asked()
 		base := "update " + inventory.Key("linkwright", object.End{}).String()
@@ -79,13 +79,13 @@ func TestOnceReadsOnce(t *testing.T) {
 		if got := tallied(changed, "west"); !maps.Equal(got, want) {
 			t.Errorf("one Deployment changed, west: %v, want %v", got, want)
 		}
-		r.looks("one Deployment changed", changed, map[string]int{"east": 2, "north": 2})
+		r.reads("one Deployment changed", changed, map[string]int{"east": 2, "north": 2})
 	})
 }
 
 // What a pass wrote is told as the server holds it: what is not ready is waited for, and so is a token that comes late.
 func TestOnceWaitsForWhatItWrote(t *testing.T) {
-	single(t, memcluster.Options{TokenAfter: 700 * time.Millisecond, ReadyAfter: 3 * time.Second}, rigMesh, func(r *rig) {
+	single(t, memcluster.Options{TokenAfter: 700 * time.Millisecond, ReadyAfter: 3 * time.Second}, memoryMesh, func(r *memoryEnv) {
 		began := time.Now()
 		r.once(12)
 		if took := time.Since(began); took < 3*time.Second || took > 15*time.Second {
@@ -96,7 +96,7 @@ func TestOnceWaitsForWhatItWrote(t *testing.T) {
 
 // Without patience a pass tells what is not ready, and does not take a write for that.
 func TestOnceWithoutPatience(t *testing.T) {
-	single(t, memcluster.Options{ReadyAfter: time.Hour}, rigLink("west", "east"), func(r *rig) {
+	single(t, memcluster.Options{ReadyAfter: time.Hour}, memoryLink("west", "east"), func(r *memoryEnv) {
 		l := r.loop()
 		l.Patience = 0
 		got, err := l.Once(r.t.Context(), 1)
@@ -109,7 +109,7 @@ func TestOnceWithoutPatience(t *testing.T) {
 // A write that fails has its cluster read again, whole. It is tried again a second later, or as soon as a neighbour moved: whether
 // that is before or after the second failure, which is at the same moment, is the machine's.
 func TestOnceReadsWhatFailed(t *testing.T) {
-	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
+	single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
 		west := r.Cluster("west")
 		west.Fault(func(f *memcluster.Faults) { f.Refused = map[object.Key]string{probe: "for a while"} })
 		time.AfterFunc(500*time.Millisecond, func() { west.Fault(func(f *memcluster.Faults) { f.Refused = nil }) })
@@ -124,11 +124,11 @@ func TestOnceReadsWhatFailed(t *testing.T) {
 
 // What is taken away goes by what was read by requests, not by what was written before in the same pass: when the source of a
 // link is through, its target has the commit in its base, and is read once more.
-func TestOnceTakesByRequests(t *testing.T) {
-	single(t, memcluster.Options{}, rigMesh, func(r *rig) {
+func TestOnceRemovesByRequests(t *testing.T) {
+	single(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.once(12)
 		r.asked()
-		r.declare("c2", rigLink("west", "north")+rigLink("north", "west")+rigLink("east", "north")+rigLink("north", "east")+rigLink("east", "west"))
+		r.declare("c2", memoryLink("west", "north")+memoryLink("north", "west")+memoryLink("east", "north")+memoryLink("north", "east")+memoryLink("east", "west"))
 		r.once(10)
 		var east []string
 		for _, q := range r.asked() {
@@ -148,8 +148,8 @@ func TestOnceTakesByRequests(t *testing.T) {
 
 // A cluster that was read is read again where its neighbours show that more must be looked at than was: in a daemon, too, whose
 // term begins by reading all at once.
-func TestSees(t *testing.T) {
-	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
+func TestWatchesAll(t *testing.T) {
+	single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
 		l := r.loop()
 		l.Changes = r
 		u := &reconcile{reader: reader{shared: newShared(l, 1)}}
@@ -157,20 +157,20 @@ func TestSees(t *testing.T) {
 		s.Enter(r.fleet, inventory.Record{})
 		west, _ := r.fleet.Cluster("west")
 		u.cluster = *west
-		looked, err := plan.Watches(s.Near("west"), *west, u.loop.Renderer, object.Observation{})
+		watches, err := plan.Watches(s.Near("west"), *west, u.loop.Renderer, object.Observation{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.PutCluster("west", state.Cluster{Reading: state.Read, Looked: looked}, s.Declared.Epoch())
+		s.PutCluster("west", state.Cluster{Reading: state.Read, Looked: watches}, s.Declared.Epoch())
 		s.PutCluster("east", state.Cluster{Reading: state.Read}, s.Declared.Epoch())
-		if !u.sees() {
+		if !u.watchesAll() {
 			t.Error("nothing more is to be looked at")
 		}
 		token := object.Object{Key: object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}}
 		e := object.Observation{}.Edit()
 		e.Put(token.Key, object.Written(token), object.Body{})
 		s.PutCluster("east", state.Cluster{Reading: state.Read, Seen: e.Observation()}, s.Declared.Epoch())
-		if u.sees() {
+		if u.watchesAll() {
 			t.Error("the target has a token from a former mode: the source's Secret is to be looked at")
 		}
 	})

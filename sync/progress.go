@@ -28,7 +28,7 @@ func (p *progress) start() (stop func()) {
 func (p *progress) meanwhile() {
 	r, version := p.store.SoFar(-1)
 	if p.journal.log != nil && !p.loop.ReadOnly && version != p.logged {
-		p.journal.tell(r, nil)
+		p.journal.record(r, nil)
 		p.logged = version
 	}
 	p.busy(&r)
@@ -38,7 +38,7 @@ func (p *progress) meanwhile() {
 // end shows the report of a sync.
 func (p *progress) end(r report.Report, err error) {
 	if !p.loop.ReadOnly {
-		p.journal.tell(r, err)
+		p.journal.record(r, err)
 	}
 	if p.loop.Progress != nil {
 		p.loop.Progress(r)
@@ -55,7 +55,7 @@ func (s *scheduler) busy(r *report.Report) {
 	for i, c := range r.Clusters {
 		is := report.Activity{Read: s.store.Clusters.Has(c.Name)}
 		if w := s.worker(c.Name); w != nil && w.run != nil {
-			is.Asked = w.run.lastHeard()
+			is.Asked = w.run.lastAnswer()
 		}
 		r.Clusters[i].Activity = is
 	}

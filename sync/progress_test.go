@@ -16,7 +16,7 @@ import (
 )
 
 // watched is a loop whose progress is kept.
-func (r *rig) watched() (l *Loop, shown *[]report.Report) {
+func (r *memoryEnv) watched() (l *Loop, shown *[]report.Report) {
 	l, shown = r.loop(), &[]report.Report{}
 	l.Progress = func(p report.Report) { *shown = append(*shown, p) }
 	return l, shown
@@ -36,7 +36,7 @@ func activity(t *testing.T, r report.Report, name string) report.Activity {
 
 // A sync of a fleet with a silent cluster shows every half second which cluster it waits for, and since when.
 func TestProgressNamesASilentCluster(t *testing.T) {
-	single(t, memcluster.Options{Timeout: 10 * time.Second}, rigLink("west", "east"), func(r *rig) {
+	single(t, memcluster.Options{Timeout: 10 * time.Second}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = true })
 		l, shown := r.watched()
 		began := time.Now()
@@ -63,7 +63,7 @@ func TestProgressNamesASilentCluster(t *testing.T) {
 
 // While a sync waits for what happens by itself, reports say until when. Transitions are logged when they happen, not at the end.
 func TestProgressSaysUntilWhen(t *testing.T) {
-	single(t, memcluster.Options{TokenAfter: 20 * time.Second}, rigLink("west", "east"), func(r *rig) {
+	single(t, memcluster.Options{TokenAfter: 20 * time.Second}, memoryLink("west", "east"), func(r *memoryEnv) {
 		l, shown := r.watched()
 		var log bytes.Buffer
 		l.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -91,7 +91,7 @@ func TestProgressSaysUntilWhen(t *testing.T) {
 
 // Look shows which clusters it reads.
 func TestProgressOfLook(t *testing.T) {
-	single(t, memcluster.Options{Timeout: 4 * time.Second}, rigLink("west", "east"), func(r *rig) {
+	single(t, memcluster.Options{Timeout: 4 * time.Second}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = true })
 		l, shown := r.watched()
 		if _, err := l.Look(r.t.Context(), 1); err != nil {
@@ -105,7 +105,7 @@ func TestProgressOfLook(t *testing.T) {
 
 // A sync that is told to stop lets the writes under way end, and begins no other.
 func TestInterruptedFinishesWhatHasBegun(t *testing.T) {
-	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
+	single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.Cluster("west").Fault(func(f *memcluster.Faults) { f.Slow = 2 * time.Second })
 		why := errors.New("interrupt signal received")
 		ctx, stop := context.WithCancelCause(r.t.Context())

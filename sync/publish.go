@@ -19,8 +19,8 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// every is the least time between two reports that no sync ends with.
-const every = time.Second
+// reportInterval is the least time between two reports that no sync ends with.
+const reportInterval = time.Second
 
 // reporter publishes reports, one at a time: at the end of each sync, and how all stands in the meantime, every second, if anything
 // changed since. It asks nothing of the engine but its store, so whatever a sync waits for delays no report.
@@ -30,20 +30,20 @@ type reporter struct {
 	failed  func() error // why nothing can be written; nil: everything can
 	publish func(report.Report, error)
 
-	mu      gosync.Mutex // held while something is published
-	syncing bool
-	told    int           // the version of the results that was told
-	last    report.Report // of the last sync, without its clusters
-	trouble error         // of the last sync: it is over with a sync, not before
+	mu        gosync.Mutex // held while something is published
+	syncing   bool
+	published int           // the version of the results that was told
+	last      report.Report // of the last sync, without its clusters
+	lastErr   error         // of the last sync: it is over with a sync, not before
 }
 
 func newReporter(l *Loop, s *store.Store, failed func() error, publish func(report.Report, error)) *reporter {
-	return &reporter{loop: l, store: s, failed: failed, publish: publish, syncing: true, told: -1}
+	return &reporter{loop: l, store: s, failed: failed, publish: publish, syncing: true, published: -1}
 }
 
 // start reports what changes until the function that it gives is called.
 func (p *reporter) start() (stop func()) {
-	return regularly(every, p.meanwhile)
+	return regularly(reportInterval, p.reportChanges)
 }
 
 // regularly calls f, one call at a time, until the function that it gives is called.
@@ -68,8 +68,8 @@ func regularly(every time.Duration, f func()) (stop func()) {
 	}
 }
 
-// opens notes that a sync begins.
-func (p *reporter) opens() {
+// syncBegins notes that a sync begins.
+func (p *reporter) syncBegins() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.syncing = true
@@ -80,32 +80,32 @@ func (p *reporter) report(r report.Report, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.publish(r, err)
-	p.syncing, p.last, p.trouble = false, r, err
+	p.syncing, p.last, p.lastErr = false, r, err
 	p.last.Clusters, p.last.Took, p.last.When = nil, 0, report.Between
-	p.store.Results.Strip(p.loop.bare) // what was wanted was told
-	p.told = p.store.Results.Reported()
+	p.store.Results.Strip(p.loop.withoutObjects) // what was wanted was told
+	p.published = p.store.Results.Reported()
 }
 
-// meanwhile publishes how all stands, if that changed since.
-func (p *reporter) meanwhile() {
+// reportChanges publishes how all stands, if that changed since.
+func (p *reporter) reportChanges() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r, version := p.store.SoFar(p.told)
-	if version == p.told {
+	r, version := p.store.SoFar(p.published)
+	if version == p.published {
 		return
 	}
-	p.told = version
+	p.published = version
 	if p.syncing {
 		p.publish(r, nil)
 		return
 	}
 	r = p.last
 	r.Clusters, r.At = p.store.Rows(), time.Now()
-	p.publish(r, cmp.Or(p.trouble, p.failed()))
+	p.publish(r, cmp.Or(p.lastErr, p.failed()))
 }
 
-// bare is a step without what it wanted written: of what is ours to write, all of that; else the objects.
-func (l *Loop) bare(s plan.Step) plan.Step {
+// withoutObjects is a step without what it wanted written: of what is ours to write, all of that; else the objects.
+func (l *Loop) withoutObjects(s plan.Step) plan.Step {
 	s.Tries = nil
 	if l.writes(s.Cluster) {
 		s.Ahead, s.Changes, s.After = nil, nil, nil
@@ -126,22 +126,22 @@ type journal struct {
 	history report.History
 }
 
-func (j *journal) tell(r report.Report, err error) {
+func (j *journal) record(r report.Report, err error) {
 	next, events := j.history.Next(r, cause(err))
 	j.history = next
-	logged(j.log, events)
+	logEvents(j.log, events)
 }
 
-// wrote logs the writes to a cluster. What was not tried is none.
-func (l *Loop) wrote(cluster api.ClusterName, commit api.Commit, outcomes []object.Outcome) {
+// logWrites logs the writes to a cluster. What was not tried is none.
+func (l *Loop) logWrites(cluster api.ClusterName, commit api.Commit, outcomes []object.Outcome) {
 	if slices.ContainsFunc(outcomes, apply.NotBegun) {
 		outcomes = slices.DeleteFunc(slices.Clone(outcomes), apply.NotBegun)
 	}
-	logged(l.Log, report.Written(cluster, commit, l.advised(outcomes)))
+	logEvents(l.Log, report.Written(cluster, commit, l.withAdvice(outcomes)))
 }
 
-// logged logs events; without a log nobody hears of them.
-func logged(log *slog.Logger, events []report.Event) {
+// logEvents logs events; without a log nobody hears of them.
+func logEvents(log *slog.Logger, events []report.Event) {
 	if log == nil {
 		return
 	}
@@ -155,15 +155,15 @@ func logged(log *slog.Logger, events []report.Event) {
 	}
 }
 
-// advised says of writes for which a right is missing what to do, as reasons do: the row of an end that leaves, or that
+// withAdvice says of writes for which a right is missing what to do, as reasons do: the row of an end that leaves, or that
 // waits for a token, tells something else.
-func (l *Loop) advised(outcomes []object.Outcome) []object.Outcome {
+func (l *Loop) withAdvice(outcomes []object.Outcome) []object.Outcome {
 	out := slices.Clone(outcomes)
 	for i, o := range out {
 		if o.Err == nil {
 			continue
 		}
-		if why := l.why(o.Err); why.Code == reason.Forbidden {
+		if why := l.explain(o.Err); why.Code == reason.Forbidden {
 			out[i].Err = advice{o.Err, why.Message}
 		}
 	}
@@ -180,20 +180,20 @@ func (a advice) Error() string { return a.message }
 
 func (a advice) Unwrap() error { return a.cause }
 
-// why says what an error of Clusters means, and which command grants a right that is missing.
-func (l *Loop) why(err error) *object.Reason {
+// explain says what an error of Clusters means, and which command grants a right that is missing.
+func (l *Loop) explain(err error) *object.Reason {
 	if l.Explain == nil {
 		return object.Because(reason.Unknown, "%v", err)
 	}
 	r := l.Explain(err)
 	if r.Code == reason.Forbidden {
-		r.Message += ": " + object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace}.Grant() + sweeping(r.Message)
+		r.Message += ": " + object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace}.Grant() + sweepFlag(r.Message)
 	}
 	return &r
 }
 
-// sweeping is the flag that grants what is missing to sweep mirrors, which not everybody needs.
-func sweeping(forbidden string) string {
+// sweepFlag is the flag that grants what is missing to sweep mirrors, which not everybody needs.
+func sweepFlag(forbidden string) string {
 	if strings.Contains(forbidden, `"probe-`) {
 		return "" // it stands in the multicluster namespace, where everybody has the right
 	}
@@ -233,8 +233,8 @@ func (l *Loop) logRecord(last, now inventory.Record) {
 	}
 }
 
-// struck logs which decisions were removed.
-func (l *Loop) struck(gone []inventory.Decision) {
+// logUsedUp logs which decisions were removed.
+func (l *Loop) logUsedUp(gone []inventory.Decision) {
 	for _, d := range gone {
 		if l.Log != nil {
 			l.Log.Info("decision used up", "decision", d.String())

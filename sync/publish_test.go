@@ -12,7 +12,7 @@ import (
 )
 
 // sofar are the reports of passes under way since this was asked last.
-func (r *rig) sofar() []report.Report {
+func (r *memoryEnv) sofar() []report.Report {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -23,17 +23,17 @@ func (r *rig) sofar() []report.Report {
 
 // Two seconds after a start there is a report, whatever the first pass waits for: it says that nothing was looked at yet.
 func TestReportWithinTwoSeconds(t *testing.T) {
-	hang := func(r *rig) {
+	hang := func(r *memoryEnv) {
 		for _, name := range r.Names() {
 			if name != "home" {
 				r.Cluster(name).Fault(func(f *memcluster.Faults) { f.Hanging = true })
 			}
 		}
 	}
-	begun(t, memcluster.Options{Timeout: 30 * time.Second}, rigLink("west", "east"), hang, func(r *rig) {
+	begun(t, memcluster.Options{Timeout: 30 * time.Second}, memoryLink("west", "east"), hang, func(r *memoryEnv) {
 		time.Sleep(2 * time.Second)
 		all := r.sofar()
-		if len(all) == 0 || len(r.told()) > 0 {
+		if len(all) == 0 || len(r.reported()) > 0 {
 			r.t.Fatalf("%d reports of the pass under way", len(all))
 		}
 		last := all[len(all)-1]
@@ -53,11 +53,11 @@ func TestReportWithinTwoSeconds(t *testing.T) {
 
 // While a pass waits, reports say which revision it applies and what it waits for, once a second at most, and only if something
 // changed.
-func TestReportsWhileAPassWaits(t *testing.T) {
-	turns(t, memcluster.Options{TokenAfter: 40 * time.Second}, rigLink("west", "east"), func(r *rig) {
+func TestReportsWhileASyncWaits(t *testing.T) {
+	turns(t, memcluster.Options{TokenAfter: 40 * time.Second}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.clean(2*time.Minute, 2)
 		r.sofar()
-		r.declare("c2", rigLink("west", "east")+rigLink("west", "north"))
+		r.declare("c2", memoryLink("west", "east")+memoryLink("west", "north"))
 		time.Sleep(2 * time.Second)
 		all := r.sofar()
 		if len(all) == 0 || len(all) > 2 {

@@ -19,74 +19,74 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// how says how a reconcile reads its cluster. What takes something away is decided on a cluster only if it was read in one of the last
+// readMode says how a reconcile reads its cluster. What takes something away is decided on a cluster only if it was read in one of the last
 // two ways since the round began (see state.Cluster.Pass).
 //
 //	ByWatches    from watches that stay open
 //	ByRequests   by requests, and what is written is taken over from the answers: nobody watches
 //	ForDeletion  by requests, since a step asked for that; what is written is read again
-type how string
+type readMode string
 
 const (
-	byWatches   how = "ByWatches"
-	byRequests  how = "ByRequests"
-	forDeletion how = "ForDeletion"
+	byWatches   readMode = "ByWatches"
+	byRequests  readMode = "ByRequests"
+	forDeletion readMode = "ForDeletion"
 )
 
 // reader reads a cluster for a reconcile.
 type reader struct {
 	shared
 	cluster fleet.Cluster
-	how     how
+	mode    readMode
 	round   int
 }
 
-// side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets
+// read reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets
 // us read is hidden, unless nothing could be decided without it (see plan.Watches).
-func (r reader) side(ctx context.Context) state.Cluster {
-	looked := r.store.Clusters.Watched(r.cluster.Name)
-	side := state.Cluster{Looked: looked}
+func (r reader) read(ctx context.Context) state.Cluster {
+	watches := r.store.Clusters.Watched(r.cluster.Name)
+	live := state.Cluster{Looked: watches}
 	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn object.Cluster) error {
-		if r.how == byWatches {
-			return r.live(ctx, conn, &side)
+		if r.mode == byWatches {
+			return r.live(ctx, conn, &live)
 		}
-		return r.observe(ctx, conn, &side)
+		return r.observe(ctx, conn, &live)
 	})
 	if err != nil {
-		failed := state.Cluster{Looked: looked, Err: r.loop.why(err), Reading: side.Reading} // its watches stay as they are
-		if r.how != byWatches {
+		failed := state.Cluster{Looked: watches, Err: r.loop.explain(err), Reading: live.Reading} // its watches stay as they are
+		if r.mode != byWatches {
 			failed.Pass = r.round
 		}
 		return failed
 	}
-	if side.Err != nil {
-		return side // its inventories say nothing
+	if live.Err != nil {
+		return live // its inventories say nothing
 	}
-	r.tell(&side)
-	side.Reading = state.Read
-	r.judge(ctx, side)
-	return side
+	r.addFacts(&live)
+	live.Reading = state.Read
+	r.compareApplied(ctx, live)
+	return live
 }
 
-// tell gives a side the facts that it shows, and whether policies confine linkwright there. Facts are decoded once for each version of what they
+// addFacts gives a side the facts that it shows, and whether policies confine linkwright there. Facts are decoded once for each version of what they
 // are read from, and of how the cluster is declared; watches that nothing changed in give the very same observation again.
-func (r reader) tell(side *state.Cluster) {
+func (r reader) addFacts(live *state.Cluster) {
 	last := r.store.Clusters.Last(r.cluster.Name)
 	alike := last.Known() && r.store.Clusters.ReadBy(r.cluster.Name, r.cluster.Spec)
 	switch {
-	case alike && side.Seen.Is(last.Seen):
-		side.Facts, side.Gap, side.Anyone = last.Facts, last.Gap, last.Anyone
+	case alike && live.Seen.Is(last.Seen):
+		live.Facts, live.Gap, live.Anyone = last.Facts, last.Gap, last.Anyone
 		return
-	case alike && tellSame(r.cluster.Spec, last.Seen, side.Seen):
-		side.Facts = last.Facts
+	case alike && sameFacts(r.cluster.Spec, last.Seen, live.Seen):
+		live.Facts = last.Facts
 	default:
-		side.Facts = r.decoder.configs.FactsOf(r.cluster.Spec, side.Seen.Server, side.Seen)
+		live.Facts = r.decoder.configs.FactsOf(r.cluster.Spec, live.Seen.Server, live.Seen)
 	}
-	side.Gap, side.Anyone = r.decoder.gap(r.cluster.Spec, side.Seen)
+	live.Gap, live.Anyone = r.decoder.gap(r.cluster.Spec, live.Seen)
 }
 
-// tellSame says that two looks at a cluster that is declared so tell the same facts.
-func tellSame(c api.Cluster, a, b object.Observation) bool {
+// sameFacts says that two looks at a cluster that is declared so tell the same facts.
+func sameFacts(c api.Cluster, a, b object.Observation) bool {
 	if a.Server != b.Server || !slices.Equal(a.Unserved, b.Unserved) || !slices.Equal(a.Hidden, b.Hidden) {
 		return false
 	}
@@ -103,37 +103,37 @@ func tellSame(c api.Cluster, a, b object.Observation) bool {
 	return true
 }
 
-func (r reader) observe(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
-	side.Pass = r.round
+func (r reader) observe(ctx context.Context, conn object.Cluster, live *state.Cluster) error {
+	live.Pass = r.round
 	ledger, err := conn.Observe(ctx, plan.Ledger())
-	if err != nil || !r.watches(side, ledger) {
+	if err != nil || !r.watches(live, ledger) {
 		return err
 	}
-	side.Reading = state.Answered
-	rest, err := conn.Observe(ctx, side.Looked[len(plan.Ledger()):])
-	side.Seen = with(rest, ledger)
+	live.Reading = state.Answered
+	rest, err := conn.Observe(ctx, live.Looked[len(plan.Ledger()):])
+	live.Seen = merge(rest, ledger)
 	if older := linkerd.OlderWatches(rest); err == nil && len(older) > 0 {
-		return r.older(ctx, conn, side)
+		return r.older(ctx, conn, live)
 	}
 	return err
 }
 
 // older looks for Linkerd Links in older versions, too, where the cluster was just seen not to serve today's.
-func (r reader) older(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
-	before := side.Seen
-	if !r.watches(side, before) {
+func (r reader) older(ctx context.Context, conn object.Cluster, live *state.Cluster) error {
+	before := live.Seen
+	if !r.watches(live, before) {
 		return nil
 	}
 	more, err := conn.Observe(ctx, linkerd.OlderWatches(before))
-	side.Seen = with(more, before)
-	side.Seen.Unserved = slices.Sorted(slices.Values(slices.Concat(before.Unserved, more.Unserved)))
-	side.Seen.Hidden = slices.SortedFunc(slices.Values(slices.Concat(before.Hidden, more.Hidden)), object.Hidden.Compare)
+	live.Seen = merge(more, before)
+	live.Seen.Unserved = slices.Sorted(slices.Values(slices.Concat(before.Unserved, more.Unserved)))
+	live.Seen.Hidden = slices.SortedFunc(slices.Values(slices.Concat(before.Hidden, more.Hidden)), object.Hidden.Compare)
 	return err
 }
 
-// with shows beside what was seen what was seen just before: inventories are read once.
-func with(seen, before object.Observation) object.Observation {
-	e := seen.Edit()
+// merge shows beside what was seen what was seen just before: inventories are read once.
+func merge(observed, before object.Observation) object.Observation {
+	e := observed.Edit()
 	for k, r := range before.Records() {
 		body, _ := before.Body(k)
 		e.Put(k, r, body)
@@ -141,43 +141,43 @@ func with(seen, before object.Observation) object.Observation {
 	return e.Observation()
 }
 
-// reads is how often what is seen may tell what else to look at: inventories, then what a cluster serves.
-const reads = 3
+// maxReads is how often what is seen may tell what else to look at: inventories, then what a cluster serves.
+const maxReads = 3
 
 // live asks for what was looked at last, and again only where that is not what is to be looked at now.
-func (r reader) live(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
-	if side.Looked == nil {
-		side.Looked = plan.Ledger()
+func (r reader) live(ctx context.Context, conn object.Cluster, live *state.Cluster) error {
+	if live.Looked == nil {
+		live.Looked = plan.Ledger()
 	}
-	for range reads {
-		known := side.Looked
-		seen, err := conn.Live(ctx, known)
-		if err != nil || !r.watches(side, seen) {
+	for range maxReads {
+		known := live.Looked
+		observed, err := conn.Live(ctx, known)
+		if err != nil || !r.watches(live, observed) {
 			return err
 		}
-		if side.Seen = seen; reflect.DeepEqual(side.Looked, known) {
+		if live.Seen = observed; reflect.DeepEqual(live.Looked, known) {
 			return nil
 		}
 	}
-	seen, err := conn.Live(ctx, side.Looked)
-	side.Seen = seen
+	observed, err := conn.Live(ctx, live.Looked)
+	live.Seen = observed
 	return err
 }
 
 // watches says what is to be looked at, as inventories tell; false: they do not.
-func (r reader) watches(side *state.Cluster, ledger object.Observation) bool {
-	looked, err := plan.Watches(r.store.Near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
+func (r reader) watches(live *state.Cluster, ledger object.Observation) bool {
+	watches, err := plan.Watches(r.store.Near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
-		side.Err = object.Because(reason.InventoryInvalid, "%v", err)
+		live.Err = object.Because(reason.InventoryInvalid, "%v", err)
 		return false
 	}
-	side.Looked = r.store.Clusters.Share(looked, side.Looked)
+	live.Looked = r.store.Clusters.Share(watches, live.Looked)
 	return true
 }
 
-// judge asks about what a cluster that was just read carries, before anybody plans with it.
-func (r reader) judge(ctx context.Context, side state.Cluster) {
-	base, ok := inventory.ReadBase(r.loop.Owner, side.Seen)
+// compareApplied asks about what a cluster that was just read carries, before anybody plans with it.
+func (r reader) compareApplied(ctx context.Context, live state.Cluster) {
+	base, ok := inventory.ReadBase(r.loop.Owner, live.Seen)
 	if ok && r.loop.guards(r.cluster.Name) {
 		_ = r.history.ask(ctx, r.store.Declared.Commit(), base.Commit) // the answer is in the view that is planned from
 	}
@@ -213,14 +213,14 @@ type decoder struct {
 }
 
 // gap says why admission policies do not confine linkwright's account in a cluster that was just read; anyone: it is no ServiceAccount.
-func (d *decoder) gap(c api.Cluster, seen object.Observation) (gap string, anyone bool) {
+func (d *decoder) gap(c api.Cluster, observed object.Observation) (gap string, anyone bool) {
 	template := d.loop.Confined
 	template.Owner = d.loop.Owner
-	account, ok := template.As(seen.User)
+	account, ok := template.As(observed.User)
 	if !ok {
 		return "linkwright's login there is not a ServiceAccount, and admission policies confine only ServiceAccounts", true
 	}
-	return d.confinement.expect(account, c.Linkerd.MulticlusterNamespace).Gap(seen), false
+	return d.confinement.expect(account, c.Linkerd.MulticlusterNamespace).Gap(observed), false
 }
 
 // shared is what the reconciles of all clusters use.
@@ -241,7 +241,7 @@ func newShared(l *Loop, leadership int64) shared {
 func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
 	return &record.Keeper{
 		Owner: l.Owner, Home: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
-		Wrote: func(o object.Outcome) { l.wrote("", "", []object.Outcome{o}) },
+		Wrote: func(o object.Outcome) { l.logWrites("", "", []object.Outcome{o}) },
 	}
 }
 
@@ -253,6 +253,6 @@ func (l *Loop) settings(leadership int64) store.Settings {
 		Process:      state.Process{Term: leadership, Probe: l.Probe, Once: l.Changes == nil},
 		Takeover:     l.Takeover,
 		Overrides:    l.Overrides,
-		Verifies:     l.tries(), Writes: l.writes, Refused: l.Refused,
+		Verifies:     l.verifies(), Writes: l.writes, Refused: l.Refused,
 	}
 }

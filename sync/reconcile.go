@@ -26,10 +26,10 @@ import (
 type stage string
 
 const (
-	overtaken stage = "Overtaken"
-	read      stage = "Read"
-	planned   stage = "Planned"
-	struckOff stage = "StruckOff"
+	overtaken  stage = "Overtaken"
+	read       stage = "Read"
+	planned    stage = "Planned"
+	unrecorded stage = "StruckOff"
 )
 
 // task is what a reconcile is begun for.
@@ -83,10 +83,10 @@ type reconcile struct {
 func (r *reconcile) do(ctx context.Context) {
 	r.stage = read
 	if r.onlyRead {
-		r.look(ctx)
+		r.readCluster(ctx)
 		return
 	}
-	if (!r.current || !r.sees()) && !r.look(ctx) {
+	if (!r.current || !r.watchesAll()) && !r.readCluster(ctx) {
 		return
 	}
 	v, ok := r.store.View(r.epoch)
@@ -95,55 +95,55 @@ func (r *reconcile) do(ctx context.Context) {
 		return
 	}
 	r.stage = planned
-	r.perform(ctx, v)
+	r.planAndWrite(ctx, v)
 }
 
-// perform plans the step and does it.
-func (r *reconcile) perform(ctx context.Context, v store.View) {
+// planAndWrite plans the step and does it.
+func (r *reconcile) planAndWrite(ctx context.Context, v store.View) {
 	began := time.Now()
 	r.step = plan.Next(v.Snapshot, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
 	r.took.plan, r.basis, r.moves = time.Since(began), v.Basis(r.step), v.Moves
-	side := v.Clusters[r.cluster.Name]
+	live := v.Clusters[r.cluster.Name]
 	given, yields := plan.GiveUp(v.Snapshot, r.step)
 	r.store.Return(v)
-	if r.kept = r.how == byRequests && side.Known(); !r.loop.writes(r.cluster.Name) {
+	if r.kept = r.mode == byRequests && live.Known(); !r.loop.writes(r.cluster.Name) {
 		return
 	}
-	r.write(ctx, side.Facts.UID)
+	r.write(ctx, live.Facts.UID)
 	if yields && r.forbidden() {
-		r.step, r.outcomes, r.err = given, nil, r.forget(ctx)
+		r.step, r.outcomes, r.err = given, nil, r.removeFromRecord(ctx)
 	}
-	r.fold(ctx, side)
-	r.issue(ctx)
-	_, failed := tally(r.outcomes)
+	r.fold(ctx, live)
+	r.issueTokens(ctx)
+	_, failed := countOutcomes(r.outcomes)
 	r.kept = r.kept && failed == 0
 }
 
 // fold has the store show what was written, if all of that is known from the answers.
-func (r *reconcile) fold(ctx context.Context, side state.Cluster) {
+func (r *reconcile) fold(ctx context.Context, live state.Cluster) {
 	if !r.kept || r.step.Writes() == 0 {
 		return
 	}
 	if r.kept = r.err == nil; r.kept {
-		side, r.kept = r.written(ctx, side, r.step, r.outcomes)
+		live, r.kept = r.withWrites(ctx, live, r.step, r.outcomes)
 	}
 	if !r.kept {
 		return
 	}
-	moved, ok := r.store.PutCluster(r.cluster.Name, side, r.epoch)
+	moved, ok := r.store.PutCluster(r.cluster.Name, live, r.epoch)
 	r.moved, r.kept = r.moved || moved, ok
 }
 
-// look reads the cluster, and puts it into the store; false: other declarations came meanwhile.
-func (r *reconcile) look(ctx context.Context) bool {
+// readCluster reads the cluster, and puts it into the store; false: other declarations came meanwhile.
+func (r *reconcile) readCluster(ctx context.Context) bool {
 	began := time.Now()
-	side := r.side(ctx)
+	live := r.read(ctx)
 	r.took.read, r.answer = time.Since(began), unknown
-	if side.Known() {
+	if live.Known() {
 		r.answer = known
 	}
-	r.run.hear()
-	moved, ok := r.store.PutCluster(r.cluster.Name, side, r.epoch)
+	r.run.noteAnswer()
+	moved, ok := r.store.PutCluster(r.cluster.Name, live, r.epoch)
 	if r.moved = moved; !ok {
 		r.stage = overtaken
 		return false
@@ -162,11 +162,11 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 		return
 	}
 	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn object.Cluster) error {
-		r.outcomes = apply.Step(ctx, heard{conn, r.run}, r.step)
+		r.outcomes = apply.Step(ctx, answeringCluster{conn, r.run}, r.step)
 		return nil
 	})
 	if err != nil {
-		r.step.Denied = r.loop.why(err)
+		r.step.Denied = r.loop.explain(err)
 	}
 }
 
@@ -174,19 +174,19 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 func (r *reconcile) forbidden() bool {
 	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, apply.ErrSkipped) })
 	may := func(o object.Outcome) bool {
-		return o.Err == nil || !slices.Contains([]reason.Code{reason.Forbidden, reason.AdmissionDenied}, r.loop.why(o.Err).Code)
+		return o.Err == nil || !slices.Contains([]reason.Code{reason.Forbidden, reason.AdmissionDenied}, r.loop.explain(o.Err).Code)
 	}
 	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
 }
 
-// heard is a cluster whose answers to writes are noted.
-type heard struct {
+// answeringCluster is a cluster whose answers to writes are noted.
+type answeringCluster struct {
 	object.Cluster
 	run *run
 }
 
-func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error) {
-	defer h.run.hear()
+func (h answeringCluster) Write(ctx context.Context, c object.Change) (object.Record, error) {
+	defer h.run.noteAnswer()
 	return h.Cluster.Write(ctx, c)
 }
 
@@ -200,34 +200,34 @@ func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
 	}
 	switch known, recorded := r.store.Record.Last().Clusters[r.cluster.Name]; {
 	case r.step.Left():
-		return r.forget(ctx)
+		return r.removeFromRecord(ctx)
 	case len(r.step.CleanedUp) > 0:
 		return r.record.RemovePending(ctx, r.cluster.Name, r.step.CleanedUp)
-	case (!recorded || known.UID != uid) && r.step.Denied == nil && r.holds():
+	case (!recorded || known.UID != uid) && r.step.Denied == nil && r.hasBase():
 		return r.record.Remember(ctx, r.cluster, uid, r.step)
 	}
 	return nil
 }
 
-// forget strikes the cluster off the record.
-func (r *reconcile) forget(ctx context.Context) error {
+// removeFromRecord strikes the cluster off the record.
+func (r *reconcile) removeFromRecord(ctx context.Context) error {
 	gone, err := r.record.Forget(ctx, r.cluster.Name)
-	r.loop.struck(gone)
+	r.loop.logUsedUp(gone)
 	if err == nil && r.store.Declared.IsStruckOff(r.cluster.Name) {
-		r.stage = struckOff
+		r.stage = unrecorded
 	}
 	return err
 }
 
-// holds says that a base of ours is seen in the cluster.
-func (r *reconcile) holds() bool {
+// hasBase says that a base of ours is seen in the cluster.
+func (r *reconcile) hasBase() bool {
 	_, found := inventory.ReadBase(r.loop.Owner, r.store.Clusters.Last(r.cluster.Name).Seen)
 	return found
 }
 
-// issue asks for the tokens that the step needs: what they are bound to was seen. One that is not granted is told as
+// issueTokens asks for the tokens that the step needs: what they are bound to was seen. One that is not granted is told as
 // a write that failed.
-func (r *reconcile) issue(ctx context.Context) {
+func (r *reconcile) issueTokens(ctx context.Context) {
 	for _, n := range r.step.Needs {
 		if ctx.Err() != nil || r.err != nil || !r.loop.writes(n.Link.Source) {
 			return
@@ -250,9 +250,9 @@ func tokenRequest(account object.Key) object.Key {
 	return object.Key{Group: "authentication.k8s.io", Kind: "TokenRequest", Namespace: account.Namespace, Name: account.Name}
 }
 
-// left says how the reconcile left its cluster. What only repairs is taken for done, where watches will tell whether it is.
-func (r *reconcile) left() lastState {
-	_, failed := tally(r.outcomes)
+// finalState says how the reconcile left its cluster. What only repairs is taken for done, where watches will tell whether it is.
+func (r *reconcile) finalState() lastState {
+	_, failed := countOutcomes(r.outcomes)
 	ours := r.loop.writes(r.cluster.Name)
 	switch {
 	case failed > 0 || r.err != nil || len(r.step.Look) > 0:
@@ -265,7 +265,7 @@ func (r *reconcile) left() lastState {
 	return unfinished
 }
 
-func tally(outcomes []object.Outcome) (written, failed int) {
+func countOutcomes(outcomes []object.Outcome) (written, failed int) {
 	for _, o := range outcomes {
 		if o.Err != nil {
 			failed++
@@ -278,18 +278,18 @@ func tally(outcomes []object.Outcome) (written, failed int) {
 
 // run is a reconcile under way.
 type run struct {
-	round   int // in which it began
-	pending bool
-	short   bool // it was told to begin nothing more
-	cut     context.CancelCauseFunc
-	heard   atomic.Int64 // when its cluster last answered, as Unix nanoseconds
+	round        int // in which it began
+	pending      bool
+	stopped      bool // it was told to begin nothing more
+	cut          context.CancelCauseFunc
+	lastAnswerAt atomic.Int64 // when its cluster last answered, as Unix nanoseconds
 }
 
-// hear notes that the cluster answered.
-func (r *run) hear() { r.heard.Store(time.Now().UnixNano()) }
+// noteAnswer notes that the cluster answered.
+func (r *run) noteAnswer() { r.lastAnswerAt.Store(time.Now().UnixNano()) }
 
-// lastHeard is when the cluster last answered, or when the run began.
-func (r *run) lastHeard() time.Time { return time.Unix(0, r.heard.Load()) }
+// lastAnswer is when the cluster last answered, or when the run began.
+func (r *run) lastAnswer() time.Time { return time.Unix(0, r.lastAnswerAt.Load()) }
 
 // lastState says how a reconcile left its cluster.
 //

@@ -22,7 +22,7 @@ import (
 )
 
 // written are the writes of one object in west since there were so many requests, with how they were answered.
-func (b *bed) written(name string, before int) (out []string) {
+func (b *clusterEnv) written(name string, before int) (out []string) {
 	b.t.Helper()
 	all, err := b.Cluster("west").Requests(agent)
 	if err != nil {
@@ -38,7 +38,7 @@ func (b *bed) written(name string, before int) (out []string) {
 
 // immutables: an overlay's ConfigMap that must not change and does, and a Deployment with the selector of another version of
 // ours, hold their ends; where the SyncPolicy lets them, each is deleted and made anew, once.
-func (b *bed) immutables(t *testing.T, l *sync.Loop, d *text, o overlays) {
+func (b *clusterEnv) immutables(t *testing.T, l *sync.Loop, d *declaredText, o overlays) {
 	l.Refused = cluster.Refused
 	settings := object.Key{Kind: "ConfigMap", Namespace: testbed.Multicluster, Name: "settings"}
 	content := func(v string) []object.Object {
@@ -66,30 +66,30 @@ func (b *bed) immutables(t *testing.T, l *sync.Loop, d *text, o overlays) {
 	r = b.clean(l, 12)
 	b.same(t, "replaced", []string{"patch configmaps 422", "delete configmaps 200", "patch configmaps 201"}, b.written("settings", before))
 	b.same(t, "replaced", []string{"patch deployments 422", "delete deployments 200", "patch deployments 201"}, b.written("controller-east", before))
-	told := 0
+	reported := 0
 	for _, c := range r.Clusters {
 		for _, o := range c.Outcomes {
 			if o.Change.Action == object.Replace && strings.Contains(o.Change.Why.Message, "the SyncPolicy allows linkwright to replace a "+o.Change.Key.Kind) {
-				told++
+				reported++
 			}
 		}
 	}
 	var text strings.Builder
-	if err := r.Write(&text, report.Text); err != nil || told != 2 || strings.Count(text.String(), "allows linkwright to replace") != 2 {
-		t.Errorf("%d are told with a reason (%v)\n%s", told, err, text.String())
+	if err := r.Write(&text, report.Text); err != nil || reported != 2 || strings.Count(text.String(), "allows linkwright to replace") != 2 {
+		t.Errorf("%d are told with a reason (%v)\n%s", reported, err, text.String())
 	}
 	live, err := b.client("west").AppsV1().Deployments(testbed.Multicluster).Get(t.Context(), "controller-east", metav1.GetOptions{})
 	if err != nil || live.Spec.Selector.MatchLabels["older"] != "" {
 		t.Errorf("the Deployment: %v, %v", err, live.Spec.Selector)
 	}
-	b.nothingSent(t, l)
+	b.noRequests(t, l)
 	delete(o.extras, "west")
 	d.set(b.declarations(mesh))
 	b.clean(l, 12)
 }
 
 // olderSelector makes the controller for east anew, as another version of ours with another selector would have.
-func (b *bed) olderSelector(t *testing.T) {
+func (b *clusterEnv) olderSelector(t *testing.T) {
 	t.Helper()
 	deployments := b.client("west").AppsV1().Deployments(testbed.Multicluster)
 	was, err := deployments.Get(t.Context(), "controller-east", metav1.GetOptions{})
@@ -117,7 +117,7 @@ func (b *bed) olderSelector(t *testing.T) {
 	}
 }
 
-func (b *bed) same(t *testing.T, what string, want, got []string) {
+func (b *clusterEnv) same(t *testing.T, what string, want, got []string) {
 	t.Helper()
 	if !slices.Equal(want, got) {
 		t.Errorf("%s: wrote %q, want %q", what, got, want)

@@ -76,10 +76,10 @@ func TestRequests(t *testing.T) {
 	h := newHub(t)
 	h.crowd(1001 - few)
 	h.declare("c1", discovering)
-	h.pass()
+	h.sync()
 	t.Run("first apply", func(t *testing.T) { h.t = t; h.firstApply() })
 	h.t = t
-	h.pass() // Deployments are ready
+	h.sync() // Deployments are ready
 	h.taken()
 	t.Run("one pass, nothing changed", func(t *testing.T) {
 		h.t = t
@@ -90,7 +90,7 @@ func TestRequests(t *testing.T) {
 		for _, name := range append(singles(), controlPlaneSecret, destination) {
 			want["get "+name] = 1
 		}
-		h.pass()
+		h.sync()
 		h.same(want)
 	})
 	h.t = t
@@ -106,14 +106,14 @@ func TestRequests(t *testing.T) {
 			one := path.Dir(name) + "?metadata.name=" + path.Base(name)
 			want["list "+one], want["watch "+one] = 1, 1
 		}
-		h.passes(1, "c1")
+		h.syncs(1, "c1")
 		h.same(want)
 	})
-	t.Run("a daemon, nothing changed", func(t *testing.T) { h.t = t; h.passes(3, "c1"); h.same(map[string]int{}) })
+	t.Run("a daemon, nothing changed", func(t *testing.T) { h.t = t; h.syncs(3, "c1"); h.same(map[string]int{}) })
 	t.Run("a daemon, one Deployment changed", func(t *testing.T) {
 		h.t = t
 		h.declare("c2", discovering+", controller: {logLevel: debug}")
-		h.passes(2, "c2")
+		h.syncs(2, "c2")
 		h.same(map[string]int{
 			"patch api/v1" + ours + "configmaps/linkwright.base":        1,
 			"patch apis/apps/v1" + mc + "deployments/controller-east-0": 1,

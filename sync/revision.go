@@ -48,9 +48,9 @@ type revisions struct {
 	outages int            // polls in a row that found no commit
 }
 
-// note writes down which revision is applied, which was observed, and why that one is not applied, if that is news. Before the first
+// recordRevision writes down which revision is applied, which was observed, and why that one is not applied, if that is news. Before the first
 // cluster is written down it waits for that: both are one write. See flush. A daemon asks again before it calls something an outage.
-func (n *revisions) note(ctx context.Context, head polled, daemon bool, err error) {
+func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool, err error) {
 	why, known := n.unapplied(head, err)
 	if !n.loop.remembersRevisions() || !known {
 		return
@@ -61,7 +61,7 @@ func (n *revisions) note(ctx context.Context, head polled, daemon bool, err erro
 	if n.outages == 1 && daemon {
 		return
 	}
-	next := n.now(why)
+	next := n.revision(why)
 	if record := n.store.Record.Last(); next.Stands(n.last) && !record.Revision.IsZero() || next.Stands(inventory.Revision{}) && record.Revision.IsZero() {
 		return // also if another process has noted something else since: each notes what is news to it
 	}
@@ -105,18 +105,18 @@ func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
 	return why, why != nil
 }
 
-// now are those of a round whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
-func (n *revisions) now(why *object.Reason) inventory.Revision {
+// revision are those of a round whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
+func (n *revisions) revision(why *object.Reason) inventory.Revision {
 	next := inventory.Revision{Observed: n.store.Declared.Observe(""), Why: why}
 	if good, _ := n.store.Declared.Applied(); good != nil {
 		next.Applied = good.Commit
-		next.Links, next.Suspended, next.SuspendedLinks = writtenBy(good)
+		next.Links, next.Suspended, next.SuspendedLinks = countWritten(good)
 	}
 	return next
 }
 
-// writtenBy is how many links of a fleet are to be written, the clusters in which nothing is, and the other links that are suspended.
-func writtenBy(f *fleet.Fleet) (written int, suspended []api.ClusterName, links []api.Pair) {
+// countWritten is how many links of a fleet are to be written, the clusters in which nothing is, and the other links that are suspended.
+func countWritten(f *fleet.Fleet) (written int, suspended []api.ClusterName, links []api.Pair) {
 	closed := map[api.ClusterName]bool{}
 	for _, c := range f.Clusters {
 		if c.Spec.Suspend {

@@ -67,7 +67,7 @@ func applied(commit api.Commit) polled { return polled{Declaration: Declaration{
 
 // A repository that does not answer once is no outage to a daemon, which asks again; a sync says so at once. What cannot be written
 // is written with the next pass; nothing is by who only reads, adopts, or applies no revision.
-func TestNote(t *testing.T) {
+func TestRecordRevision(t *testing.T) {
 	ctx, lost := t.Context(), errors.New("no route to host")
 	tt, home := noted(t)
 	count := func(want int, when string) {
@@ -76,25 +76,25 @@ func TestNote(t *testing.T) {
 			t.Errorf("%s: %d writes, want %d", when, n, want)
 		}
 	}
-	tt.patience = grace
-	tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
+	tt.patience = unresponsiveTimeout
+	tt.revisions.recordRevision(ctx, applied("a"), tt.daemon(), nil)
 	count(1, "the first")
-	tt.revisions.note(ctx, polled{err: lost}, tt.daemon(), lost)
-	tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
+	tt.revisions.recordRevision(ctx, polled{err: lost}, tt.daemon(), lost)
+	tt.revisions.recordRevision(ctx, applied("a"), tt.daemon(), nil)
 	count(0, "one poll in vain")
-	tt.revisions.note(ctx, polled{err: lost}, tt.daemon(), lost)
-	tt.revisions.note(ctx, polled{err: lost}, tt.daemon(), lost)
-	tt.revisions.note(ctx, polled{err: errors.New("other words")}, tt.daemon(), lost)
+	tt.revisions.recordRevision(ctx, polled{err: lost}, tt.daemon(), lost)
+	tt.revisions.recordRevision(ctx, polled{err: lost}, tt.daemon(), lost)
+	tt.revisions.recordRevision(ctx, polled{err: errors.New("other words")}, tt.daemon(), lost)
 	count(1, "an outage")
 	if r := tt.store.Record.Last().Revision; r.Observed != "a" || r.Why == nil || r.Why.Code != reason.RepositoryNotRead {
 		t.Errorf("an outage: %+v", r)
 	}
-	tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
+	tt.revisions.recordRevision(ctx, applied("a"), tt.daemon(), nil)
 	count(1, "it is over")
 	r := tt.store.Record.Last()
 	r.Revision = inventory.Revision{Applied: "b"}.Noted("another process", r.Revision.Since)
 	tt.store.SetRecord(r)
-	tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
+	tt.revisions.recordRevision(ctx, applied("a"), tt.daemon(), nil)
 	count(0, "another process says otherwise, and that is no news here")
 
 	for name, change := range map[string]func(*Loop){
@@ -103,20 +103,20 @@ func TestNote(t *testing.T) {
 	} {
 		tt, home = noted(t)
 		change(tt.loop)
-		tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
+		tt.revisions.recordRevision(ctx, applied("a"), tt.daemon(), nil)
 		tt.revisions.flush(ctx)
 		count(0, name)
 	}
 	tt, home = noted(t)
-	tt.revisions.note(ctx, polled{err: lost}, tt.daemon(), lost)
+	tt.revisions.recordRevision(ctx, polled{err: lost}, tt.daemon(), lost)
 	count(1, "a sync in vain")
 }
 
 // The first revision waits for the first cluster that is written down: that is one write. What could not be written is tried again.
-func TestNoteTogether(t *testing.T) {
+func TestRecordRevisionWithTheFirstCluster(t *testing.T) {
 	tt, home := noted(t)
 	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{}})
-	tt.revisions.note(t.Context(), applied("a"), tt.daemon(), nil)
+	tt.revisions.recordRevision(t.Context(), applied("a"), tt.daemon(), nil)
 	if n := len(home.Requests()); n != 0 {
 		t.Errorf("before any cluster: %d requests", n)
 	}
@@ -128,21 +128,21 @@ func TestNoteTogether(t *testing.T) {
 		t.Errorf("together: %+v", r)
 	}
 	home.Fault(func(f *memcluster.Faults) { f.Down = true })
-	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), errors.New("it is nothing about revisions"))
+	tt.revisions.recordRevision(t.Context(), applied("b"), tt.daemon(), errors.New("it is nothing about revisions"))
 	tt.store.Apply(&fleet.Fleet{Commit: "b"})
 	tt.store.Declared.Observe("b")
-	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), nil)
+	tt.revisions.recordRevision(t.Context(), applied("b"), tt.daemon(), nil)
 	home.Fault(func(f *memcluster.Faults) { f.Down = false })
 	home.Requests()
-	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), nil)
-	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), nil)
+	tt.revisions.recordRevision(t.Context(), applied("b"), tt.daemon(), nil)
+	tt.revisions.recordRevision(t.Context(), applied("b"), tt.daemon(), nil)
 	if n := len(memcluster.Written(home.Requests())); n != 1 || tt.store.Record.Last().Revision.Applied != "b" {
 		t.Errorf("after a write that failed: %d writes, %+v", n, tt.store.Record.Last().Revision)
 	}
 }
 
 // What a revision writes nothing of is named: whole clusters, and links that are suspended for themselves.
-func TestWrittenBy(t *testing.T) {
+func TestCountWritten(t *testing.T) {
 	cluster := "---\napiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: %s}\nspec: {access: {kubeconfigSecret: {name: %[1]s}}, suspend: %t}\n"
 	link := "---\napiVersion: linkwright.dev/v1alpha1\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %[1]s, target: %[2]s, suspend: %[3]t}\n"
 	text := fmt.Sprintf(cluster, "a", false) + fmt.Sprintf(cluster, "b", false) + fmt.Sprintf(cluster, "c", true) +
@@ -151,7 +151,7 @@ func TestWrittenBy(t *testing.T) {
 	if f == nil {
 		t.Fatal(problems)
 	}
-	written, clusters, links := writtenBy(f)
+	written, clusters, links := countWritten(f)
 	if written != 1 || fmt.Sprint(clusters) != "[c]" || fmt.Sprint(links) != "[b→a]" {
 		t.Errorf("%d written, suspended are clusters %v and links %v", written, clusters, links)
 	}

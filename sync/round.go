@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// grace is how long a daemon waits for a cluster that does not answer while others do.
-const grace = 2 * time.Second
+// unresponsiveTimeout is how long a daemon waits for a cluster that does not answer while others do.
+const unresponsiveTimeout = 2 * time.Second
 
 // sync makes the clusters as what applies declares them: the head, or without it the last good one. It waits for
 // nothing any more once there are news.
@@ -28,13 +28,13 @@ func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (r
 		r.Err = head.err.Error()
 	}
 	e.store.Results.Open(r)
-	ok, err := chooser{e}.choose(ctx, head)
-	e.revisions.note(ctx, head, e.daemon(), err)
+	ok, err := revisionChooser{e}.choose(ctx, head)
+	e.revisions.recordRevision(ctx, head, e.daemon(), err)
 	if ok {
-		e.strangers()
-		urged := e.urge()
+		e.warnUnknownClusters()
+		urged := e.requestDecided()
 		err = errors.Join(err, e.runRound(ctx, news))
-		e.strike(ctx, ended(urged, head.err))
+		e.removeUsedUp(ctx, mayEnd(urged, head.err))
 		e.revisions.flush(ctx)
 		r.Clusters = e.store.Rows()
 		e.reopen()
@@ -50,8 +50,8 @@ func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (r
 	return r, err
 }
 
-// chooser decides which revision is applied.
-type chooser struct{ *engine }
+// revisionChooser decides which revision is applied.
+type revisionChooser struct{ *engine }
 
 // choose decides which fleet is applied, and begins a sync of it; false: there is none. Its clusters are read then.
 // The error says why it is not the head's.
@@ -61,34 +61,34 @@ type chooser struct{ *engine }
 //	follows all that bases carry                 the head
 //	no base is known, and clusters are unread    the last good one
 //	anything else, or not known                  the last good one: this leadership's, else what most clusters carry; else none
-func (e chooser) choose(ctx context.Context, head polled) (bool, error) {
-	e.history.lookAgain()
+func (e revisionChooser) choose(ctx context.Context, head polled) (bool, error) {
+	e.history.retryUnread()
 	why := head.err
 	if why == nil {
-		refused, err := e.admit(ctx, head.Fleet)
+		refused, err := e.applyIfAllowed(ctx, head.Fleet)
 		if refused == nil || err != nil {
 			return err == nil, err
 		}
 		e.store.Declared.Withdraw(head.Commit)
 		why = RefusedHead{fmt.Errorf("the observed revision is not applied: %w", refused)}
 	}
-	ok, err := e.keepUp(ctx)
+	ok, err := e.keepApplied(ctx)
 	return ok, errors.Join(why, err)
 }
 
-// keepUp enters the last good fleet: the applied one, unless that is refused itself, else what was applied before this
+// keepApplied enters the last good fleet: the applied one, unless that is refused itself, else what was applied before this
 // process.
-func (e chooser) keepUp(ctx context.Context) (bool, error) {
+func (e revisionChooser) keepApplied(ctx context.Context) (bool, error) {
 	var gone error
 	if f, _ := e.store.Declared.Applied(); f != nil {
-		refused, err := e.admit(ctx, f)
+		refused, err := e.applyIfAllowed(ctx, f)
 		if refused == nil || err != nil {
 			return err == nil, err
 		}
 		e.store.Declared.Withdraw(f.Commit)
 		gone = fmt.Errorf("commit %s is no longer applied: %w", f.Commit, refused)
 	}
-	f, err := e.recall(ctx)
+	f, err := e.findApplied(ctx)
 	if f == nil {
 		return false, errors.Join(gone, err)
 	}
@@ -96,33 +96,33 @@ func (e chooser) keepUp(ctx context.Context) (bool, error) {
 	return err == nil, errors.Join(gone, err)
 }
 
-// admit applies a fleet and enters it, unless it is refused. That is asked twice: before its clusters are opened, as
+// applyIfAllowed applies a fleet and enters it, unless it is refused. That is asked twice: before its clusters are opened, as
 // far as bases are known, and once all of them were read.
-func (e chooser) admit(ctx context.Context, f *fleet.Fleet) (refused, err error) {
-	if refused = e.history.refusal(ctx, f); refused != nil {
+func (e revisionChooser) applyIfAllowed(ctx context.Context, f *fleet.Fleet) (refused, err error) {
+	if refused = e.history.denied(ctx, f); refused != nil {
 		return refused, nil
 	}
 	if err = e.enter(ctx, f); err != nil {
 		return nil, err
 	}
-	if refused = e.history.refusal(ctx, f); refused != nil {
+	if refused = e.history.denied(ctx, f); refused != nil {
 		return refused, nil
 	}
 	e.store.Apply(f)
 	return nil, nil
 }
 
-// resume applies what this process loaded before it led, if more than half of the clusters carry it: the evidence that recall asks
+// resumePreloaded applies what this process loaded before it led, if more than half of the clusters carry it: the evidence that recall asks
 // for, without Git.
-func (e chooser) resume(ctx context.Context) (*fleet.Fleet, error) {
-	held := e.held
+func (e revisionChooser) resumePreloaded(ctx context.Context) (*fleet.Fleet, error) {
+	held := e.preloaded
 	if held == nil {
 		return nil, nil
 	}
 	if err := e.enter(ctx, held); err != nil {
 		return nil, err
 	}
-	if most(e.history.carried(held), e.history.guarded()) != held.Commit {
+	if majority(e.history.appliedCommits(held), e.history.guarded()) != held.Commit {
 		return nil, nil
 	}
 	e.store.Apply(held)
@@ -130,21 +130,21 @@ func (e chooser) resume(ctx context.Context) (*fleet.Fleet, error) {
 	return held, nil
 }
 
-// recall finds what was applied before this process: what more than half of the clusters carry that the record
+// findApplied finds what was applied before this process: what more than half of the clusters carry that the record
 // names, of those that we guard. One that cannot be read, or has no base, counts against it: a few clusters must not be
 // able to name what all others get, not even while those are down.
-func (e chooser) recall(ctx context.Context) (*fleet.Fleet, error) {
-	if f, err := e.resume(ctx); f != nil || err != nil {
+func (e revisionChooser) findApplied(ctx context.Context) (*fleet.Fleet, error) {
+	if f, err := e.resumePreloaded(ctx); f != nil || err != nil {
 		return f, err
 	}
 	if err := e.declare(ctx, &fleet.Fleet{Policy: api.SyncPolicy{}.WithDefaults()}); err != nil {
 		return nil, err
 	}
-	e.cut()
+	e.cancelRuns()
 	e.store.Clusters.Forget()
-	e.enroll()
-	e.meet()
-	last := most(e.history.carried(&fleet.Fleet{}), e.history.guarded())
+	e.updateWorkers()
+	e.readNew()
+	last := majority(e.history.appliedCommits(&fleet.Fleet{}), e.history.guarded())
 	e.store.Clusters.Forget() // they were looked at for no fleet
 	if last == "" {
 		return nil, nil
@@ -180,11 +180,11 @@ func interrupted(ctx context.Context) error {
 // waitForRound waits until the round is over, or was told to end.
 func (e *engine) waitForRound(ctx context.Context, news <-chan struct{}) {
 	stop := ctx.Done()
-	for !e.over() {
+	for !e.roundOver() {
 		select {
 		case <-e.progress:
 			continue
-		case <-alarm(e.nextAlarm()):
+		case <-afterTime(e.nextAlarm()):
 			continue
 		case <-news:
 			news = nil
@@ -202,7 +202,7 @@ func (e *engine) openRound() {
 	now, _ := e.store.View(e.store.Declared.Epoch())
 	for name, w := range e.workers {
 		switch {
-		case w.gone:
+		case w.removed:
 		case e.loop.Changes != nil && w.settled(now):
 			e.round.answered, w.pending = true, false
 			e.store.Results.SetStep(name, w.last.step)
@@ -213,16 +213,16 @@ func (e *engine) openRound() {
 	e.store.Return(now)
 	e.round.open = true
 	e.mu.Unlock()
-	e.setMode(open)
+	e.setMode(openClusters)
 }
 
-// over says that the round is.
-func (e *engine) over() bool {
+// roundOver says that the round is.
+func (e *engine) roundOver() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	stopped := e.mode == closed
 	for _, w := range e.workers {
-		if w.busy(stopped, e.round.straggles(w, e.patience)) {
+		if w.busy(stopped, e.round.overdue(w, e.patience)) {
 			return false
 		}
 	}
@@ -238,7 +238,7 @@ func (e *engine) nextAlarm() time.Time {
 		if w.run == nil {
 			continue
 		}
-		if at := e.round.straggling(w, e.patience); now.Before(at) {
+		if at := e.round.overdueAt(w, e.patience); now.Before(at) {
 			first = soonest(first, at)
 		}
 	}
@@ -251,8 +251,8 @@ func (e *engine) closeRound() error {
 	defer e.mu.Unlock()
 	for name, w := range e.workers {
 		w.asked, w.awaits = false, nil
-		if w.run != nil && !w.gone && (w.run.pending || e.round.straggles(w, e.patience)) {
-			e.store.Results.Refuse(name, silent(w.run))
+		if w.run != nil && !w.removed && (w.run.pending || e.round.overdue(w, e.patience)) {
+			e.store.Results.Refuse(name, notAnswering(w.run))
 		}
 	}
 	e.mode = closed
@@ -263,6 +263,6 @@ func (e *engine) closeRound() error {
 // reopen has a daemon go on between two rounds.
 func (e *engine) reopen() {
 	if e.daemon() {
-		e.setMode(open)
+		e.setMode(openClusters)
 	}
 }

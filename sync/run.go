@@ -44,9 +44,9 @@ func (l *Loop) Look(ctx context.Context, leadership int64) (state.Snapshot, erro
 	if err := e.declare(ctx, d.Fleet); err != nil {
 		return state.Snapshot{}, err
 	}
-	e.enroll()
-	e.strangers()
-	e.meet()
+	e.updateWorkers()
+	e.warnUnknownClusters()
+	e.readNew()
 	return e.store.Snapshot(), nil
 }
 
@@ -70,38 +70,38 @@ func (l *Loop) Run(ctx context.Context, leadership int64, poke <-chan struct{}, 
 // run is Run with an engine.
 func (l *Loop) run(ctx context.Context, e *engine, poke <-chan struct{}, publish func(report.Report)) error {
 	logged := journal{log: l.Log}
-	e.patience = grace
+	e.patience = unresponsiveTimeout
 	p := newReporter(l, e.store, e.failed, func(r report.Report, err error) {
-		logged.tell(r, err)
+		logged.record(r, err)
 		publish(r)
 	})
 	defer e.start(ctx)()
-	decided, end := e.attend(ctx)
+	decided, end := e.watchDecisions(ctx)
 	defer end()
 	defer p.start()()
 	head := l.poll(ctx)
 	for ctx.Err() == nil {
 		start := time.Now()
 		w := l.watch(ctx, poke, decided, head)
-		p.opens()
+		p.syncBegins()
 		if r, err := e.sync(ctx, head, w.news); ctx.Err() == nil {
 			p.report(r, err)
-			e.between(ctx, w.news, l.again(e.store, start))
+			e.waitForNext(ctx, w.news, l.nextSync(e.store, start))
 		}
 		if w.stop(); w.found() {
 			head = w.head
 		} else if ctx.Err() == nil {
-			head = l.pollUnless(ctx, head, decided)
+			head = l.pollUnlessDecided(ctx, head, decided)
 		}
 	}
 	return nil
 }
 
-// between is the time between two syncs: until the next is due, or there are news.
-func (e *engine) between(ctx context.Context, news <-chan struct{}, next time.Time) {
-	due := alarm(next)
+// waitForNext is the time between two syncs: until the next is due, or there are news.
+func (e *engine) waitForNext(ctx context.Context, news <-chan struct{}, next time.Time) {
+	due := afterTime(next)
 	for {
-		e.quiet()
+		e.closeRequests()
 		select {
 		case <-e.progress:
 		case <-news:
@@ -114,8 +114,8 @@ func (e *engine) between(ctx context.Context, news <-chan struct{}, next time.Ti
 	}
 }
 
-// pollUnless asks what the head declares. What people decide does not wait for that: the last head stays.
-func (l *Loop) pollUnless(ctx context.Context, last polled, decided <-chan bool) polled {
+// pollUnlessDecided asks what the head declares. What people decide does not wait for that: the last head stays.
+func (l *Loop) pollUnlessDecided(ctx context.Context, last polled, decided <-chan bool) polled {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	asked := make(chan polled, 1)
@@ -184,12 +184,12 @@ func (w *watch) found() bool {
 	}
 }
 
-// again is when the next sync begins: as the policy says, or earlier if the time of a decision is over before, which is removed then.
-func (l *Loop) again(s *store.Store, start time.Time) time.Time {
+// nextSync is when the next sync begins: as the policy says, or earlier if the time of a decision is over before, which is removed then.
+func (l *Loop) nextSync(s *store.Store, start time.Time) time.Time {
 	policy := s.Declared.Policy()
 	next := policy.Next(start)
 	if every, ok := policy.Every(); ok {
-		next = start.Add(spread(every, rand.Float64())) //nolint:gosec // it spreads load, and guards nothing
+		next = start.Add(withJitter(every, rand.Float64())) //nolint:gosec // it spreads load, and guards nothing
 	}
 	now := time.Now()
 	for _, d := range s.Record.Last().Decisions {
@@ -200,9 +200,9 @@ func (l *Loop) again(s *store.Store, start time.Time) time.Time {
 	return next
 }
 
-// spread shortens an interval by up to a tenth, at random (0 ≤ r < 1): many that were started at once do not poll at once,
+// withJitter shortens an interval by up to a tenth, at random (0 ≤ r < 1): many that were started at once do not poll at once,
 // and what is new is still noticed within the interval. Schedules stay as they are written.
-func spread(every time.Duration, r float64) time.Duration {
+func withJitter(every time.Duration, r float64) time.Duration {
 	return every - time.Duration(r*float64(every)/10)
 }
 
@@ -210,8 +210,8 @@ func spread(every time.Duration, r float64) time.Duration {
 // repository, so that it can go on at once when it does. It plans and writes nothing then. Its methods are called one
 // after the other.
 type Standby struct {
-	loop *Loop
-	held *fleet.Fleet // the last that was valid; nil: none yet
+	loop      *Loop
+	lastValid *fleet.Fleet // the last that was valid; nil: none yet
 
 	watching map[api.ClusterName][]object.Watch // what is watched in each cluster
 }
@@ -232,20 +232,20 @@ func (s *Standby) Observe(ctx context.Context) {
 	for ctx.Err() == nil {
 		start := time.Now()
 		if head := s.loop.poll(ctx); head.err == nil {
-			s.held = head.Fleet
+			s.lastValid = head.Fleet
 		}
-		if s.held != nil && ctx.Err() == nil && e.declare(ctx, s.held) == nil {
+		if s.lastValid != nil && ctx.Err() == nil && e.declare(ctx, s.lastValid) == nil {
 			e.store.Clusters.Forget()
-			e.enroll()
-			e.meet()
+			e.updateWorkers()
+			e.readNew()
 		}
 		next := start.Add(time.Minute)
-		if s.held != nil {
-			next = s.loop.again(e.store, start)
+		if s.lastValid != nil {
+			next = s.loop.nextSync(e.store, start)
 		}
 		select {
 		case <-ctx.Done():
-		case <-alarm(next):
+		case <-afterTime(next):
 		}
 	}
 }
@@ -253,11 +253,11 @@ func (s *Standby) Observe(ctx context.Context) {
 // Lead is one period of leadership, of that number: see Loop.Run.
 func (s *Standby) Lead(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
 	e := newEngine(s.loop, leadership)
-	e.held = s.held
+	e.preloaded = s.lastValid
 	e.store.Clusters.SetWatches(s.watching)
 	err := s.loop.run(ctx, e, poke, publish)
 	if good, _ := e.store.Declared.Applied(); good != nil {
-		s.held = good
+		s.lastValid = good
 	}
 	s.watching = e.store.Clusters.Watches()
 	return err

@@ -226,7 +226,7 @@ func TestPokesAreNotLost(t *testing.T) {
 }
 
 // What is new while a pass runs ends it once its turns under way have ended.
-func TestPokeInMidPass(t *testing.T) {
+func TestPokeDuringASync(t *testing.T) {
 	s := &script{head: "a"}
 	daemon(t, s, far{10 * time.Second}, func(poke chan struct{}, begun func() []string) {
 		time.Sleep(5 * time.Second) // its clusters are being read
@@ -238,7 +238,7 @@ func TestPokeInMidPass(t *testing.T) {
 }
 
 // News end what a pass waits for at once, though there would be patience.
-func TestNewsEndWaiting(t *testing.T) {
+func TestNewRevisionEndsWaiting(t *testing.T) {
 	for name, tt := range map[string]struct {
 		news bool
 		want time.Duration
@@ -253,7 +253,7 @@ func TestNewsEndWaiting(t *testing.T) {
 				e.mu.Lock()
 				w.pending = false
 				e.mu.Unlock()
-				e.progress.tell()
+				e.progress.notify()
 			})
 			if tt.news {
 				time.AfterFunc(3*time.Second, func() { close(news) })

@@ -29,12 +29,12 @@ func (s *scenario) decide(words []string) {
 // amendRecord changes the record in the management cluster.
 func (s *scenario) amendRecord(change func(*inventory.Record)) {
 	s.Helper()
-	home := record.Home{Cluster: s.home, Namespace: "linkwright"}
+	home := record.Home{Cluster: s.management, Namespace: "linkwright"}
 	s.bad(home.Amend(s.Context(), object.DefaultOwner, func(r *inventory.Record) error {
 		change(r)
 		return nil
 	}))
-	s.home.Requests()
+	s.management.Requests()
 	select {
 	case s.recorded <- struct{}{}:
 	default:
@@ -77,9 +77,9 @@ func (s *scenario) record() inventory.Record {
 	s.Helper()
 	s.open()
 	key := inventory.RecordKey(object.DefaultOwner, "linkwright")
-	seen, err := s.home.Observe(s.Context(), []object.Watch{{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole}})
+	observed, err := s.management.Observe(s.Context(), []object.Watch{{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole}})
 	s.bad(err)
-	r, err := inventory.ReadRecord(key, seen)
+	r, err := inventory.ReadRecord(key, observed)
 	s.bad(err)
 	return r
 }

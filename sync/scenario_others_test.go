@@ -78,8 +78,8 @@ func (h *trees) Follows(_ context.Context, commit, last api.Commit, allowed []ap
 func (s *scenario) option(words []string) {
 	s.Helper()
 	switch words[0] {
-	case "forget":
-		s.forget = map[api.ClusterName]bool{api.ClusterName(words[1]): true}
+	case "abandon":
+		s.abandon = map[api.ClusterName]bool{api.ClusterName(words[1]): true}
 		return
 	case "observe":
 		s.observes = true

@@ -86,15 +86,15 @@ func play(t *testing.T, archive *txtar.Archive) {
 // east, north and west, dressed as Linkerd's, and home.
 func commands() map[string]func(*scenario, []string) {
 	return map[string]func(*scenario, []string){
-		"option":  (*scenario).option,  // token|ready|patience DURATION|never, before all else; grace DURATION, forget CLUSTER, observe or unwatched, before a restart
-		"commit":  (*scenario).commit,  // (CLUSTER|FILE)…: the head declares these clusters, and what stands in these files
+		"option":  (*scenario).option,  // token|ready|patience DURATION|never, before all else; grace DURATION, abandon CLUSTER, observe or unwatched, before a restart
+		"commit":  (*scenario).commit,  // (CLUSTER|FILE)…: the head declares these clusters, and the documents in these files
 		"back":    (*scenario).back,    // the branch is forced back by one commit
 		"git":     (*scenario).git,     // up|hangs: whether the repository answers
 		"decide":  (*scenario).decide,  // suspend CLUSTER|SOURCE/TARGET [DURATION]|accept CLUSTER|allow N|abandon CLUSTER|reconcile CLUSTER|none
-		"pass":    (*scenario).pass,    // [DURATION]: makes the next pass, which is interrupted after so long
-		"restart": (*scenario).restart, // a new process makes the passes that follow
+		"sync":    (*scenario).sync,    // [DURATION]: makes the next sync, which is interrupted after that time
+		"restart": (*scenario).restart, // a new process makes the syncs that follow
 		"run":     (*scenario).run,     // begins a daemon
-		"wait":    (*scenario).wait,    // DURATION: lets time go by
+		"wait":    (*scenario).wait,    // DURATION: lets time pass
 		"stop":    (*scenario).stop,    // ends the daemon
 		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|unauthorized|forbids KIND [NS]|denies VERB KIND|refuses KIND [NS/]NAME
 		"gateway": (*scenario).gateway, // NAME ADDRESS…: its load balancer's
@@ -106,7 +106,7 @@ func commands() map[string]func(*scenario, []string) {
 		"expect":  (*scenario).expect,  // what was asked since the last expect: nothing | reads | writes | apply NAME ACTION KIND [NS/]NAME; …
 		"approve": (*scenario).approve, // somebody approves what is denied
 		"left":    (*scenario).left,    // NAME N: how many objects of ours there are
-		"cmp":     (*scenario).cmp,     // report|sorted|check|decisions|record FILE: the last report, as text; what a check that writes nothing tells; what people decided; what the record tells of revisions
+		"cmp":     (*scenario).cmp,     // report|sorted|check|decisions|record FILE: the last report, as text; what a read-only check reports; what people decided; what the record says of revisions
 	}
 }
 
@@ -118,16 +118,16 @@ type scenario struct {
 	options  memcluster.Options
 	patience time.Duration
 	grace    time.Duration
-	forget   map[api.ClusterName]bool
+	abandon  map[api.ClusterName]bool
 
-	set     *memcluster.Clusters
-	home    *memcluster.Cluster
-	history *trees
-	term    *sync.Term
-	last    atomic.Pointer[report.Report] // read while a daemon publishes the next
-	end     func()
-	writes  int // to home
-	poke    chan struct{}
+	set        *memcluster.Clusters
+	management *memcluster.Cluster
+	history    *trees
+	leadership *sync.Leadership
+	last       atomic.Pointer[report.Report] // read while a daemon publishes the next
+	end        func()
+	writes     int // to home
+	poke       chan struct{}
 
 	recorded chan struct{}
 	observes bool
@@ -168,9 +168,9 @@ func (s *scenario) open() {
 		return
 	}
 	s.set = memcluster.New(s.options, "east", "north", "west")
-	s.home = memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	s.management = memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
-	s.bad(s.home.Put("kubectl", ns))
+	s.bad(s.management.Put("kubectl", ns))
 	for i, name := range s.set.Names() {
 		s.bad(s.set.Cluster(name).Dress(testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}))
 	}
@@ -181,7 +181,7 @@ func (s *scenario) at(name string) *memcluster.Cluster {
 	s.Helper()
 	s.open()
 	if name == "home" {
-		return s.home
+		return s.management
 	}
 	c := s.set.Cluster(api.ClusterName(name))
 	if c == nil {
@@ -196,11 +196,11 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 	l := &sync.Loop{
 		Options:  sync.Options{Owner: object.DefaultOwner, Holder: "pod", Grace: s.grace, Patience: s.patience},
 		Declared: s.history, Clusters: s.set,
-		Home:     record.Home{Cluster: s.home, Namespace: "linkwright"},
+		Home:     record.Home{Cluster: s.management, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
 		Explain: cluster.Explain, Refused: cluster.Refused, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
-	l.ReadOnly, l.Forget = s.observes, s.forget
+	l.ReadOnly, l.Forget = s.observes, s.abandon
 	if watches {
 		l.Changes, l.Recorded = s.set, s.recorded
 	}
@@ -216,7 +216,7 @@ func (s *scenario) asked() (out []string) {
 			out = append(out, string(name)+" "+r)
 		}
 	}
-	s.writesHome()
+	s.writesRecord()
 	slices.Sort(out)
 	return out
 }
@@ -318,11 +318,11 @@ func (s *scenario) rewrite(name, text string) {
 	s.archive.Files = append(s.archive.Files, txtar.File{Name: name, Data: []byte(text)})
 }
 
-// pass makes one; what it cannot do is in its report.
-func (s *scenario) pass(words []string) {
+// sync makes one; what it cannot do is in its report.
+func (s *scenario) sync(words []string) {
 	s.Helper()
-	if s.term == nil {
-		s.term = sync.Begin(s.T, s.loop(false), 1)
+	if s.leadership == nil {
+		s.leadership = sync.Begin(s.T, s.loop(false), 1)
 	}
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
@@ -330,13 +330,13 @@ func (s *scenario) pass(words []string) {
 		ctx, cancel = context.WithTimeout(ctx, s.duration(words[0]))
 		defer cancel()
 	}
-	r, err := s.term.Pass(ctx)
+	r, err := s.leadership.Sync(ctx)
 	if s.last.Store(&r); err != nil && len(words) > 0 && !errors.Is(err, context.DeadlineExceeded) {
 		s.bad(err)
 	}
 }
 
-func (s *scenario) restart([]string) { s.term = nil }
+func (s *scenario) restart([]string) { s.leadership = nil }
 
 func (s *scenario) run([]string) {
 	ctx, cancel := context.WithCancel(s.Context())

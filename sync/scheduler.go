@@ -28,7 +28,7 @@ type mode string
 const (
 	closed  mode = "Closed"
 	reading mode = "Reading"
-	open    mode = "Open"
+	openClusters    mode = "Open"
 )
 
 // scheduler decides when a cluster is reconciled. A work queue holds the names of clusters that are to be looked at. They come from four
@@ -52,32 +52,32 @@ func newScheduler(l *Loop, leadership int64) *scheduler {
 	s := &scheduler{
 		shared: newShared(l, leadership), mode: closed, workers: map[api.ClusterName]*worker{},
 		queue:    workqueue.NewTypedDelayingQueue[api.ClusterName](),
-		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[api.ClusterName](hasty, patient),
+		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[api.ClusterName](minBackoff, maxBackoff),
 		progress: make(chan struct{}, 1),
 	}
-	s.verifier = verify.New(verify.Options{Trier: l.Tries, Store: s.store, Look: s.look, Done: s.progress.tell, Again: l.Changes != nil})
+	s.verifier = verify.New(verify.Options{Trier: l.Tries, Store: s.store, Look: s.requestReconcile, Done: s.progress.notify, Again: l.Changes != nil})
 	return s
 }
 
 // signal tells a round that something went on. It need not know what.
 type signal chan struct{}
 
-func (s signal) tell() {
+func (s signal) notify() {
 	select {
 	case s <- struct{}{}:
 	default:
 	}
 }
 
-// look asks for a reconcile of a cluster.
-func (s *scheduler) look(name api.ClusterName) {
+// requestReconcile asks for a reconcile of a cluster.
+func (s *scheduler) requestReconcile(name api.ClusterName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.want(name)
+	s.requestAndWait(name)
 }
 
-// take asks for the clusters in which something moved. What others write is looked at when the cluster had its rest.
-func (s *scheduler) take() {
+// takeChanges asks for the clusters in which something moved. What others write is looked at when the cluster had its rest.
+func (s *scheduler) takeChanges() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, moves := range s.loop.Changes.Take() {
@@ -88,7 +88,7 @@ func (s *scheduler) take() {
 		if w.read = w.read.moved(); moves.All || s.store.Concerned(name, moves.Keys) {
 			w.hurry()
 		}
-		s.need(w, w.pending || !w.last.finished())
+		s.requestWorker(w, w.pending || !w.last.finished())
 	}
 }
 
@@ -102,13 +102,13 @@ func (s *scheduler) setMode(m mode) {
 	}
 }
 
-// cut has what is under way begin nothing more. What was not begun is no failure.
-func (s *scheduler) cut() {
+// cancelRuns has what is under way begin nothing more. What was not begun is no failure.
+func (s *scheduler) cancelRuns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range s.workers {
 		if w.run != nil {
-			w.run.short = true
+			w.run.stopped = true
 			w.run.cut(nil)
 		}
 	}
@@ -125,9 +125,9 @@ func (s *scheduler) interrupt(why error) {
 	}
 }
 
-// enroll has a worker for each declared cluster, and begins a round. One of a cluster that is declared no more ends with what it has
+// updateWorkers has a worker for each declared cluster, and begins a round. One of a cluster that is declared no more ends with what it has
 // under way.
-func (s *scheduler) enroll() {
+func (s *scheduler) updateWorkers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.round = newRound(s.store.NextRound(), s.loop.Patience)
@@ -142,11 +142,11 @@ func (s *scheduler) enroll() {
 		c, ok := declared[name]
 		switch {
 		case ok:
-			w.cluster, w.gone = c, false
+			w.cluster, w.removed = c, false
 		case w.run == nil:
 			delete(s.workers, name)
 		default:
-			w.gone = true
+			w.removed = true
 		}
 		w.begin()
 		s.backoff.Forget(name)
@@ -155,22 +155,22 @@ func (s *scheduler) enroll() {
 
 // worker gives the worker of a declared cluster; nil: there is none. s.mu is held.
 func (s *scheduler) worker(name api.ClusterName) *worker {
-	if w := s.workers[name]; w != nil && !w.gone {
+	if w := s.workers[name]; w != nil && !w.removed {
 		return w
 	}
 	return nil
 }
 
-// want asks for a reconcile of a cluster now, and has the round wait for it. s.mu is held.
-func (s *scheduler) want(name api.ClusterName) {
+// requestAndWait asks for a reconcile of a cluster now, and has the round wait for it. s.mu is held.
+func (s *scheduler) requestAndWait(name api.ClusterName) {
 	if w := s.worker(name); w != nil {
-		s.need(w, true)
+		s.requestWorker(w, true)
 	}
 }
 
-// need asks for a reconcile now; pending: the round waits for it. One that gets no more reconciles in this round is had with the
+// requestWorker asks for a reconcile now; pending: the round waits for it. One that gets no more reconciles in this round is had with the
 // next. s.mu is held.
-func (s *scheduler) need(w *worker, pending bool) {
+func (s *scheduler) requestWorker(w *worker, pending bool) {
 	if w.exhausted(len(s.workers)) {
 		w.last.state = repeat
 		return
@@ -182,15 +182,15 @@ func (s *scheduler) need(w *worker, pending bool) {
 
 // enqueue puts a worker's cluster into the queue for when its next reconcile begins, if it wants one. s.mu is held.
 func (s *scheduler) enqueue(w *worker) {
-	if at := w.starts(); !at.IsZero() {
+	if at := w.nextStart(); !at.IsZero() {
 		s.queue.AddAfter(w.cluster.Name, time.Until(at))
 	} else if s.mode == reading {
 		s.queue.Add(w.cluster.Name)
 	}
 }
 
-// now has a worker begin a reconcile now, exhausted or not: another one waits for it. s.mu is held.
-func (s *scheduler) now(w *worker) {
+// requestNow has a worker begin a reconcile now, exhausted or not: another one waits for it. s.mu is held.
+func (s *scheduler) requestNow(w *worker) {
 	w.due, w.pending = soonest(w.due, time.Now()), true
 	s.enqueue(w)
 }
@@ -204,7 +204,7 @@ func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile
 		return nil, nil
 	}
 	now := time.Now()
-	if s.mode == open && past(w.alarm, now) {
+	if s.mode == openClusters && past(w.alarm, now) {
 		s.readWithPeers(w)
 	}
 	t := task{
@@ -213,12 +213,12 @@ func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile
 	}
 	inner, cut := context.WithCancelCause(ctx)
 	w.run = &run{round: s.round.number, pending: w.pending, cut: cut}
-	w.run.hear()
+	w.run.noteAnswer()
 	w.read, w.schedule = unread, schedule{ended: w.ended}
 	if w.last.state == repeat {
 		w.last.state = unfinished
 	}
-	from := reader{shared: s.shared, cluster: w.cluster, how: s.round.how(w, s.loop.Changes != nil), round: s.round.number}
+	from := reader{shared: s.shared, cluster: w.cluster, mode: s.round.readMode(w, s.loop.Changes != nil), round: s.round.number}
 	return &reconcile{reader: from, run: w.run, task: t}, inner
 }
 
@@ -231,8 +231,8 @@ func (s *scheduler) mayBegin(ctx context.Context, w *worker) bool {
 			s.round.tried[w] = true
 		}
 		return first
-	case open:
-		at := w.starts()
+	case openClusters:
+		at := w.nextStart()
 		if at.After(time.Now()) {
 			s.enqueue(w)
 			return false
@@ -255,18 +255,18 @@ func (s *scheduler) readWithPeers(w *worker) {
 		}
 		if peer := s.worker(row.Other); peer != nil && peer != w {
 			peer.read = outdated
-			s.now(peer)
+			s.requestNow(peer)
 		}
 	}
 }
 
-// urgeCluster has a cluster read by requests in this round.
-func (s *scheduler) urgeCluster(name api.ClusterName) {
+// readByRequests has a cluster read by requests in this round.
+func (s *scheduler) readByRequests(name api.ClusterName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.worker(name); w != nil {
 		if s.store.Corrections.ResetBackoff(name); w.requests(s.round.number) {
-			s.now(w)
+			s.requestNow(w)
 		}
 	}
 }
@@ -274,8 +274,8 @@ func (s *scheduler) urgeCluster(name api.ClusterName) {
 // daemon says that the engine goes on after a round.
 func (s *scheduler) daemon() bool { return s.patience > 0 }
 
-// hadTurn says that a cluster was reconciled in this round, or that there is none of the name.
-func (s *scheduler) hadTurn(name api.ClusterName) bool {
+// wasReconciled says that a cluster was reconciled in this round, or that there is none of the name.
+func (s *scheduler) wasReconciled(name api.ClusterName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.worker(name)
@@ -289,13 +289,13 @@ func (s *scheduler) failed() error {
 	return s.round.failed
 }
 
-// quiet ends what stands for a round between two of them: what was read by requests is too old for who comes later.
-func (s *scheduler) quiet() {
+// closeRequests ends what stands for a round between two of them: what was read by requests is too old for who comes later.
+func (s *scheduler) closeRequests() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := false
 	for _, w := range s.workers {
-		if w.run != nil && w.run.pending && !s.round.straggles(w, s.patience) || w.pending && past(w.due, time.Now()) || len(w.awaits) > 0 {
+		if w.run != nil && w.run.pending && !s.round.overdue(w, s.patience) || w.pending && past(w.due, time.Now()) || len(w.awaits) > 0 {
 			return
 		}
 		asked = asked || w.since == s.round.number
@@ -320,8 +320,8 @@ func newRound(number int, patience time.Duration) round {
 	return round{number: number, deadline: time.Now().Add(patience), tried: map[*worker]bool{}}
 }
 
-// how says how a worker's cluster is read in this round.
-func (r *round) how(w *worker, watched bool) how {
+// readMode says how a worker's cluster is read in this round.
+func (r *round) readMode(w *worker, watched bool) readMode {
 	switch {
 	case w.since == r.number:
 		return forDeletion
@@ -331,28 +331,28 @@ func (r *round) how(w *worker, watched bool) how {
 	return byRequests
 }
 
-// straggling is when a cluster that is being reconciled counts as one that does not answer; zero: never. patience is a daemon's; zero: it
+// overdueAt is when a cluster that is being reconciled counts as one that does not answer; zero: never. patience is a daemon's; zero: it
 // is none.
-func (r *round) straggling(w *worker, patience time.Duration) time.Time {
+func (r *round) overdueAt(w *worker, patience time.Duration) time.Time {
 	if patience == 0 || !r.answered || w.run == nil {
 		return time.Time{}
 	}
-	return w.run.lastHeard().Add(max(patience, 3*r.slowest))
+	return w.run.lastAnswer().Add(max(patience, 3*r.slowest))
 }
 
-// straggles says that it counts as one now.
-func (r *round) straggles(w *worker, patience time.Duration) bool {
-	return past(r.straggling(w, patience), time.Now())
+// overdue says that it counts as one now.
+func (r *round) overdue(w *worker, patience time.Duration) bool {
+	return past(r.overdueAt(w, patience), time.Now())
 }
 
 // answer notes that a cluster answered, and how long it took.
 func (r *round) answer(took time.Duration) { r.answered, r.slowest = true, max(r.slowest, took) }
 
-// silent says that a cluster does not answer.
-func silent(r *run) *object.Reason {
+// notAnswering says that a cluster does not answer.
+func notAnswering(r *run) *object.Reason {
 	since := time.Duration(0)
 	if r != nil {
-		since = time.Since(r.lastHeard()).Round(100 * time.Millisecond)
+		since = time.Since(r.lastAnswer()).Round(100 * time.Millisecond)
 	}
 	return object.Because(reason.Timeout, "no answer for %s: linkwright goes on with the other clusters, and reconciles this one when it answers", since)
 }

@@ -18,14 +18,14 @@ import (
 
 // skewed is a rig whose east has a clock of its own: it stamps what it issues by that, and refuses by that what has ended.
 type skewed struct {
-	*rig
+	*memoryEnv
 	by     time.Duration // ahead of ours
 	issued []time.Time   // by our clock
 }
 
 // Token implements Clusters.
 func (s *skewed) Token(ctx context.Context, name api.ClusterName, q object.TokenRequest) (object.Secret, error) {
-	token, err := s.rig.Token(ctx, name, q)
+	token, err := s.memoryEnv.Token(ctx, name, q)
 	if err != nil {
 		return token, err
 	}
@@ -122,7 +122,7 @@ func TestSkewedClocks(t *testing.T) {
 	for name, by := range map[string]time.Duration{"ahead": 10 * time.Minute, "behind": -10 * time.Minute, "in step": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &skewed{rig: newRig(t, memcluster.Options{}, shortLived), by: by}
+				s := &skewed{memoryEnv: newMemoryEnv(t, memcluster.Options{}, shortLived), by: by}
 				l := s.loop()
 				l.Changes, l.Clusters, l.Tries = s, s, s
 				stop := s.run(l)

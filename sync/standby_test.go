@@ -18,7 +18,7 @@ import (
 
 // repositoryDown is a repository that may be down.
 type repositoryDown struct {
-	*rig
+	*memoryEnv
 	down atomic.Bool
 }
 
@@ -26,7 +26,7 @@ func (r *repositoryDown) Next(ctx context.Context) (Declaration, error) {
 	if r.down.Load() {
 		return Declaration{}, errors.New("no route to host")
 	}
-	return r.rig.Next(ctx)
+	return r.memoryEnv.Next(ctx)
 }
 
 func (r *repositoryDown) At(context.Context, api.Commit) (Declaration, error) {
@@ -35,7 +35,7 @@ func (r *repositoryDown) At(context.Context, api.Commit) (Declaration, error) {
 
 // replicas are a leader that brings a mesh in place and ends, and a standby that observed all the while.
 type replicas struct {
-	*rig
+	*memoryEnv
 	git     *repositoryDown
 	standby *Standby
 	stop    func() // ends what it observes
@@ -71,10 +71,10 @@ func (r *replicas) lead(number int64) (stop func()) {
 func takenOver(t *testing.T, f func(*replicas)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &replicas{rig: newRig(t, memcluster.Options{}, rigMesh)}
-		r.git = &repositoryDown{rig: r.rig}
+		r := &replicas{memoryEnv: newMemoryEnv(t, memcluster.Options{}, memoryMesh)}
+		r.git = &repositoryDown{memoryEnv: r.memoryEnv}
 		l := r.loop()
-		l.Changes, l.Declared = r.rig, r.git
+		l.Changes, l.Declared = r.memoryEnv, r.git
 		r.standby = l.Standby()
 		end := r.run(l)
 		r.clean(30*time.Second, 12)
@@ -95,7 +95,7 @@ func TestStandbyRepairsAtOnce(t *testing.T) {
 			time.Sleep(3 * time.Minute) // its polls meanwhile find that, too
 			r.edit("west", probe, 1)
 			r.asked()
-			r.told()
+			r.reported()
 			stop := r.lead(2)
 			defer stop()
 			time.Sleep(100 * time.Millisecond)
@@ -112,7 +112,7 @@ func TestStandbyRepairsAtOnce(t *testing.T) {
 				}
 			}
 			time.Sleep(10 * time.Second)
-			all := r.told()
+			all := r.reported()
 			if len(all) == 0 || all[len(all)-1].Counts().Ready != 12 || (all[0].Err != "") != down {
 				t.Errorf("Git down %t: %d reports, %q, told %+v %s", down, len(all), all[0].Err, all[len(all)-1].Counts(), rows(all[len(all)-1]))
 			}
@@ -146,8 +146,8 @@ func TestStandbyThatIsBehind(t *testing.T) {
 	takenOver(t, func(r *replicas) {
 		r.stop() // it observes c1 last
 		l := r.loop()
-		l.Changes, l.Declared = r.rig, r.rig
-		r.declare("c2", rigLink("west", "north"))
+		l.Changes, l.Declared = r.memoryEnv, r.memoryEnv
+		r.declare("c2", memoryLink("west", "north"))
 		end := r.run(l)
 		time.Sleep(2 * time.Minute)
 		end()

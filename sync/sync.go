@@ -126,8 +126,8 @@ func (l *Loop) writes(name api.ClusterName) bool {
 	return !l.ReadOnly && (len(l.Only) == 0 || slices.Contains(l.Only, name))
 }
 
-// tries says that credentials are verified.
-func (l *Loop) tries() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
+// verifies says that credentials are verified.
+func (l *Loop) verifies() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
 
 // guards says that a cluster's history is ours to guard: of those that other processes write, it is theirs.
 func (l *Loop) guards(name api.ClusterName) bool {

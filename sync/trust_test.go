@@ -42,16 +42,16 @@ func (d *daemon) rotated() {
 		if _, err := roots.Patch(d.t.Context(), trustRoots, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			d.t.Fatal(err)
 		}
-		d.eventually(step.what+" is told", func(context.Context) (bool, error) { return d.says("west", "east") == step.code, nil })
+		d.eventually(step.what+" is told", func(context.Context) (bool, error) { return d.reportContains("west", "east") == step.code, nil })
 	}
 	if sent := d.sentButConditions("west", before); len(sent) > 0 {
 		d.t.Errorf("it sent %q", sent)
 	}
 }
 
-// says is the code by which the last report remarks on a link; empty: by none.
-func (d *daemon) says(source, target string) string {
-	_, last := d.passes()
+// reportContains is the code by which the last report remarks on a link; empty: by none.
+func (d *daemon) reportContains(source, target string) string {
+	_, last := d.syncs()
 	links := report.Links(last)
 	i := slices.IndexFunc(links, func(l report.LinkRow) bool { return string(l.Pair.Source) == source && string(l.Pair.Target) == target })
 	if i < 0 {

@@ -16,21 +16,21 @@ const (
 	// clusters may come one by one, so each adds some.
 	maxWrites, writesPerPeer = 60, 2
 
-	maxFails = 3           // reconciles with a failed write, before the next round tries again
-	again    = time.Second // after a reconcile whose writes failed
+	maxFails   = 3           // reconciles with a failed write, before the next round tries again
+	retryPause = time.Second // after a reconcile whose writes failed
 	// Between two looks at what does not come; each look in vain doubles the time.
-	hasty, patient = 100 * time.Millisecond, 10 * time.Second
-	// calm is how long a cluster is not planned after a plan that wrote nothing, in times of what that took.
-	calm = 9
+	minBackoff, maxBackoff = 100 * time.Millisecond, 10 * time.Second
+	// restFactor is how long a cluster is not planned after a plan that wrote nothing, in times of what that took.
+	restFactor = 9
 
-	// maxTimes is how often a cluster is read by requests in one round because others must know for certain.
-	maxTimes = 20
+	// maxRequests is how often a cluster is read by requests in one round because others must know for certain.
+	maxRequests = 20
 )
 
 // worker reconciles one cluster. All of it is guarded by scheduler.mu, but for the sign of life of its run.
 type worker struct {
 	cluster fleet.Cluster
-	gone    bool // declared no more
+	removed bool // declared no more
 	run     *run // under way; nil: none
 	schedule
 	read readState
@@ -95,11 +95,11 @@ func (l last) finished() bool { return l.state == finished || l.state == repaire
 
 // effort is what a worker did in a round.
 type effort struct {
-	done    bool      // it had a reconcile
-	writes  int       // reconciles that wrote something else than repairs
-	repairs int       // reconciles that only repaired, in a row
-	fails   int       // reconciles of which a write failed, in a row
-	pause   time.Time // after one of them: what is tried before, for another's sake, is no try
+	done        bool      // it had a reconcile
+	writes      int       // reconciles that wrote something else than repairs
+	repairs     int       // reconciles that only repaired, in a row
+	fails       int       // reconciles of which a write failed, in a row
+	pausedUntil time.Time // after one of them: what is tried before, for another's sake, is no try
 }
 
 // request is the reading of a cluster by requests, for a step that decides about a deletion.
@@ -121,8 +121,8 @@ func (w *worker) hurry() {
 	w.urgent, w.rest = true, w.ended.Add(coalesce)
 }
 
-// starts is when the next reconcile begins; zero: none is wanted.
-func (w *worker) starts() time.Time {
+// nextStart is when the next reconcile begins; zero: none is wanted.
+func (w *worker) nextStart() time.Time {
 	at := soonest(w.due, w.alarm)
 	if at.IsZero() || w.run != nil {
 		return time.Time{}
@@ -133,11 +133,11 @@ func (w *worker) starts() time.Time {
 // fail counts a reconcile that began then and of which a write failed. A peer may have one begin before the pause after the last is
 // over: that proves nothing more, and the pause stays as it is.
 func (w *worker) fail(began time.Time) {
-	if began.Before(w.pause) {
+	if began.Before(w.pausedUntil) {
 		return
 	}
 	w.fails++
-	w.pause = time.Now().Add(again)
+	w.pausedUntil = time.Now().Add(retryPause)
 }
 
 // count adds a reconcile to what the worker did in this round, and says how long it rests.
@@ -152,13 +152,13 @@ func (w *worker) count(r *reconcile, written, failed int) {
 		w.fails = 0
 	case written > 0:
 		w.writes++
-		w.fails, w.pause = 0, time.Time{}
+		w.fails, w.pausedUntil = 0, time.Time{}
 	case failed > 0:
 		w.fail(r.began)
 	case r.loop.Changes != nil && w.urgent:
 		w.hurry()
 	case r.loop.Changes != nil:
-		w.rest = time.Now().Add(calm * r.took.plan)
+		w.rest = time.Now().Add(restFactor * r.took.plan)
 	}
 }
 
@@ -174,7 +174,7 @@ func (w *worker) requests(round int) bool {
 	if w.asked {
 		return true
 	}
-	if w.times >= maxTimes {
+	if w.times >= maxRequests {
 		return false
 	}
 	w.asked, w.since = true, round
@@ -187,7 +187,7 @@ func (w *worker) busy(stopped, straggles bool) bool {
 	if w.run != nil {
 		return (w.run.pending || w.pending || stopped) && !straggles
 	}
-	return !stopped && !w.gone && w.pending
+	return !stopped && !w.removed && w.pending
 }
 
 // settled says that a reconcile of the cluster, which is watched, would change nothing: the last one left nothing to do, and all it was

@@ -42,23 +42,23 @@ func TestAStepAwaitsWhatItAskedFor(t *testing.T) {
 	west := e.workers["west"]
 	for _, name := range []api.ClusterName{"east", "north"} {
 		e.workers[name].done = true
-		if west.isDue() || len(west.awaits) == 0 || e.over() {
-			t.Errorf("before %s was read: due %t, over %t", name, west.isDue(), e.over())
+		if west.isDue() || len(west.awaits) == 0 || e.roundOver() {
+			t.Errorf("before %s was read: due %t, over %t", name, west.isDue(), e.roundOver())
 		}
-		if w := e.workers[name]; !w.isDue() || e.round.how(w, e.loop.Changes != nil) != forDeletion {
-			t.Errorf("%s: due %t, read %s", name, w.isDue(), e.round.how(w, e.loop.Changes != nil))
+		if w := e.workers[name]; !w.isDue() || e.round.readMode(w, e.loop.Changes != nil) != forDeletion {
+			t.Errorf("%s: due %t, read %s", name, w.isDue(), e.round.readMode(w, e.loop.Changes != nil))
 		}
 		r := e.runs(name, true)
-		r.how, r.answer, r.step = forDeletion, known, plan.Step{Cluster: name}
+		r.mode, r.answer, r.step = forDeletion, known, plan.Step{Cluster: name}
 		e.end(t.Context(), r)
 	}
-	if !west.isDue() || e.round.how(west, e.loop.Changes != nil) != forDeletion {
-		t.Errorf("afterwards: due %t, read %s", west.isDue(), e.round.how(west, e.loop.Changes != nil))
+	if !west.isDue() || e.round.readMode(west, e.loop.Changes != nil) != forDeletion {
+		t.Errorf("afterwards: due %t, read %s", west.isDue(), e.round.readMode(west, e.loop.Changes != nil))
 	}
 }
 
 // What was read by requests between rounds is too old later, also while others change objects, or a cluster hangs.
-func TestQuietBesideOneThatHangs(t *testing.T) {
+func TestRequestsCloseBesideAHangingCluster(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pending, silent, want bool
 	}{
@@ -67,13 +67,13 @@ func TestQuietBesideOneThatHangs(t *testing.T) {
 		"one of a cluster that hangs":                   {true, true, true},
 	} {
 		e := atRest("west", "read")
-		e.patience, e.round.answered, e.round.number = grace, true, e.store.NextRound()
+		e.patience, e.round.answered, e.round.number = unresponsiveTimeout, true, e.store.NextRound()
 		e.workers["read"].since = 1
 		e.runs("west", tt.pending)
 		if tt.silent {
-			e.workers["west"].run.heard.Store(time.Now().Add(-time.Minute).UnixNano())
+			e.workers["west"].run.lastAnswerAt.Store(time.Now().Add(-time.Minute).UnixNano())
 		}
-		if e.quiet(); (e.round.number == 2) != tt.want {
+		if e.closeRequests(); (e.round.number == 2) != tt.want {
 			t.Errorf("%s: round %d", name, e.round.number)
 		}
 	}
@@ -81,7 +81,7 @@ func TestQuietBesideOneThatHangs(t *testing.T) {
 
 // A try that a peer brings about before the pause after a failure is over is no try: else three of them are spent at once,
 // and the cluster gets no more reconciles in this round.
-func TestTriesBeforeThePauseIsOver(t *testing.T) {
+func TestEarlyRetriesAreNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := atRest("west")
 		e.round = newRound(1, time.Hour)
@@ -90,9 +90,9 @@ func TestTriesBeforeThePauseIsOver(t *testing.T) {
 		e.loop.Explain = func(error) object.Reason { return object.Reason{} }
 		for range 2 * maxFails {
 			fails()
-			time.Sleep(again / (4 * maxFails))
+			time.Sleep(retryPause / (4 * maxFails))
 		}
-		if w.fails != 1 || w.exhausted(1) || !w.alarm.Equal(first.Add(again)) {
+		if w.fails != 1 || w.exhausted(1) || !w.alarm.Equal(first.Add(retryPause)) {
 			t.Errorf("within one pause: %d failures, the next try %v after the first", w.fails, w.alarm.Sub(first))
 		}
 		for i := range maxFails - 1 {
@@ -109,19 +109,19 @@ func TestTriesBeforeThePauseIsOver(t *testing.T) {
 }
 
 // It is said, once, that a cluster is to be abandoned that nobody knows.
-func TestAbandoningWhatNobodyKnows(t *testing.T) {
+func TestAbandonAnUnknownCluster(t *testing.T) {
 	var said bytes.Buffer
 	e := atRest("west")
 	e.loop.Forget, e.loop.Log = map[api.ClusterName]bool{"west": true, "wset": true}, slog.New(slog.NewTextHandler(&said, nil))
-	e.strangers()
-	e.strangers()
+	e.warnUnknownClusters()
+	e.warnUnknownClusters()
 	if got := said.String(); strings.Count(got, "abandon-cluster") != 1 || !strings.Contains(got, "cluster=wset") {
 		t.Errorf("said: %s", got)
 	}
 }
 
 // What is waited for in vain is looked at less and less often, at last every ten seconds, and never before the step says.
-func TestLooksInVainGrowApart(t *testing.T) {
+func TestBackoffGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := atRest("west")
 		e.round = newRound(1, time.Hour)
@@ -138,7 +138,7 @@ func TestLooksInVainGrowApart(t *testing.T) {
 		for range 9 {
 			pauses = append(pauses, looks(300*ms))
 		}
-		want := []time.Duration{300 * ms, 300 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 6400 * ms, patient, patient}
+		want := []time.Duration{300 * ms, 300 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 6400 * ms, maxBackoff, maxBackoff}
 		if !slices.Equal(pauses, want) {
 			t.Errorf("pauses: got %v, want %v", pauses, want)
 		}

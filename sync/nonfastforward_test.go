@@ -21,19 +21,19 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// rewind is a real history, and three clusters in memory at its last commit, of which west is the home; links that its first
+// nonFastForward is a real history, and three clusters in memory at its last commit, of which west is the home; links that its first
 // commit declares, the last declares too. The command is tried on real ones (cmd/linkwright).
-type rewind struct {
+type nonFastForward struct {
 	t, all      *testing.T // of what is tested now, and of all of it
 	set         *memcluster.Clusters
 	h           *history
 	first, last api.Commit
-	term        *sync.Term
+	leadership  *sync.Leadership
 }
 
-func newRewind(t *testing.T) *rewind {
+func newNonFastForward(t *testing.T) *nonFastForward {
 	t.Helper()
-	r := &rewind{t: t, all: t, set: memcluster.New(memcluster.Options{}, "east", "north", "west"), h: newHistory(t)}
+	r := &nonFastForward{t: t, all: t, set: memcluster.New(memcluster.Options{}, "east", "north", "west"), h: newHistory(t)}
 	for i, name := range r.set.Names() {
 		ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
 		if err := r.set.Cluster(name).Put("kubectl", ns); err != nil {
@@ -46,23 +46,23 @@ func newRewind(t *testing.T) *rewind {
 	r.first = r.h.push("", r.declarations(link("west", "east")))
 	r.last = r.h.push(r.first, r.declarations(mesh))
 	r.begin()
-	if got := r.pass(); got.Err != "" || !got.Clean() || got.Commit != r.last || got.Head != r.last {
+	if got := r.syncOnce(); got.Err != "" || !got.Clean() || got.Commit != r.last || got.Head != r.last {
 		t.Fatalf("at first: %s\n%s", got.Err, dump(got))
 	}
 	return r
 }
 
 // declarations gives the clusters, and whatever links are declared beside them.
-func (r *rewind) declarations(links string) (text string) {
+func (r *nonFastForward) declarations(links string) (text string) {
 	for _, name := range r.set.Names() {
 		text += strings.Replace(clusterDoc(string(name)), "}\nspec:", ", labels: {mesh: \"yes\"}}\nspec:", 1)
 	}
 	return text + links
 }
 
-// TestRewound forces heads back in every way, and looks that the last good commit is kept up.
-func TestRewound(t *testing.T) {
-	r := newRewind(t)
+// TestNonFastForward forces heads back in every way, and looks that the last good commit is kept up.
+func TestNonFastForward(t *testing.T) {
+	r := newNonFastForward(t)
 	for name, push := range map[string]func() api.Commit{
 		"back to an ancestor": func() api.Commit { r.h.force(r.first); return r.first },
 		"sideways":            func() api.Commit { return r.h.push(r.first, r.declarations(link("north", "east"))) },
@@ -74,14 +74,14 @@ func TestRewound(t *testing.T) {
 	t.Run("Git is down", func(t *testing.T) { r.t, r.h.t = t, t; r.unreachable(t) })
 	t.Run("invalid, at a restart", func(t *testing.T) { r.t, r.h.t = t, t; r.invalid(t) })
 	t.Run("a cluster is down meanwhile", func(t *testing.T) { r.t, r.h.t = t, t; r.meanwhile(t) })
-	t.Run("one cluster is ahead, and comes back", func(t *testing.T) { r.t, r.h.t = t, t; r.comesBack(t) })
+	t.Run("one cluster is ahead, and comes back", func(t *testing.T) { r.t, r.h.t = t, t; r.returns(t) })
 	t.Run("one cluster is behind", func(t *testing.T) { r.t, r.h.t = t, t; r.behind(t) })
-	t.Run("one cluster carries what nobody knows", func(t *testing.T) { r.t, r.h.t = t, t; r.stray(t) })
+	t.Run("one cluster carries what nobody knows", func(t *testing.T) { r.t, r.h.t = t, t; r.orphan(t) })
 }
 
 // begin is a new process.
-func (r *rewind) begin(only ...api.ClusterName) {
-	r.term = sync.Begin(r.all, &sync.Loop{
+func (r *nonFastForward) begin(only ...api.ClusterName) {
+	r.leadership = sync.Begin(r.all, &sync.Loop{
 		Options: sync.Options{Owner: object.DefaultOwner, Only: only}, Declared: r.h, Clusters: r.set,
 		Home:     record.Home{Cluster: r.set.Cluster("west"), Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
@@ -89,14 +89,14 @@ func (r *rewind) begin(only ...api.ClusterName) {
 	}, 1)
 }
 
-func (r *rewind) pass() report.Report {
+func (r *nonFastForward) syncOnce() report.Report {
 	r.t.Helper()
-	got, _ := r.term.Pass(r.t.Context()) // the report says it, too
+	got, _ := r.leadership.Sync(r.t.Context()) // the report says it, too
 	return got
 }
 
 // writes are what was written since this was asked last.
-func (r *rewind) writes() (out []string) {
+func (r *nonFastForward) writes() (out []string) {
 	for _, name := range r.set.Names() {
 		for _, q := range memcluster.Written(r.set.Cluster(name).Requests()) {
 			out = append(out, string(name)+": "+q)
@@ -106,7 +106,7 @@ func (r *rewind) writes() (out []string) {
 }
 
 // controllers are a cluster's Deployments that are ours.
-func (r *rewind) controllers(name api.ClusterName) (out []object.Key) {
+func (r *nonFastForward) controllers(name api.ClusterName) (out []object.Key) {
 	for _, k := range r.set.Cluster(name).Keys() {
 		if k.Kind == "Deployment" && strings.HasPrefix(k.Name, "controller-") {
 			out = append(out, k)
@@ -116,7 +116,7 @@ func (r *rewind) controllers(name api.ClusterName) (out []object.Key) {
 }
 
 // drifts changes a field of ours in a cluster, which only a pass over what is in force repairs.
-func (r *rewind) drifts(cluster api.ClusterName, controller object.Key) {
+func (r *nonFastForward) drifts(cluster api.ClusterName, controller object.Key) {
 	r.t.Helper()
 	more := map[string]any{"spec": map[string]any{"replicas": 3}}
 	if err := r.set.Cluster(cluster).Patch("hand", controller, more); err != nil {
@@ -125,12 +125,12 @@ func (r *rewind) drifts(cluster api.ClusterName, controller object.Key) {
 }
 
 // keptUp makes a pass that must repair what drifted, and nothing else.
-func (r *rewind) keptUp(what string, head api.Commit, words ...string) {
+func (r *nonFastForward) keptUp(what string, head api.Commit, words ...string) {
 	r.t.Helper()
 	controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-east"}
 	r.drifts("west", controller)
 	r.writes()
-	got := r.pass()
+	got := r.syncOnce()
 	sent := deeds(got, r.writes())
 	if !slices.Equal(sent, []string{"west: update " + controller.String()}) || got.Counts().Ready != 12 {
 		r.t.Errorf("%s: writes %q, %+v\n%s\n%s", what, sent, got.Counts(), got.Err, dump(got))
@@ -138,10 +138,10 @@ func (r *rewind) keptUp(what string, head api.Commit, words ...string) {
 	if got.Commit != r.last || got.Head != head || got.Clean() {
 		r.t.Errorf("%s: in force is %s, want %s; head %s, want %s; clean: %t", what, got.Commit, r.last, got.Head, head, got.Clean())
 	}
-	r.says(what, got, words...)
+	r.reportContains(what, got, words...)
 }
 
-func (r *rewind) says(what string, got report.Report, words ...string) {
+func (r *nonFastForward) reportContains(what string, got report.Report, words ...string) {
 	r.t.Helper()
 	for _, w := range words {
 		if !strings.Contains(got.Err, w) {
@@ -151,14 +151,14 @@ func (r *rewind) says(what string, got report.Report, words ...string) {
 }
 
 // untouched makes a pass that must write nothing.
-func (r *rewind) untouched(what string, words ...string) report.Report {
+func (r *nonFastForward) untouched(what string, words ...string) report.Report {
 	r.t.Helper()
 	r.writes()
-	got := r.pass()
+	got := r.syncOnce()
 	if sent := deeds(got, r.writes()); len(sent) > 0 || got.Clean() {
 		r.t.Errorf("%s: clean: %t, writes %v", what, got.Clean(), sent)
 	}
-	r.says(what, got, words...)
+	r.reportContains(what, got, words...)
 	return got
 }
 
@@ -174,16 +174,16 @@ func deeds(r report.Report, sent []string) []string {
 }
 
 // onwards: with a commit on top of the last one, all is as ever.
-func (r *rewind) onwards(what string) {
+func (r *nonFastForward) onwards(what string) {
 	r.t.Helper()
 	r.last = r.h.push(r.last, r.declarations(mesh)+"# "+what)
-	if got := r.pass(); got.Err != "" || !got.Clean() || got.Commit != r.last || got.Counts().Ready != 12 {
+	if got := r.syncOnce(); got.Err != "" || !got.Clean() || got.Commit != r.last || got.Counts().Ready != 12 {
 		r.t.Errorf("%s, and then a commit on top: %s\n%s", what, got.Err, dump(got))
 	}
 }
 
 // forced: a forced push that unlinks nearly everything.
-func (r *rewind) forced(t *testing.T, push func() api.Commit) {
+func (r *nonFastForward) forced(t *testing.T, push func() api.Commit) {
 	head := push()
 	words := []string{string(head), string(r.last), "allow non-fast-forward"}
 	r.keptUp("in the same term", head, words...)
@@ -207,7 +207,7 @@ func (r *rewind) forced(t *testing.T, push func() api.Commit) {
 }
 
 // unreachable: what bases carry is kept up from our own store.
-func (r *rewind) unreachable(t *testing.T) {
+func (r *nonFastForward) unreachable(t *testing.T) {
 	r.h.down = true
 	defer func() { r.h.down = false }()
 	r.keptUp("in the same term", r.last, "connection refused")
@@ -222,18 +222,18 @@ func (r *rewind) unreachable(t *testing.T) {
 	r.onwards("down")
 }
 
-func (r *rewind) invalid(t *testing.T) {
+func (r *nonFastForward) invalid(t *testing.T) {
 	head := r.h.push(r.last, "kind: Nothing\n")
 	r.begin()
 	r.keptUp("after a restart", head, sync.ErrInvalid.Error())
 	r.h.force(r.last)
-	if got := r.pass(); got.Err != "" || !got.Clean() {
+	if got := r.syncOnce(); got.Err != "" || !got.Clean() {
 		t.Errorf("forced back to what is in force: %s\n%s", got.Err, dump(got))
 	}
 }
 
 // meanwhile: a cluster that is down when the head is forced back is kept as it was, too, once it is back.
-func (r *rewind) meanwhile(t *testing.T) {
+func (r *nonFastForward) meanwhile(t *testing.T) {
 	r.pause("north")
 	r.h.force(r.first)
 	r.begin()
@@ -246,22 +246,22 @@ func (r *rewind) meanwhile(t *testing.T) {
 	r.onwards("down meanwhile")
 }
 
-// comesBack: north alone got a commit, and is down while the head goes back to what all others carry.
-func (r *rewind) comesBack(t *testing.T) {
+// returns: north alone got a commit, and is down while the head goes back to what all others carry.
+func (r *nonFastForward) returns(t *testing.T) {
 	ahead := r.h.push(r.last, r.declarations(mesh)+"# ahead")
 	r.begin("north")
-	if got := r.pass(); got.Err != "" || got.Commit != ahead {
+	if got := r.syncOnce(); got.Err != "" || got.Commit != ahead {
 		t.Fatalf("only north: %s\n%s", got.Err, dump(got))
 	}
 	r.pause("north")
 	head := r.h.push(r.last, r.declarations(link("west", "east")+link("north", "east"))) // a cluster without north's other links
 	r.begin()
-	if got := r.pass(); got.Err != "" || got.Commit != head {
+	if got := r.syncOnce(); got.Err != "" || got.Commit != head {
 		t.Fatalf("while north is down: in force is %s, want %s: %s\n%s", got.Commit, head, got.Err, dump(got))
 	}
 	r.resume("north")
 	before := r.controllers("north")
-	got := r.pass()
+	got := r.syncOnce()
 	for _, c := range got.Clusters {
 		if why := c.Step.Denied; (c.Name == "north") != (why != nil && why.Code == reason.NonFastForward) {
 			t.Errorf("%s is refused for %v", c.Name, why)
@@ -275,22 +275,22 @@ func (r *rewind) comesBack(t *testing.T) {
 	r.h.git(r.h.work, "merge", "-q", "-s", "ours", "-m", "both", string(head))
 	r.last = api.Commit(r.h.git(r.h.work, "rev-parse", "HEAD"))
 	r.h.force(r.last)
-	if got := r.pass(); got.Err != "" || !got.Clean() || got.Counts().Ready != 12 {
+	if got := r.syncOnce(); got.Err != "" || !got.Clean() || got.Counts().Ready != 12 {
 		t.Errorf("what follows both: %s\n%s", got.Err, dump(got))
 	}
 }
 
 // behind: a cluster at an older commit is brought up; while the head is forced back, to what most carry.
-func (r *rewind) behind(t *testing.T) {
+func (r *nonFastForward) behind(t *testing.T) {
 	older := r.last
 	r.last = r.h.push(older, r.declarations(mesh)+"# newer")
 	r.begin("east", "west")
-	if got := r.pass(); got.Err != "" || got.Commit != r.last {
+	if got := r.syncOnce(); got.Err != "" || got.Commit != r.last {
 		t.Fatalf("only east and west: %s\n%s", got.Err, dump(got))
 	}
 	r.h.force(older)
 	r.begin()
-	got := r.pass() // north gets what the others have
+	got := r.syncOnce() // north gets what the others have
 	if got.Commit != r.last || got.Head != older || !strings.Contains(got.Err, "allow non-fast-forward") || got.Counts().Ready != 12 {
 		t.Errorf("forced back to what north carries: in force is %s: %s\n%s", got.Commit, got.Err, dump(got))
 	}
@@ -298,8 +298,8 @@ func (r *rewind) behind(t *testing.T) {
 	r.onwards("behind")
 }
 
-// stray: one cluster's word does not decide what all others get, nor stop what is in force.
-func (r *rewind) stray(t *testing.T) {
+// orphan: one cluster's word does not decide what all others get, nor stop what is in force.
+func (r *nonFastForward) orphan(t *testing.T) {
 	evil := r.h.push(r.last, r.declarations("")) // of a pull request, say: it is in the repository, and was never its head
 	r.h.force(r.last)
 	r.rebase("east", r.last, evil)
@@ -310,7 +310,7 @@ func (r *rewind) stray(t *testing.T) {
 		t.Errorf("with a stray cluster: in force is %q", got.Commit)
 	}
 	r.last = r.h.push(r.last, strings.Replace(r.declarations(mesh), "spec: {", "spec: {suspend: true, ", 1)) // of east
-	if got := r.pass(); got.Commit != r.last || got.Err != "" {
+	if got := r.syncOnce(); got.Commit != r.last || got.Err != "" {
 		t.Errorf("with a stray cluster suspended: in force is %q, %s", got.Commit, got.Err)
 	}
 	r.rebase("east", evil, r.last)

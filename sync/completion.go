@@ -15,85 +15,85 @@ import (
 func (s *scheduler) end(ctx context.Context, r *reconcile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.progress.tell()
+	defer s.progress.notify()
 	w := s.workers[r.cluster.Name]
 	w.run.cut(nil)
-	if w.run.short {
+	if w.run.stopped {
 		r.outcomes = slices.DeleteFunc(r.outcomes, apply.Untried)
 	}
 	w.run, w.ended = nil, time.Now()
 	if r.answer == known {
 		s.round.answer(r.took.read)
 	}
-	s.loop.wrote(r.cluster.Name, r.step.Commit, r.outcomes)
+	s.loop.logWrites(r.cluster.Name, r.step.Commit, r.outcomes)
 	s.store.Correct(r.cluster.Name, r.outcomes, apply.Failed(r.outcomes))
-	s.store.Results.Add(r.cluster.Name, s.loop.advised(r.outcomes))
-	if !w.gone {
-		ending{s, w, r}.takeOver(ctx)
+	s.store.Results.Add(r.cluster.Name, s.loop.withAdvice(r.outcomes))
+	if !w.removed {
+		completion{s, w, r}.handle(ctx)
 		s.enqueue(w)
 	}
 }
 
-// ending is what follows from a reconcile that has ended, for its worker and for others. scheduler.mu is held in all of its methods.
-type ending struct {
+// completion is what follows from a reconcile that has ended, for its worker and for others. scheduler.mu is held in all of its methods.
+type completion struct {
 	*scheduler
 	w *worker
 	r *reconcile
 }
 
-// takeOver has a worker go on after a reconcile.
-func (e ending) takeOver(ctx context.Context) {
+// handle has a worker go on after a reconcile.
+func (e completion) handle(ctx context.Context) {
 	switch {
 	case e.mode == reading && e.r.round != e.round.number && e.r.answer != known: // it began in an earlier round: it is tried once more
 		e.store.Clusters.ForgetOne(e.w.cluster.Name)
 	case e.r.stage == overtaken || e.r.epoch != e.store.Declared.Epoch():
-		e.want(e.w.cluster.Name)
+		e.requestAndWait(e.w.cluster.Name)
 	case e.r.stage == read:
 		e.w.read = e.w.read.after(true)
-		e.want(e.w.cluster.Name)
-		e.askPeers()
+		e.requestAndWait(e.w.cluster.Name)
+		e.requestPeers()
 	case e.r.err != nil:
 		e.round.failed, e.w.last.state = e.r.err, unfinished
-		e.w.alarm = soonest(e.w.alarm, time.Now().Add(again))
+		e.w.alarm = soonest(e.w.alarm, time.Now().Add(retryPause))
 		if e.round.open {
 			e.mode = closed // nothing can be written any more
 		}
 	default:
-		e.after(ctx)
+		e.afterStep(ctx)
 	}
 }
 
-// after takes over a step that was done.
-func (e ending) after(ctx context.Context) {
-	state := e.r.left()
+// afterStep takes over a step that was done.
+func (e completion) afterStep(ctx context.Context) {
+	state := e.r.finalState()
 	if state == repaired {
 		e.r.step = e.r.step.Repaired()
 	}
-	e.r.blame()
-	e.w.last = last{step: e.loop.bare(e.r.step), basis: e.r.basis, state: state}
+	e.r.explainFailures()
+	e.w.last = last{step: e.loop.withoutObjects(e.r.step), basis: e.r.basis, state: state}
 	e.store.Results.SetStep(e.w.cluster.Name, e.r.step)
-	if e.r.stage == struckOff {
-		e.w.gone, e.w.done = true, true // what moves there is no concern of ours any more
+	if e.r.stage == unrecorded {
+		e.w.removed, e.w.done = true, true // what moves there is no concern of ours any more
 		return
 	}
 	e.w.read = e.w.read.after(e.r.kept)
-	if e.loop.tries() && (e.loop.Probe || e.loop.writes(e.r.step.Cluster)) {
+	if e.loop.verifies() && (e.loop.Probe || e.loop.writes(e.r.step.Cluster)) {
 		e.verifier.Verify(ctx, e.r.step.Tries)
 	}
-	e.next()
+	e.scheduleNext()
 	if e.r.round == e.round.number {
 		e.w.done = true
 	}
 	if e.store.Outdated(e.r.step, e.r.epoch, e.r.moves) { // a peer that was read meanwhile did not know that this cluster's step waits for it
-		e.want(e.w.cluster.Name)
+		e.requestAndWait(e.w.cluster.Name)
 	}
-	e.request()
+	e.requestReads()
 }
 
-// next says when the cluster is reconciled again: at once while it writes, after a pause where that failed, and when the step says
+// scheduleNext says when the cluster is reconciled again: at once while it writes, after a pause where that failed, and when the step says
 // that something waited for may have happened.
-func (e ending) next() {
-	written, failed := tally(e.r.outcomes)
+func (e completion) scheduleNext() {
+	written, failed := countOutcomes(e.r.outcomes)
 	e.w.count(e.r, written, failed)
 	if written > 0 || e.r.moved {
 		e.backoff.Forget(e.w.cluster.Name)
@@ -102,24 +102,24 @@ func (e ending) next() {
 	case e.w.exhausted(len(e.workers)):
 	case e.w.last.state == repaired:
 		e.w.hurry()
-		e.need(e.w, e.r.run.pending && e.w.repairs < 2)
+		e.requestWorker(e.w, e.r.run.pending && e.w.repairs < 2)
 	case written > 0:
-		e.want(e.w.cluster.Name)
+		e.requestAndWait(e.w.cluster.Name)
 	case failed > 0:
-		e.w.alarm, e.w.pending = soonest(e.w.alarm, e.w.pause), true
+		e.w.alarm, e.w.pending = soonest(e.w.alarm, e.w.pausedUntil), true
 	default:
-		e.wait()
+		e.scheduleByClock()
 	}
-	e.askPeers()
+	e.requestPeers()
 	if e.w.writes >= mostWrites(len(e.workers)) {
 		e.store.Results.Refuse(e.w.cluster.Name, object.Because(reason.Contested,
 			"still not as declared after %d reconciles that wrote: somebody else keeps changing the same objects", e.w.writes))
 	}
 }
 
-// wait has the cluster reconciled when its step may differ by the clock. The round waits for what comes before its deadline. A daemon
+// scheduleByClock has the cluster reconciled when its step may differ by the clock. The round waits for what comes before its deadline. A daemon
 // comes back later for the rest.
-func (e ending) wait() {
+func (e completion) scheduleByClock() {
 	s, now := e.r.step, time.Now()
 	if !s.Again.IsZero() {
 		at := later(s.Again, now.Add(e.backoff.When(e.w.cluster.Name)))
@@ -137,24 +137,24 @@ func (e ending) wait() {
 	}
 }
 
-// askPeers asks for the clusters whose steps may differ after this reconcile. The first of a round may have made known what others wait
+// requestPeers asks for the clusters whose steps may differ after this reconcile. The first of a round may have made known what others wait
 // for.
-func (e ending) askPeers() {
+func (e completion) requestPeers() {
 	for _, other := range e.r.issued {
-		e.want(other)
+		e.requestAndWait(other)
 	}
 	if !e.r.moved && e.w.done {
 		return
 	}
 	for _, other := range e.store.Neighbours(e.r.cluster.Name, e.r.moved) {
-		e.want(other)
+		e.requestAndWait(other)
 	}
 }
 
-// request obeys a step that must not decide on what watches show: the clusters that it names are read by requests in this round, and
+// requestReads obeys a step that must not decide on what watches show: the clusters that it names are read by requests in this round, and
 // then it is planned again.
-func (e ending) request() {
-	e.answered()
+func (e completion) requestReads() {
+	e.readsAnswered()
 	if len(e.r.step.Look) == 0 || e.w.exhausted(len(e.workers)) {
 		return
 	}
@@ -165,16 +165,16 @@ func (e ending) request() {
 			continue
 		}
 		e.w.awaits[peer] = true
-		e.now(peer)
+		e.requestNow(peer)
 	}
 	if e.w.asked && len(e.w.awaits) == 0 {
-		e.now(e.w)
+		e.requestNow(e.w)
 	}
 }
 
-// answered asks for those that waited for a cluster to be read by requests.
-func (e ending) answered() {
-	if e.r.how == byWatches || e.r.answer == "" || e.r.round != e.round.number {
+// readsAnswered asks for those that waited for a cluster to be read by requests.
+func (e completion) readsAnswered() {
+	if e.r.mode == byWatches || e.r.answer == "" || e.r.round != e.round.number {
 		return
 	}
 	e.w.asked = false
@@ -183,14 +183,14 @@ func (e ending) answered() {
 			continue
 		}
 		if delete(other.awaits, e.w); len(other.awaits) == 0 {
-			e.now(other)
+			e.requestNow(other)
 		}
 	}
 }
 
-// blame gives the rows of ends that were to be changed, and of which a write failed, the reason: of all of them that of the
+// explainFailures gives the rows of ends that were to be changed, and of which a write failed, the reason: of all of them that of the
 // base, where that is what failed.
-func (r *reconcile) blame() {
+func (r *reconcile) explainFailures() {
 	failed := map[object.End]object.Outcome{}
 	for _, o := range r.outcomes {
 		if _, known := failed[o.Change.End]; !known && o.Err != nil && !apply.Untried(o) {
@@ -207,7 +207,7 @@ func (r *reconcile) blame() {
 			o, ok = failed[object.End{Cluster: r.cluster.Name}]
 		}
 		if ok && row.Why == nil && (row.Phase == plan.Changing || row.Phase == plan.Removed) {
-			r.step.Rows[i].Phase, r.step.Rows[i].Why = plan.Changing, r.loop.why(o.Err)
+			r.step.Rows[i].Phase, r.step.Rows[i].Why = plan.Changing, r.loop.explain(o.Err)
 		}
 	}
 }

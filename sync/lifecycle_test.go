@@ -17,11 +17,11 @@ import (
 
 const agent = "linkwright-test"
 
-// TestRoad walks the whole road: a mesh, nothing to do, a changed gateway, an unlink, and nothing left.
-func TestRoad(t *testing.T) {
-	b := newBed(t)
+// TestLinkLifecycle walks the whole road: a mesh, nothing to do, a changed gateway, an unlink, and nothing left.
+func TestLinkLifecycle(t *testing.T) {
+	b := newClusterEnv(t)
 	b.policy = policy("prune: {maxClusters: 2, maxLinks: 100%, drainDeadline: 0s}") // it takes a mesh down to single links
-	d := &text{}
+	d := &declaredText{}
 	d.set(b.declarations(mesh))
 	l := b.loop(d, agent)
 
@@ -31,8 +31,8 @@ func TestRoad(t *testing.T) {
 	}
 	b.mirrored("west", "web-of-east-east")
 
-	t.Run("nothing changed, nothing sent", func(t *testing.T) { b.t = t; b.nothingSent(t, l) })
-	t.Run("a gateway moves, its sources follow", func(t *testing.T) { b.t = t; b.gatewayMoves(t, l) })
+	t.Run("nothing changed, nothing sent", func(t *testing.T) { b.t = t; b.noRequests(t, l) })
+	t.Run("a gateway moves, its sources follow", func(t *testing.T) { b.t = t; b.gatewayChanges(t, l) })
 	t.Run("drift is taken back", func(t *testing.T) { b.t = t; b.drift(t, l) })
 	t.Run("a paused cluster stops nobody", func(t *testing.T) { b.t = t; b.paused(t, l) })
 	t.Run("an unlinked pair leaves nothing", func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestRoad(t *testing.T) {
 	t.Run("clusters leave the fleet", func(t *testing.T) { b.t = t; b.departs(t, l, d) })
 }
 
-// nothingSent: passes send nothing but what is told of links that settle, and then nothing at all.
-func (b *bed) nothingSent(t *testing.T, l *sync.Loop) {
+// noRequests: passes send nothing but what is told of links that settle, and then nothing at all.
+func (b *clusterEnv) noRequests(t *testing.T, l *sync.Loop) {
 	before := len(b.writes())
 	last := b.once(l)
 	for begun := time.Now(); last.Counts().Written > 0 && time.Since(begun) < patience; {
@@ -71,7 +71,7 @@ func (b *bed) nothingSent(t *testing.T, l *sync.Loop) {
 	}
 }
 
-func (b *bed) gatewayMoves(t *testing.T, l *sync.Loop) {
+func (b *clusterEnv) gatewayChanges(t *testing.T, l *sync.Loop) {
 	if err := testbed.SetGateway(t.Context(), b.Cluster("east").Config, "192.0.2.77"); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func (b *bed) gatewayMoves(t *testing.T, l *sync.Loop) {
 	}
 }
 
-func (b *bed) drift(t *testing.T, l *sync.Loop) {
+func (b *clusterEnv) drift(t *testing.T, l *sync.Loop) {
 	deployments := b.client("west").AppsV1().Deployments("linkerd-multicluster")
 	patch := []byte(`{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"controller","image":"evil"}]}}}}`)
 	if _, err := deployments.Patch(t.Context(), "controller-east", types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: "hand"}); err != nil {
@@ -117,7 +117,7 @@ func (b *bed) drift(t *testing.T, l *sync.Loop) {
 }
 
 // paused: north accepts connections and never answers, while the others lose a link and get it back.
-func (b *bed) paused(t *testing.T, l *sync.Loop) {
+func (b *clusterEnv) paused(t *testing.T, l *sync.Loop) {
 	if err := b.Cluster("north").Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (b *bed) paused(t *testing.T, l *sync.Loop) {
 }
 
 // unlinked: west→east is no longer declared; its ends go, mirrors included, and nothing else does.
-func (b *bed) unlinked(t *testing.T, l *sync.Loop) {
+func (b *clusterEnv) unlinked(t *testing.T, l *sync.Loop) {
 	b.mirrored("west", "web-of-north-north")
 	b.lookalikes(t)
 	b.restored(t)
@@ -153,7 +153,7 @@ func (b *bed) unlinked(t *testing.T, l *sync.Loop) {
 		t.Errorf("left of west→east: %v", left)
 	}
 	b.mirrored("west", "web-of-north-north")
-	b.nothingSent(t, l)
+	b.noRequests(t, l)
 }
 
 // aside leaves out the inventories of links: what is told there of a link that settles is written when it does.
@@ -164,7 +164,7 @@ func aside(sent []testbed.Request) []testbed.Request {
 }
 
 // writes lists what servers saw of our writes, in these clusters or in all, in order of time.
-func (b *bed) writes(in ...string) []testbed.Request {
+func (b *clusterEnv) writes(in ...string) []testbed.Request {
 	b.t.Helper()
 	var out []testbed.Request
 	for _, c := range b.Clusters {

@@ -12,7 +12,7 @@ import (
 )
 
 // What is barred is seen as soon as it was asked.
-func TestBarredIsSeen(t *testing.T) {
+func TestWithdrawnRevisionIsReported(t *testing.T) {
 	e, f := atRest("east"), &fleet.Fleet{Commit: "c1"}
 	e.loop.Declared = refusing{}
 	e.store.Enter(f, inventory.Record{})

@@ -11,9 +11,9 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// TestRewoundUnread starts anew at refused heads while clusters cannot be read, or their bases are gone.
-func TestRewoundUnread(t *testing.T) {
-	r := newRewind(t)
+// TestNonFastForwardUnread starts anew at refused heads while clusters cannot be read, or their bases are gone.
+func TestNonFastForwardUnread(t *testing.T) {
+	r := newNonFastForward(t)
 	for name, f := range map[string]func(*testing.T){
 		"one cluster speaks":      r.alone,
 		"none has a base":         r.absent,
@@ -24,11 +24,11 @@ func TestRewoundUnread(t *testing.T) {
 	}
 }
 
-func (r *rewind) pause(names ...api.ClusterName) { r.down(true, names) }
+func (r *nonFastForward) pause(names ...api.ClusterName) { r.down(true, names) }
 
-func (r *rewind) resume(names ...api.ClusterName) { r.down(false, names) }
+func (r *nonFastForward) resume(names ...api.ClusterName) { r.down(false, names) }
 
-func (r *rewind) down(down bool, names []api.ClusterName) {
+func (r *nonFastForward) down(down bool, names []api.ClusterName) {
 	for _, n := range names {
 		r.set.Cluster(n).Fault(func(f *memcluster.Faults) { f.Down = down })
 	}
@@ -37,7 +37,7 @@ func (r *rewind) down(down bool, names []api.ClusterName) {
 var base = inventory.Key(object.DefaultOwner, object.End{})
 
 // unbase deletes the bases of clusters.
-func (r *rewind) unbase(names ...api.ClusterName) {
+func (r *nonFastForward) unbase(names ...api.ClusterName) {
 	r.t.Helper()
 	for _, n := range names {
 		if err := r.set.Cluster(n).Remove(base); err != nil {
@@ -47,7 +47,7 @@ func (r *rewind) unbase(names ...api.ClusterName) {
 }
 
 // rebase has a cluster's base tell another commit.
-func (r *rewind) rebase(name api.ClusterName, from, to api.Commit) {
+func (r *nonFastForward) rebase(name api.ClusterName, from, to api.Commit) {
 	r.t.Helper()
 	if err := r.set.Cluster(name).Edit("hand", base, func(content map[string]any) {
 		data := content["data"].(map[string]any) //nolint:forcetypeassert // ours
@@ -60,7 +60,7 @@ func (r *rewind) rebase(name api.ClusterName, from, to api.Commit) {
 }
 
 // nothing makes a pass that must have nothing in force.
-func (r *rewind) nothing(what string, words ...string) {
+func (r *nonFastForward) nothing(what string, words ...string) {
 	r.t.Helper()
 	if got := r.untouched(what, words...); got.Commit != "" {
 		r.t.Errorf("%s: in force is %s", what, got.Commit)
@@ -68,7 +68,7 @@ func (r *rewind) nothing(what string, words ...string) {
 }
 
 // alone: the others are down, or have no base; what the only one names is not put in force, and their commit is once they are back.
-func (r *rewind) alone(*testing.T) {
+func (r *nonFastForward) alone(*testing.T) {
 	evil := r.h.push(r.last, r.declarations(link("west", "east")))
 	r.h.force(r.last)
 	r.h.git(r.h.work, "push", "-q", "origin", string(evil)+":refs/pull/1/head")
@@ -84,7 +84,7 @@ func (r *rewind) alone(*testing.T) {
 }
 
 // absent: what the clusters that are down carry is not known, so nothing is applied in the one that has lost its base.
-func (r *rewind) absent(*testing.T) {
+func (r *nonFastForward) absent(*testing.T) {
 	r.pause("east", "north")
 	r.unbase("west")
 	r.h.force(r.first)
@@ -92,7 +92,7 @@ func (r *rewind) absent(*testing.T) {
 	r.nothing("west without a base", string(r.first), "allow non-fast-forward", "read the revision applied in")
 	r.nothing("once more", string(r.first), "allow non-fast-forward", "read the revision applied in")
 	r.resume("east", "north")
-	got := r.pass() // west has its base back
+	got := r.syncOnce() // west has its base back
 	if got.Commit != r.last || got.Counts().Ready != 12 {
 		r.t.Errorf("once all are back: in force is %s, %+v", got.Commit, got.Counts())
 	}
@@ -101,14 +101,14 @@ func (r *rewind) absent(*testing.T) {
 }
 
 // bare: clusters that were read and have no base know of nothing.
-func (r *rewind) bare(*testing.T) {
+func (r *nonFastForward) bare(*testing.T) {
 	r.unbase("east", "north", "west")
 	r.begin()
 	r.onwards("bare")
 }
 
 // unseen: a head that was put in force while no cluster could be read is judged once one can.
-func (r *rewind) unseen(*testing.T) {
+func (r *nonFastForward) unseen(*testing.T) {
 	r.pause("east", "north")
 	r.h.force(r.first)
 	r.begin("east", "north") // west, the home, is not theirs to ask

@@ -20,13 +20,13 @@ import (
 
 // An unchanged fleet costs no request, pass after pass, and its rows are told again.
 func TestSettled(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		time.Sleep(6 * time.Minute) // nothing leads here, and each source says so once
 		r.asked()
-		r.told()
+		r.reported()
 		time.Sleep(5 * time.Minute)
-		all := r.told()
+		all := r.reported()
 		if len(all) < 4 || len(all) > 6 {
 			t.Errorf("%d reports in five minutes", len(all))
 		}
@@ -43,21 +43,21 @@ func TestSettled(t *testing.T) {
 
 // What somebody changes or deletes is repaired from the watch, by one write, and told.
 func TestDriftIsRepaired(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		for what, move := range map[string]func(){
 			"an edit":    func() { r.edit("west", probe, 1) },
 			"a deletion": func() { _ = r.Cluster("west").Remove(probe) },
 		} {
 			r.asked()
-			r.told()
+			r.reported()
 			move()
 			time.Sleep(100 * time.Millisecond)
 			if got := r.asked(); len(got) != 1 || !strings.HasPrefix(got[0], "west: ") || !strings.HasSuffix(got[0], probe.String()) {
 				t.Errorf("%s: it asked %q", what, got)
 			}
 			time.Sleep(2 * time.Second)
-			if all := r.told(); len(all) != 1 || all[0].When == report.AtEnd || all[0].Counts().Written != 1 || !all[0].Clean() {
+			if all := r.reported(); len(all) != 1 || all[0].When == report.AtEnd || all[0].Counts().Written != 1 || !all[0].Clean() {
 				t.Errorf("%s: told %+v", what, all)
 			}
 			time.Sleep(time.Second)
@@ -71,7 +71,7 @@ func TestDriftIsRepaired(t *testing.T) {
 // A daemon follows what facts are read from, also where something of ours is edited at that moment: the sources of links are
 // written anew.
 func TestFactsAreFollowed(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		for i, address := range []string{"192.0.2.77", "192.0.2.78"} {
 			if i > 0 {
@@ -96,10 +96,10 @@ func TestFactsAreFollowed(t *testing.T) {
 
 // Where another cluster answers under a name, what differs there from ours is no drift: nothing is written to it.
 func TestAnotherClusterIsNoDrift(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		r.asked()
-		r.told()
+		r.reported()
 		if err := r.Cluster("west").Recreate("kubectl", object.Key{Kind: "Namespace", Name: "kube-system"}); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestAnotherClusterIsNoDrift(t *testing.T) {
 				t.Errorf("it asked %s", q)
 			}
 		}
-		all := r.told()
+		all := r.reported()
 		if len(all) == 0 {
 			t.Fatal("no report")
 		}
@@ -122,7 +122,7 @@ func TestAnotherClusterIsNoDrift(t *testing.T) {
 
 // Many edits are repaired each within a quarter of a second, and told at most every second.
 func TestManyEdits(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(50*time.Second, 12)
 		for _, name := range r.Names() {
 			r.Cluster(name).Fault(func(f *memcluster.Faults) { f.Slow = 5 * time.Millisecond })
@@ -146,7 +146,7 @@ func TestManyEdits(t *testing.T) {
 		if writes != 50 {
 			t.Errorf("%d writes for 50 edits", writes)
 		}
-		if n := len(r.told()); n > 5 {
+		if n := len(r.reported()); n > 5 {
 			t.Errorf("%d reports in 2 s", n)
 		}
 	})
@@ -154,12 +154,12 @@ func TestManyEdits(t *testing.T) {
 
 // A cluster that hangs delays neither links nor drift of the others, nor their reports; it has its turn when it answers.
 func TestHanging(t *testing.T) {
-	turns(t, memcluster.Options{Timeout: 30 * time.Second}, rigLink("west", "north"), func(r *rig) {
+	turns(t, memcluster.Options{Timeout: 30 * time.Second}, memoryLink("west", "north"), func(r *memoryEnv) {
 		r.clean(30*time.Second, 2)
 		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = true })
-		r.declare("c2", rigLink("west", "north")+rigLink("north", "west"))
+		r.declare("c2", memoryLink("west", "north")+memoryLink("north", "west"))
 		time.Sleep(4 * time.Second)
-		all := r.told()
+		all := r.reported()
 		if len(all) != 1 || all[0].Commit != "c2" || all[0].Counts().Ready != 4 || all[0].When != report.AtEnd {
 			t.Fatalf("told of the commit: %d reports %s", len(all), rows(all[0]))
 		}
@@ -178,8 +178,8 @@ func TestHanging(t *testing.T) {
 
 // At its beginning a term reads all clusters before it writes to any, but does not wait for long for one that hangs.
 func TestHangingFromTheBeginning(t *testing.T) {
-	hang := func(r *rig) { r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = true }) }
-	begun(t, memcluster.Options{Timeout: 30 * time.Second}, rigLink("west", "north"), hang, func(r *rig) {
+	hang := func(r *memoryEnv) { r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = true }) }
+	begun(t, memcluster.Options{Timeout: 30 * time.Second}, memoryLink("west", "north"), hang, func(r *memoryEnv) {
 		time.Sleep(1900 * time.Millisecond)
 		for _, q := range r.asked() {
 			if strings.Contains(q, " ") && !strings.HasSuffix(q, ": observe") && !strings.HasPrefix(q, "home") {
@@ -187,26 +187,26 @@ func TestHangingFromTheBeginning(t *testing.T) {
 			}
 		}
 		time.Sleep(10 * time.Second)
-		all := r.told()
+		all := r.reported()
 		if len(all) == 0 || all[0].Counts().Ready != 2 || all[0].Clusters[0].Status() != report.Unknown {
 			t.Fatalf("told %d times: %s", len(all), rows(all[0]))
 		}
 		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = false })
-		r.declare("c2", rigMesh)
+		r.declare("c2", memoryMesh)
 		r.clean(3*time.Minute, 12)
 	})
 }
 
 // Told to stop in the middle, a term ends once the writes under way have, and begins no others.
 func TestStopped(t *testing.T) {
-	slow := func(r *rig) {
+	slow := func(r *memoryEnv) {
 		for _, name := range []api.ClusterName{"east", "north", "west"} {
 			r.Cluster(name).Fault(func(f *memcluster.Faults) { f.Slow = time.Second })
 		}
 	}
 	var set *memcluster.Clusters
 	var stopped time.Time
-	begun(t, memcluster.Options{}, rigMesh, slow, func(r *rig) {
+	begun(t, memcluster.Options{}, memoryMesh, slow, func(r *memoryEnv) {
 		set = r.Clusters
 		time.Sleep(2500 * time.Millisecond)
 		if writes := memcluster.Written(r.asked()); len(writes) == 0 {
@@ -227,21 +227,21 @@ func TestStopped(t *testing.T) {
 }
 
 // What takes something away is done only on what requests showed in the same pass.
-func TestLookIsObeyed(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+func TestRequestedReadsHappen(t *testing.T) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		r.asked()
-		r.declare("c2", rigLink("west", "north")+rigLink("north", "west")+rigLink("east", "north")+rigLink("north", "east")+rigLink("east", "west"))
+		r.declare("c2", memoryLink("west", "north")+memoryLink("north", "west")+memoryLink("east", "north")+memoryLink("north", "east")+memoryLink("east", "west"))
 		time.Sleep(50 * time.Second)
-		seen := map[string]bool{}
+		observed := map[string]bool{}
 		for _, q := range r.asked() {
 			name, what, _ := strings.Cut(q, ": ")
-			seen[name] = seen[name] || what == "observe"
-			if strings.HasPrefix(what, "delete") && !seen[name] {
+			observed[name] = observed[name] || what == "observe"
+			if strings.HasPrefix(what, "delete") && !observed[name] {
 				t.Errorf("%s before it was read by requests", q)
 			}
 		}
-		if got := slices.Sorted(maps.Keys(seen)); !seen["west"] || !seen["east"] {
+		if got := slices.Sorted(maps.Keys(observed)); !observed["west"] || !observed["east"] {
 			t.Errorf("read by requests: %v", got)
 		}
 		r.clean(time.Minute, 10)
@@ -250,7 +250,7 @@ func TestLookIsObeyed(t *testing.T) {
 
 // What somebody deletes again and again is created each time, at once.
 func TestDeletedAgainAndAgain(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		r.asked()
 		for i := range 12 {
@@ -267,7 +267,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 
 // What somebody changes again and again is left alone for a while, and then corrected once more.
 func TestContested(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		r.asked()
 		fight := func(times int) (writes int) {
@@ -280,7 +280,7 @@ func TestContested(t *testing.T) {
 		if n := fight(12); n != store.MaxCorrections+1 {
 			t.Errorf("%d writes for 12 edits, want %d", n, store.MaxCorrections+1)
 		}
-		last := r.told()
+		last := r.reported()
 		if c := last[len(last)-1].Counts(); c.Ready == 12 {
 			t.Errorf("nothing is told of it: %s", rows(last[len(last)-1]))
 		}
@@ -324,9 +324,9 @@ func TestForbiddenWrites(t *testing.T) {
 // While a target hangs, a commit reaches the sources of links to it all the same: what is known of the target stays as it was.
 func TestCommitBesideAHangingTarget(t *testing.T) {
 	link := func(commit string) string {
-		return strings.Replace(rigLink("west", "east"), "target: east}", "target: east, excludedLabels: [commit-"+commit+"]}", 1) + rigLink("east", "north")
+		return strings.Replace(memoryLink("west", "east"), "target: east}", "target: east, excludedLabels: [commit-"+commit+"]}", 1) + memoryLink("east", "north")
 	}
-	turns(t, memcluster.Options{Timeout: 30 * time.Second}, link("1"), func(r *rig) {
+	turns(t, memcluster.Options{Timeout: 30 * time.Second}, link("1"), func(r *memoryEnv) {
 		r.clean(30*time.Second, 4)
 		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = true })
 		k := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: probe.Namespace, Name: "east"}
@@ -337,7 +337,7 @@ func TestCommitBesideAHangingTarget(t *testing.T) {
 			spec, _ := r.Cluster("west").Object(k)["spec"].(map[string]any)
 			if got := fmt.Sprint(spec["excludedLabels"]); !strings.Contains(got, "commit-"+commit) {
 				t.Errorf("commit %s: the Link excludes %s", commit, got)
-				for _, p := range r.told() {
+				for _, p := range r.reported() {
 					t.Log(p.Commit, p.When, p.Counts(), rows(p))
 				}
 			}

@@ -25,8 +25,8 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// rig is a daemon over clusters in memory, inside a bubble.
-type rig struct {
+// memoryEnv is a daemon over clusters in memory, inside a bubble.
+type memoryEnv struct {
 	*memcluster.Clusters
 	t     *testing.T
 	poke  chan struct{}
@@ -42,7 +42,7 @@ type rig struct {
 // counting notes plans of whole clusters.
 type counting struct {
 	render.Renderer
-	rig *rig
+	rig *memoryEnv
 }
 
 // Complete implements plan.Renderer.
@@ -56,7 +56,7 @@ func (c counting) Complete(of fleet.Cluster, ends []object.Wanted) []object.Want
 }
 
 // wholly is how often a cluster was planned whole since this was asked last.
-func (r *rig) wholly(name api.ClusterName) int {
+func (r *memoryEnv) wholly(name api.ClusterName) int {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,26 +66,26 @@ func (r *rig) wholly(name api.ClusterName) int {
 }
 
 // Next implements Declared.
-func (r *rig) Next(context.Context) (Declaration, error) {
+func (r *memoryEnv) Next(context.Context) (Declaration, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return Declaration{Commit: r.fleet.Commit, Fleet: r.fleet}, nil
 }
 
-func (*rig) At(context.Context, api.Commit) (Declaration, error) {
+func (*memoryEnv) At(context.Context, api.Commit) (Declaration, error) {
 	return Declaration{}, apply.ErrSkipped
 }
 
-func (*rig) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }
+func (*memoryEnv) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }
 
-const rigMesh = "---\napiVersion: " + api.GroupVersion + "\nkind: Mesh\nmetadata: {name: m}\nspec: {clusters: {matchLabels: {}}}\n"
+const memoryMesh = "---\napiVersion: " + api.GroupVersion + "\nkind: Mesh\nmetadata: {name: m}\nspec: {clusters: {matchLabels: {}}}\n"
 
-func rigLink(source, target string) string {
+func memoryLink(source, target string) string {
 	return fmt.Sprintf("---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %[2]s, target: %[3]s}\n", api.GroupVersion, source, target)
 }
 
 // declare commits what links there are.
-func (r *rig) declare(commit, links string) {
+func (r *memoryEnv) declare(commit, links string) {
 	r.t.Helper()
 	text := links + "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {interval: 1m}\n"
 	for _, name := range r.Names() {
@@ -103,10 +103,10 @@ func (r *rig) declare(commit, links string) {
 	tell(r.poke)
 }
 
-// newRig has east, north and west, with what links are declared at first; it is made in a bubble.
-func newRig(t *testing.T, o memcluster.Options, links string) *rig {
+// newMemoryEnv has east, north and west, with what links are declared at first; it is made in a bubble.
+func newMemoryEnv(t *testing.T, o memcluster.Options, links string) *memoryEnv {
 	t.Helper()
-	r := &rig{Clusters: memcluster.New(o, "east", "north", "west", "home"), t: t, poke: make(chan struct{}, 1), wholes: map[api.ClusterName]int{}}
+	r := &memoryEnv{Clusters: memcluster.New(o, "east", "north", "west", "home"), t: t, poke: make(chan struct{}, 1), wholes: map[api.ClusterName]int{}}
 	for i, name := range r.Names() {
 		ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
 		if err := r.Cluster(name).Put("kubectl", ns); err != nil {
@@ -121,7 +121,7 @@ func newRig(t *testing.T, o memcluster.Options, links string) *rig {
 }
 
 // loop is that of a process that was just started, and reads by requests.
-func (r *rig) loop() *Loop {
+func (r *memoryEnv) loop() *Loop {
 	return &Loop{
 		Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: r, Clusters: r, Home: record.Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
 		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Refused: cluster.Refused,
@@ -130,16 +130,16 @@ func (r *rig) loop() *Loop {
 }
 
 // turns runs a daemon over east, north and west, with what links are declared at first.
-func turns(t *testing.T, o memcluster.Options, links string, f func(*rig)) {
+func turns(t *testing.T, o memcluster.Options, links string, f func(*memoryEnv)) {
 	t.Helper()
-	begun(t, o, links, func(*rig) {}, f)
+	begun(t, o, links, func(*memoryEnv) {}, f)
 }
 
 // begun is turns where something is wrong from the beginning.
-func begun(t *testing.T, o memcluster.Options, links string, before, f func(*rig)) {
+func begun(t *testing.T, o memcluster.Options, links string, before, f func(*memoryEnv)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, o, links)
+		r := newMemoryEnv(t, o, links)
 		before(r)
 		l := r.loop()
 		l.Changes = r
@@ -154,7 +154,7 @@ func begun(t *testing.T, o memcluster.Options, links string, before, f func(*rig
 }
 
 // run has a daemon run until the returned function is called.
-func (r *rig) run(l *Loop) (stop func()) {
+func (r *memoryEnv) run(l *Loop) (stop func()) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -176,8 +176,8 @@ func (r *rig) run(l *Loop) (stop func()) {
 	})
 }
 
-// told are the reports since this was asked last.
-func (r *rig) told() []report.Report {
+// reported are the reports since this was asked last.
+func (r *memoryEnv) reported() []report.Report {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,10 +187,10 @@ func (r *rig) told() []report.Report {
 }
 
 // clean waits a while, after which all of the last report must be in place.
-func (r *rig) clean(after time.Duration, ends int) report.Report {
+func (r *memoryEnv) clean(after time.Duration, ends int) report.Report {
 	r.t.Helper()
 	time.Sleep(after)
-	all := r.told()
+	all := r.reported()
 	if len(all) == 0 {
 		r.t.Fatal("no report")
 	}
@@ -221,7 +221,7 @@ func rows(p report.Report) (out string) {
 }
 
 // asked are the requests of all clusters since this was asked last: looks at what watches show are none.
-func (r *rig) asked() (out []string) {
+func (r *memoryEnv) asked() (out []string) {
 	synctest.Wait()
 	for _, name := range r.Names() {
 		for _, q := range r.Cluster(name).Requests() {
@@ -235,7 +235,7 @@ func (r *rig) asked() (out []string) {
 
 var probe = object.Key{Kind: "Service", Namespace: "linkerd-multicluster", Name: "probe-east"}
 
-func (r *rig) edit(name api.ClusterName, k object.Key, i int) {
+func (r *memoryEnv) edit(name api.ClusterName, k object.Key, i int) {
 	r.t.Helper()
 	if err := r.Cluster(name).Edit("hand", k, func(c map[string]any) {
 		labels := c["metadata"].(map[string]any)["labels"].(map[string]any) //nolint:forcetypeassert // ours
@@ -250,7 +250,7 @@ func (r *rig) edit(name api.ClusterName, k object.Key, i int) {
 }
 
 // ours are objects of links in a cluster, at least as many that none is edited often.
-func (r *rig) ours(name api.ClusterName) (out []object.Key) {
+func (r *memoryEnv) ours(name api.ClusterName) (out []object.Key) {
 	r.t.Helper()
 	for _, k := range r.Cluster(name).Keys() {
 		labels, _ := r.Cluster(name).Object(k)["metadata"].(map[string]any)["labels"].(map[string]any)

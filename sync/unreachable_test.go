@@ -15,11 +15,11 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// TestDeadClusters: API servers that stop to answer while their links are declared no more. What can be reached goes, what
+// TestUnreachableClusters: API servers that stop to answer while their links are declared no more. What can be reached goes, what
 // cannot stays pending, is reported with its age, and goes when they are back.
-func TestDeadClusters(t *testing.T) {
-	b := newBed(t)
-	d := &text{}
+func TestUnreachableClusters(t *testing.T) {
+	b := newClusterEnv(t)
+	d := &declaredText{}
 	l := b.loop(d, agent)
 	// A source without access to its target drains nothing when it is back: what it mirrored is swept at the deadline.
 	const soon = "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {prune: {drainDeadline: 2s}}\n"
@@ -29,7 +29,7 @@ func TestDeadClusters(t *testing.T) {
 
 	t.Run("target", func(t *testing.T) {
 		b.t = t
-		b.dies(l, "east", api.Pair{Source: "west", Target: "east"}, func() {
+		b.becomesUnreachable(l, "east", api.Pair{Source: "west", Target: "east"}, func() {
 			d.set(b.declarations(link("north", "west") + link("west", "north") + soon))
 		})
 		b.clean(l, 4)
@@ -39,7 +39,7 @@ func TestDeadClusters(t *testing.T) {
 	})
 	t.Run("source, with nothing granted", func(t *testing.T) {
 		b.t = t
-		b.dies(l, "north", api.Pair{Source: "north", Target: "west"}, func() { d.set(b.declarations(link("west", "north") + soon)) })
+		b.becomesUnreachable(l, "north", api.Pair{Source: "north", Target: "west"}, func() { d.set(b.declarations(link("west", "north") + soon)) })
 		_, err := b.client("west").CoreV1().ServiceAccounts("linkwright-access").Get(t.Context(), "linkwright.north", metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) {
 			t.Errorf("the access of the dead source: %v", err)
@@ -55,7 +55,7 @@ func TestDeadClusters(t *testing.T) {
 
 // dropsTwo: linkwright is down while two clusters die and are dropped in one commit. A process that was just started finds them in
 // the record, unlinks whom they were linked to, and is paid by each when that is back.
-func (b *bed) dropsTwo(d *text) {
+func (b *clusterEnv) dropsTwo(d *declaredText) {
 	two := policy("prune: {maxClusters: 2, drainDeadline: 2s}")
 	d.set(b.declarations(link("west", "east")+link("west", "north")+link("north", "east")) + two)
 	b.clean(b.loop(d, agent), 6)
@@ -93,7 +93,7 @@ func (b *bed) dropsTwo(d *text) {
 	}
 }
 
-func (b *bed) resume(name string) {
+func (b *clusterEnv) resume(name string) {
 	b.t.Helper()
 	if err := b.Cluster(name).Resume(); err != nil {
 		b.t.Fatal(err)
@@ -101,7 +101,7 @@ func (b *bed) resume(name string) {
 }
 
 // cleanupPending holds that a report says so of a link.
-func (b *bed) cleanupPending(r report.Report, name, link string) {
+func (b *clusterEnv) cleanupPending(r report.Report, name, link string) {
 	b.t.Helper()
 	var text strings.Builder
 	if err := r.Write(&text, report.Text); err != nil {
@@ -113,9 +113,9 @@ func (b *bed) cleanupPending(r report.Report, name, link string) {
 	}
 }
 
-// dies pauses a cluster, undeclares a link of it, and makes a pass that must tell what is pending and leave nothing of it in the
+// becomesUnreachable pauses a cluster, undeclares a link of it, and makes a pass that must tell what is pending and leave nothing of it in the
 // management cluster; then the cluster is back.
-func (b *bed) dies(l *sync.Loop, name string, link api.Pair, undeclare func()) {
+func (b *clusterEnv) becomesUnreachable(l *sync.Loop, name string, link api.Pair, undeclare func()) {
 	b.t.Helper()
 	c := b.Cluster(name)
 	if err := c.Pause(); err != nil {

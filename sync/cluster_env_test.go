@@ -29,8 +29,8 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// bed is real clusters, dressed as Linkerd's, with a mirror controller's stand-in in each.
-type bed struct {
+// clusterEnv is real clusters, dressed as Linkerd's, with a mirror controller's stand-in in each.
+type clusterEnv struct {
 	*testbed.Bed
 	t      *testing.T
 	policy string // a SyncPolicy that all declarations hold; empty: none
@@ -38,17 +38,17 @@ type bed struct {
 
 var names = []string{"east", "north", "west"}
 
-// newBed is of all names, if none are given.
-func newBed(t *testing.T, of ...string) *bed {
+// newClusterEnv is of all names, if none are given.
+func newClusterEnv(t *testing.T, of ...string) *clusterEnv {
 	t.Helper()
 	if len(of) == 0 {
 		of = names
 	}
-	return bedApart(t, of, nil)
+	return newSkewedEnv(t, of, nil)
 }
 
-// bedApart is a bed whose clusters' clocks go ahead of ours.
-func bedApart(t *testing.T, of []string, ahead map[string]time.Duration) *bed {
+// newSkewedEnv is a bed whose clusters' clocks go ahead of ours.
+func newSkewedEnv(t *testing.T, of []string, ahead map[string]time.Duration) *clusterEnv {
 	t.Helper()
 	t.Parallel()
 	testbed.Need(t)
@@ -64,9 +64,9 @@ func bedApart(t *testing.T, of []string, ahead map[string]time.Duration) *bed {
 			t.Error(err)
 		}
 	})
-	out := &bed{Bed: b, t: t}
+	out := &clusterEnv{Bed: b, t: t}
 	for _, c := range b.Clusters {
-		out.dress(c, slices.Index(names, c.Name))
+		out.prepare(c, slices.Index(names, c.Name))
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, len(b.Clusters))
@@ -84,7 +84,7 @@ func bedApart(t *testing.T, of []string, ahead map[string]time.Duration) *bed {
 	return out
 }
 
-func (b *bed) dress(c *testbed.Cluster, i int) {
+func (b *clusterEnv) prepare(c *testbed.Cluster, i int) {
 	b.t.Helper()
 	ctx := b.t.Context()
 	if err := testbed.Dress(ctx, c.Config, testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
@@ -100,7 +100,7 @@ func (b *bed) dress(c *testbed.Cluster, i int) {
 	}
 }
 
-func (b *bed) client(name string) *kubernetes.Clientset {
+func (b *clusterEnv) client(name string) *kubernetes.Clientset {
 	b.t.Helper()
 	c, err := kubernetes.NewForConfig(b.Cluster(name).Config)
 	if err != nil {
@@ -110,7 +110,7 @@ func (b *bed) client(name string) *kubernetes.Clientset {
 }
 
 // declarations gives the clusters, and whatever links are declared beside them.
-func (b *bed) declarations(links string) string {
+func (b *clusterEnv) declarations(links string) string {
 	text := ""
 	for _, c := range b.Clusters {
 		text += fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1
@@ -140,18 +140,20 @@ spec: {source: %[1]s, target: %[2]s}
 `, source, target)
 }
 
-// text is a declared fleet that tests change between passes.
-type text struct {
+// declaredText is a declared fleet that tests change between passes.
+type declaredText struct {
 	commit   int
 	yaml     string
 	interval string           // shorter than may be declared; empty: as declared
 	last     sync.Declaration // of commit
 }
 
-func (d *text) set(yaml string) { d.commit, d.yaml, d.last = d.commit+1, yaml, sync.Declaration{} }
+func (d *declaredText) set(yaml string) {
+	d.commit, d.yaml, d.last = d.commit+1, yaml, sync.Declaration{}
+}
 
 // Next implements sync.Declared.
-func (d *text) Next(context.Context) (sync.Declaration, error) {
+func (d *declaredText) Next(context.Context) (sync.Declaration, error) {
 	if d.last.Fleet == nil {
 		commit := api.Commit(fmt.Sprintf("%040d", d.commit))
 		f, problems := fleet.Load(commit, fstest.MapFS{"f.yaml": {Data: []byte(d.yaml)}})
@@ -164,15 +166,17 @@ func (d *text) Next(context.Context) (sync.Declaration, error) {
 }
 
 // At implements sync.Declared: texts are not kept.
-func (d *text) At(_ context.Context, commit api.Commit) (sync.Declaration, error) {
+func (d *declaredText) At(_ context.Context, commit api.Commit) (sync.Declaration, error) {
 	return sync.Declaration{}, fmt.Errorf("commit %s is not kept", commit)
 }
 
 // Follows implements sync.Declared: texts follow each other.
-func (d *text) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }
+func (d *declaredText) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error {
+	return nil
+}
 
-// open connects by the configurations of the bed.
-type open struct {
+// openClusters connects by the configurations of the bed.
+type openClusters struct {
 	registry *cluster.Registry
 	bed      *testbed.Bed
 
@@ -180,7 +184,7 @@ type open struct {
 	failed map[api.ClusterName]error
 }
 
-func (o *open) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
+func (o *openClusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
 	failed := map[api.ClusterName]error{}
 	for _, c := range want {
 		cfg, err := config(c.Spec.Access)
@@ -198,7 +202,7 @@ func (o *open) Follow(ctx context.Context, want []fleet.Cluster) map[api.Cluster
 }
 
 // refusal is why the cluster is not open; nil if it is.
-func (o *open) refusal(name api.ClusterName) error {
+func (o *openClusters) refusal(name api.ClusterName) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.failed[name]
@@ -212,14 +216,14 @@ func config(a api.Access) (*rest.Config, error) {
 	return cluster.ParseKubeconfig(raw, "", cluster.Trust{})
 }
 
-func (o *open) WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error {
+func (o *openClusters) WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error {
 	if err := o.refusal(name); err != nil {
 		return err
 	}
 	return o.registry.WithClient(ctx, name, func(c *cluster.Client) error { return f(c) })
 }
 
-func (o *open) Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (token object.Secret, err error) {
+func (o *openClusters) Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (token object.Secret, err error) {
 	err = o.registry.WithClient(ctx, name, func(c *cluster.Client) error {
 		token, err = c.Token(ctx, r)
 		return err
@@ -228,7 +232,7 @@ func (o *open) Token(ctx context.Context, name api.ClusterName, r object.TokenRe
 }
 
 // loop is a daemon's loop whose home is the cluster west.
-func (b *bed) loop(d *text, agent string) *sync.Loop {
+func (b *clusterEnv) loop(d *declaredText, agent string) *sync.Loop {
 	b.t.Helper()
 	o := cluster.Options{Timeout: 5 * time.Second, UserAgent: agent}
 	registry, home := cluster.New(o), cluster.New(o)
@@ -240,7 +244,7 @@ func (b *bed) loop(d *text, agent string) *sync.Loop {
 		b.t.Fatal(err)
 	}
 	return &sync.Loop{
-		Options: sync.Options{Owner: "linkwright", Patience: time.Minute}, Declared: d, Clusters: &open{registry: registry, bed: b.Bed},
+		Options: sync.Options{Owner: "linkwright", Patience: time.Minute}, Declared: d, Clusters: &openClusters{registry: registry, bed: b.Bed},
 		Home:     record.Home{Cluster: at, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Explain: cluster.Explain, Tries: cluster.Trier{},
@@ -248,7 +252,7 @@ func (b *bed) loop(d *text, agent string) *sync.Loop {
 	}
 }
 
-func (b *bed) once(l *sync.Loop) report.Report {
+func (b *clusterEnv) once(l *sync.Loop) report.Report {
 	b.t.Helper()
 	r, err := l.Once(b.t.Context(), 1)
 	if err != nil {
@@ -281,7 +285,7 @@ func dump(r report.Report) string {
 }
 
 // chartAccount is the account of the controllers that the user's chart runs: it may do everything.
-func (b *bed) chartAccount(name string) {
+func (b *clusterEnv) chartAccount(name string) {
 	b.t.Helper()
 	ctx, ns := b.t.Context(), "linkerd-multicluster"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "charts-own"}}

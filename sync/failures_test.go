@@ -10,13 +10,13 @@ import (
 )
 
 // Drift that cannot be repaired is told: the end is not in place, and why.
-func TestDriftThatIsRefused(t *testing.T) {
-	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+func TestDriftThatIsDenied(t *testing.T) {
+	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
 		r.Cluster("west").Fault(func(f *memcluster.Faults) { f.Refused = map[object.Key]string{probe: "no"} })
 		r.edit("west", probe, 1)
 		time.Sleep(time.Second)
-		all := r.told()
+		all := r.reported()
 		if len(all) == 0 {
 			t.Error("nothing is told")
 		}

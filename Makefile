@@ -11,7 +11,7 @@ VULN := bin/tools/govulncheck
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. One that is
 # not there is passed over.
-CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster deploy hack/testbed render hack/history hack/demo sync/lease hack/faultproxy
+CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster deploy hack/testbed hack/tutorials render hack/history hack/demo sync/lease hack/faultproxy
 # Those of the others that take longest: they are begun first.
 LONG_PACKAGES := sync/source sync/plan render/overlay
 # Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.
@@ -35,7 +35,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane check test bench-once demo generate fmt tidy clean format vet lint tidy-check imports vuln race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
+.PHONY: help build controlplane kubectl check test bench-once demo generate fmt tidy clean format vet lint tidy-check imports vuln race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,9 +48,13 @@ build: ## build bin/linkwright
 controlplane: ## build the real control planes that tests and the demo run on
 	hack/controlplane/build.sh
 
+# At the version of the control planes: the outputs that the tutorials show are its own.
+kubectl: ## build bin/kubectl, with which tests follow the tutorials
+	CGO_ENABLED=0 $(GO) build -C hack/kubectl -trimpath -o $(CURDIR)/bin/kubectl .
+
 check: static unraced race ## format, vet, lint, tidy, imports, and tests of what needs no cluster
 
-test: static race-free bench-once controlplane build race-clusters ## check, and everything on real control planes
+test: static race-free bench-once controlplane build kubectl race-clusters ## check, and everything on real control planes
 
 # Built and then run: `go run` dies of SIGTERM without telling its child, which would leave clusters behind.
 demo: controlplane build ## three clusters, six links, from a local Git repository; Ctrl-C cleans up
@@ -68,6 +72,7 @@ tidy: ## tidy the modules
 	$(GO) mod tidy
 	$(GO) -C bench mod tidy
 	$(GO) -C hack/controlplane mod tidy
+	$(GO) -C hack/kubectl mod tidy
 	$(GO) -C hack/tools mod tidy
 
 clean: ## remove what was built
@@ -91,6 +96,7 @@ tidy-check: ## go.mod and go.sum say what the code needs
 	$(GO) mod tidy -diff
 	$(GO) -C bench mod tidy -diff
 	$(GO) -C hack/controlplane mod tidy -diff
+	$(GO) -C hack/kubectl mod tidy -diff
 
 # -count=1: the test asks the go command about the tree, which the cache of test results cannot know.
 imports: ## the table of imports

@@ -1,0 +1,15 @@
+// Command kubectl is Kubernetes' own, built at the version of the control planes in hack/controlplane, for tests that run the
+// commands of the tutorials.
+package main
+
+import (
+	"k8s.io/component-base/cli"
+	"k8s.io/kubectl/pkg/cmd"
+	"k8s.io/kubectl/pkg/cmd/util"
+)
+
+func main() {
+	if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
+		util.CheckErr(err)
+	}
+}

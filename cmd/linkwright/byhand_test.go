@@ -12,106 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
-)
 
-// What people have who linked clusters by hand: the output of link-gen, applied with kubectl, and the objects that the chart
-// renders for an entry in `controllers`, by Helm; or in place of those what `linkerd multicluster link` printed.
-const (
-	chartParts = `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: controller-TARGET, namespace: linkerd-multicluster, labels: {linkerd.io/extension: multicluster, component: controller, mirror.linkerd.io/cluster-name: TARGET}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: linkerd-multicluster-controller-access-local-resources-TARGET, labels: {linkerd.io/extension: multicluster, component: controller, mirror.linkerd.io/cluster-name: TARGET}}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: linkerd-multicluster-controller-access-local-resources}
-subjects: [{kind: ServiceAccount, name: controller-TARGET, namespace: linkerd-multicluster}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: controller-read-remote-creds-TARGET, namespace: linkerd-multicluster, labels: {linkerd.io/extension: multicluster, component: controller, mirror.linkerd.io/cluster-name: TARGET}}
-rules:
-- {apiGroups: [""], resources: [secrets], resourceNames: [cluster-credentials-TARGET], verbs: [list, get, watch]}
-- {apiGroups: [multicluster.linkerd.io], resources: [links], verbs: [list, get, watch]}
-- {apiGroups: [multicluster.linkerd.io], resources: [links/status], verbs: [update, patch]}
-- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create, get, update, patch]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: controller-read-remote-creds-TARGET, namespace: linkerd-multicluster, labels: {linkerd.io/extension: multicluster, component: controller, mirror.linkerd.io/cluster-name: TARGET}}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: controller-read-remote-creds-TARGET}
-subjects: [{kind: ServiceAccount, name: controller-TARGET, namespace: linkerd-multicluster}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: probe-TARGET, namespace: linkerd-multicluster, labels: {linkerd.io/extension: multicluster, mirror.linkerd.io/mirrored-gateway: "true", mirror.linkerd.io/cluster-name: TARGET}, annotations: {linkerd.io/created-by: linkerd/helm edge-26.6.3}}
-spec: {ports: [{name: mc-probe, port: 4191, protocol: TCP}]}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: controller-TARGET, namespace: linkerd-multicluster, labels: {linkerd.io/extension: multicluster, component: controller, mirror.linkerd.io/cluster-name: TARGET}}
-spec:
-  replicas: 1
-  revisionHistoryLimit: 10
-  selector: {matchLabels: {component: controller, mirror.linkerd.io/cluster-name: TARGET}}
-  template:
-    metadata:
-      labels: {linkerd.io/extension: multicluster, component: controller, mirror.linkerd.io/cluster-name: TARGET}
-      annotations: {linkerd.io/inject: enabled, cluster-autoscaler.kubernetes.io/safe-to-evict: "true", config.alpha.linkerd.io/proxy-wait-before-exit-seconds: "0"}
-    spec:
-      automountServiceAccountToken: false
-      serviceAccountName: controller-TARGET
-      securityContext: {seccompProfile: {type: RuntimeDefault}}
-      containers:
-      - name: controller
-        image: cr.l5d.io/linkerd/controller:edge-26.6.3
-        args: [service-mirror, -log-level=info, -log-format=plain, -event-requeue-limit=3, -namespace=linkerd-multicluster, -enable-pprof=false, -probe-service=probe-TARGET, TARGET]
-        ports: [{name: ctrl-admin, containerPort: 9999}]
-        securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, readOnlyRootFilesystem: true, runAsNonRoot: true, runAsUser: 2103, runAsGroup: 2103, seccompProfile: {type: RuntimeDefault}}
-        volumeMounts: [{name: kube-api-access, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}]
-      volumes:
-      - name: kube-api-access
-        projected:
-          defaultMode: 420
-          sources:
-          - serviceAccountToken: {expirationSeconds: 3607, path: token}
-          - configMap: {name: kube-root-ca.crt, items: [{key: ca.crt, path: ca.crt}]}
-          - downwardAPI: {items: [{path: namespace, fieldRef: {fieldPath: metadata.namespace}}]}
-`
-	linkParts = `
-apiVersion: v1
-kind: Secret
-metadata: {name: cluster-credentials-TARGET, namespace: linkerd-multicluster}
-type: mirror.linkerd.io/remote-kubeconfig
-data: {kubeconfig: KUBECONFIG}
----
-apiVersion: v1
-kind: Secret
-metadata:
-  name: cluster-credentials-TARGET
-  namespace: linkerd
-  labels: {multicluster.linkerd.io/cluster-name: TARGET}
-  annotations: {multicluster.linkerd.io/trust-domain: cluster.local, multicluster.linkerd.io/cluster-domain: cluster.local}
-type: mirror.linkerd.io/remote-kubeconfig
-data: {kubeconfig: KUBECONFIG}
----
-apiVersion: multicluster.linkerd.io/v1alpha3
-kind: Link
-metadata: {name: TARGET, namespace: linkerd-multicluster, annotations: {linkerd.io/created-by: linkerd/cli edge-26.6.3}}
-spec:
-  clusterCredentialsSecret: cluster-credentials-TARGET
-  federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}
-  gatewayAddress: 192.0.2.10
-  gatewayIdentity: linkerd-gateway.linkerd-multicluster.serviceaccount.identity.linkerd.cluster.local
-  gatewayPort: "4143"
-  probeSpec: {path: /ready, period: 3s, port: "4191"}
-  remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}
-  selector: {matchLabels: {mirror.linkerd.io/exported: "true"}}
-  targetClusterDomain: cluster.local
-  targetClusterLinkerdNamespace: linkerd
-  targetClusterName: TARGET
-`
+	"github.com/linkwright/linkwright/hack/testbed"
 )
 
 // legacyParts are the chart's as `linkerd multicluster link` names and labels them, with a ClusterRole of their own.
@@ -125,7 +27,7 @@ func legacyParts() string {
 		"{linkerd.io/extension: multicluster, component: controller,", "{linkerd.io/extension: multicluster, component: service-mirror,",
 		"matchLabels: {component: controller,", "matchLabels: {component: linkerd-service-mirror,",
 		"ctrl-admin", "svcmi-admin", "name: controller\n", "name: service-mirror\n",
-	).Replace(chartParts)
+	).Replace("\n" + testbed.HandMadeController())
 	text = strings.ReplaceAll(text, "resources-TARGET-TARGET", "resources-TARGET")
 	pod := "labels: {linkerd.io/extension: multicluster, component: service-mirror, mirror.linkerd.io/cluster-name: TARGET}\n      annotations"
 	text = strings.Replace(text, pod, strings.Replace(pod, "component: service-mirror", "component: linkerd-service-mirror", 1), 1)
@@ -146,9 +48,9 @@ func (l *lab) byHand(source, target string, legacy bool) {
 	if legacy {
 		l.make(source, "kubectl-client-side-apply", fill(legacyParts()))
 	} else {
-		l.make(source, "helm", fill(chartParts))
+		l.make(source, "helm", fill(testbed.HandMadeController()))
 	}
-	l.make(source, "kubectl-client-side-apply", fill(linkParts))
+	l.make(source, "kubectl-client-side-apply", fill(testbed.HandMadeLink()))
 }
 
 // linkGen is the kubeconfig that link-gen prints: with the token of the account that all sources share.

@@ -25,7 +25,7 @@ func (h *hasty) RoundTrip(q *http.Request) (*http.Response, error) {
 		body = ""
 	case query.Get("limit") != "":
 		h.asked.Add(1)
-		time.Sleep(2 * brief)
+		time.Sleep(2 * shortWatch)
 		body = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[]}`
 	}
 	return &http.Response{

@@ -62,17 +62,17 @@ type Client struct {
 
 // conn is the connections to one cluster.
 type conn struct {
-	rest    rest.Interface
-	direct  *direct
-	streams *http.Client // rest's, for answers that do not end
-	http    *http.Transport
-	server  string
-	user    string // as userOf
-	owner   string
-	by      object.Installation // as commands that errors name give it
-	timeout time.Duration
-	turns   chan struct{} // holds one for each write under way
-	breaker breaker
+	rest       rest.Interface
+	direct     *direct
+	streams    *http.Client // rest's, for answers that do not end
+	http       *http.Transport
+	server     string
+	user       string // as userOf
+	owner      string
+	by         object.Installation // as commands that errors name give it
+	timeout    time.Duration
+	writeSlots chan struct{} // holds one for each write under way
+	breaker    breaker
 }
 
 // mapper knows where kinds are served.

@@ -112,7 +112,7 @@ func TestOwnDuplicatesAreInvalid(t *testing.T) {
 	another.UID = "00000000-0000-0000-0000-000000000000"
 	respell(t, c, o, `"port":4191`, `"port":4192`)
 	for _, ch := range []object.Change{update(double, was), update(o, another)} {
-		if _, err := c.Write(t.Context(), ch); err == nil || isCollision(err) {
+		if _, err := c.Write(t.Context(), ch); err == nil || isListKeyConflict(err) {
 			t.Errorf("update of %+v: got %v, want an error that is no collision", ch.Was, err)
 		}
 	}

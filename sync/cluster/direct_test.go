@@ -133,7 +133,7 @@ func TestDirectIsAsClientGo(t *testing.T) {
 				}
 				defer c.close()
 				for _, kind := range []types.PatchType{types.ApplyPatchType, types.MergePatchType} {
-					p := patching{kind, []string{"apis", "g", "v1", "namespaces", "n", "things", "a:b c?d#é"}, "linkwright-b&c", []byte(`{"a":1}`)}
+					p := patchRequest{kind, []string{"apis", "g", "v1", "namespaces", "n", "things", "a:b c?d#é"}, "linkwright-b&c", []byte(`{"a":1}`)}
 					sameAsClientGo(t, c, p, asked)
 				}
 			})
@@ -142,7 +142,7 @@ func TestDirectIsAsClientGo(t *testing.T) {
 }
 
 // sameAsClientGo sends a PATCH both ways.
-func sameAsClientGo(t *testing.T, c *Client, p patching, asked func() []string) {
+func sameAsClientGo(t *testing.T, c *Client, p patchRequest, asked func() []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -198,7 +198,7 @@ func TestDirectOfNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.close()
-	p := patching{types.ApplyPatchType, []string{"api", "v1", "things"}, "m", []byte(`{}`)}
+	p := patchRequest{types.ApplyPatchType, []string{"api", "v1", "things"}, "m", []byte(`{}`)}
 	_, ours := c.direct.send(t.Context(), p)
 	theirs := p.request(c.rest).MaxRetries(0).Do(t.Context())
 	if diff := cmp.Diff(saidBy(theirs), saidBy(ours)); diff != "" || ours.Error() == nil {

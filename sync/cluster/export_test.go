@@ -13,7 +13,7 @@ import (
 // Bed gives the real cluster to tests from outside, with a namespace of the test's own that is furnished.
 func Bed(t *testing.T) (*testbed.Cluster, string) {
 	t.Helper()
-	needBed(t)
+	needAPIServer(t)
 	as := kubernetes.NewForConfigOrDie(live.As("foreign"))
 	ns := namespace(t, as)
 	for {

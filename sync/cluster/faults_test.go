@@ -82,12 +82,12 @@ func (s *sweep) watches() []object.Watch {
 
 // turn is one try: look, and write one after another what is not as it should be.
 func (s *sweep) turn(ctx context.Context, c *Client) error {
-	seen, err := c.Observe(ctx, s.watches())
+	observed, err := c.Observe(ctx, s.watches())
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, ch := range s.changes(seen) {
+	for _, ch := range s.changes(observed) {
 		if ctx.Err() != nil {
 			break
 		}
@@ -97,12 +97,12 @@ func (s *sweep) turn(ctx context.Context, c *Client) error {
 	return errors.Join(errs...)
 }
 
-func (s *sweep) changes(seen object.Observation) []object.Change {
+func (s *sweep) changes(observed object.Observation) []object.Change {
 	var out []object.Change
 	declared := map[object.Key]bool{}
 	for _, o := range s.want {
 		declared[o.Key] = true
-		ch := update(o, seen.Record(o.Key))
+		ch := update(o, observed.Record(o.Key))
 		switch {
 		case ch.Was.IsZero():
 			ch.Action = object.Create
@@ -113,7 +113,7 @@ func (s *sweep) changes(seen object.Observation) []object.Change {
 		}
 		out = append(out, ch)
 	}
-	for k, r := range seen.Records() {
+	for k, r := range observed.Records() {
 		if r.Mark == object.Ours && !declared[k] {
 			out = append(out, object.Change{Action: object.Delete, Key: k, Was: r})
 		}
@@ -124,12 +124,12 @@ func (s *sweep) changes(seen object.Observation) []object.Change {
 // state is what is in the namespace: of ours what it says, of what nobody should write to its version too.
 func (s *sweep) state() map[string]string {
 	s.Helper()
-	seen, err := s.past.Observe(s.Context(), s.watches())
+	observed, err := s.past.Observe(s.Context(), s.watches())
 	if err != nil {
 		s.Fatal(err)
 	}
 	out := map[string]string{}
-	for k, r := range seen.Records() {
+	for k, r := range observed.Records() {
 		switch {
 		case k.Name == "kube-root-ca.crt":
 			continue
@@ -292,7 +292,7 @@ func TestFaultsAtEveryRequest(t *testing.T) {
 		"kill before":  {Kind: fault.ResetBefore},
 		"kill after":   {Kind: fault.ResetAfter},
 	}
-	needBed(t)
+	needAPIServer(t)
 	seed := half(t)
 	for i, name := range slices.Sorted(maps.Keys(faults)) {
 		t.Run(name, func(t *testing.T) {

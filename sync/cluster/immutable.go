@@ -30,7 +30,7 @@ func Immutable(err error) (field string, ok bool) {
 		return "", false
 	}
 	for _, cause := range s.Details.Causes {
-		if !keeps(s.Details, cause) {
+		if !keepsField(s.Details, cause) {
 			return "", false
 		}
 	}
@@ -51,9 +51,9 @@ func invalid(of *metav1.StatusDetails) string {
 	return kind + ` "` + of.Name + `" is invalid`
 }
 
-// keeps says that a cause is about a field that its object keeps. Metadata is no such: another name or uid is another object.
-func keeps(of *metav1.StatusDetails, cause metav1.StatusCause) bool {
-	said := lastWords(cause.Message)
+// keepsField says that a cause is about a field that its object keeps. Metadata is no such: another name or uid is another object.
+func keepsField(of *metav1.StatusDetails, cause metav1.StatusCause) bool {
+	said := causeDetail(cause.Message)
 	switch {
 	case strings.HasPrefix(cause.Field, "metadata."):
 		return false
@@ -65,7 +65,7 @@ func keeps(of *metav1.StatusDetails, cause metav1.StatusCause) bool {
 	return cause.Type == metav1.CauseTypeForbidden && said == objectImmutable
 }
 
-// lastWords are what a cause says after the type of error and the value.
-func lastWords(message string) string {
+// causeDetail are what a cause says after the type of error and the value.
+func causeDetail(message string) string {
 	return message[strings.LastIndex(": "+message, ": "):]
 }

@@ -28,7 +28,7 @@ const (
 const pageSize = 500
 
 // list reads all pages; a list that expired between two of them is begun once more.
-func (c *reader) list(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) list(ctx context.Context, r resource, s scope) (listing, error) {
 	l, err := c.pages(ctx, r, s)
 	if isExpired(err) {
 		l, err = c.pages(ctx, r, s)
@@ -36,23 +36,23 @@ func (c *reader) list(ctx context.Context, r resource, s scope) (look, error) {
 	return l, err
 }
 
-func (c *reader) pages(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) pages(ctx context.Context, r resource, s scope) (listing, error) {
 	read, as := c.metaPage, s.reading(r)
 	if as.whole() {
 		read = c.wholePage
 	}
-	var all look
+	var all listing
 	for next := ""; ; {
-		req := s.narrow(lead(c.rest.Get(), r.path(s.namespace, ""))).Param("limit", strconv.Itoa(pageSize))
+		req := s.narrow(setPath(c.rest.Get(), r.path(s.namespace, ""))).Param("limit", strconv.Itoa(pageSize))
 		if next != "" {
 			req.Param("continue", next)
 		}
 		items, list, err := read(ctx, req, as)
 		if err != nil {
-			return look{}, err
+			return listing{}, err
 		}
 		if err := whole(list, next); err != nil {
-			return look{}, err
+			return listing{}, err
 		}
 		all.items, all.at = append(all.items, items...), list.ResourceVersion
 		if next = list.Continue; next == "" {
@@ -279,17 +279,17 @@ func (c *conn) item(m *metav1.ObjectMeta) object.Item {
 }
 
 // get reads a single object; an absent one is simply not seen.
-func (c *reader) get(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) get(ctx context.Context, r resource, s scope) (listing, error) {
 	it, err := c.one(ctx, s.reading(r), object.Key{Namespace: s.namespace, Name: s.name})
 	if missing(err) == s.name {
-		return look{}, nil
+		return listing{}, nil
 	}
-	return look{items: []object.Item{it}}, err
+	return listing{items: []object.Item{it}}, err
 }
 
 // one reads an object; of the key only namespace and name are asked.
 func (c *reader) one(ctx context.Context, as reading, key object.Key) (object.Item, error) {
-	req := lead(c.rest.Get(), as.path(key.Namespace, key.Name))
+	req := setPath(c.rest.Get(), as.path(key.Namespace, key.Name))
 	if as.whole() {
 		raw, err := rawJSON(ctx, req)
 		if err != nil {

@@ -36,7 +36,7 @@ type scene struct {
 // config is that of the live cluster.
 func config(t *testing.T) *rest.Config {
 	t.Helper()
-	needBed(t)
+	needAPIServer(t)
 	return live.Config
 }
 
@@ -96,11 +96,11 @@ func (s *scene) key(name string) object.Key {
 // look is a Live that must succeed.
 func (s *scene) look(watches ...object.Watch) object.Observation {
 	s.Helper()
-	seen, err := s.client.Live(s.Context(), watches)
+	observed, err := s.client.Live(s.Context(), watches)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return seen
+	return observed
 }
 
 // take gathers what moved so far.
@@ -202,10 +202,10 @@ func TestLiveShowsWhatOthersDo(t *testing.T) {
 }
 
 // shown is all of an observation as text, but what lies below the root CA, which Kubernetes puts there when it likes.
-func shown(seen object.Observation) []string {
-	out := slices.Clone(seen.Unserved)
-	for k, r := range seen.Records() {
-		body, _ := seen.Body(k)
+func shown(observed object.Observation) []string {
+	out := slices.Clone(observed.Unserved)
+	for k, r := range observed.Records() {
+		body, _ := observed.Body(k)
 		if k.Name != "kube-root-ca.crt" {
 			out = append(out, strings.Join([]string{
 				k.String(), r.UID, r.ResourceVersion, object.FormatDigest(r.Digest), r.Fields.Value(), r.Mark.String(), r.Rivals.Value(), string(body.Bytes()),

@@ -23,7 +23,7 @@ func (c *Client) Preview(ctx context.Context, ch object.Change) (was, next objec
 	case object.Replace:
 		return was, ch.Object.Body, nil
 	}
-	next, err = c.writer.rehearse(ctx, ch)
+	next, err = c.writer.dryRun(ctx, ch)
 	if err != nil {
 		return object.Body{}, object.Body{}, fmt.Errorf("dry run: %s %s: %w", ch.Action, ch.Key, withoutValues(ch, err))
 	}
@@ -42,14 +42,14 @@ func (c *writer) live(ctx context.Context, ch object.Change) (object.Body, error
 	return it.Body, err
 }
 
-func (c *writer) rehearse(ctx context.Context, ch object.Change) (object.Body, error) {
+func (c *writer) dryRun(ctx context.Context, ch object.Change) (object.Body, error) {
 	p, err := c.patchOf(ctx, ch)
 	if err != nil {
 		return object.Body{}, err
 	}
 	raw, err := rawJSON(ctx, p.request(c.rest).Param("dryRun", "All"))
 	if err != nil {
-		return object.Body{}, c.judged(ctx, ch, err)
+		return object.Body{}, c.withCause(ctx, ch, err)
 	}
 	r, err := c.target(ctx, ch)
 	if err != nil {

@@ -33,12 +33,12 @@ type Registry struct {
 
 // entry is one open cluster; all but client and cfg are guarded by the registry's lock.
 type entry struct {
-	client *Client
-	cfg    *rest.Config
-	users  int
-	left   bool          // out of the registry: the last user closes it
-	closed chan struct{} // after the last user, when nothing of the client runs any more
-	swap   bool          // it took another's place: all is to be judged anew
+	client  *Client
+	cfg     *rest.Config
+	users   int
+	closing bool          // out of the registry: the last user closes it
+	closed  chan struct{} // after the last user, when nothing of the client runs any more
+	swap    bool          // it took another's place: all is to be judged anew
 }
 
 // New gives an empty registry.
@@ -111,10 +111,10 @@ func (r *Registry) Replace(ctx context.Context, name api.ClusterName, cfg *rest.
 	switch {
 	case !swap:
 		next.client.close()
-		return overtaken(ctx, name, now)
+		return exchangeSuperseded(ctx, name, now)
 	case old != nil:
-		r.leave(old)
-		signal(r.moved)
+		r.release(old)
+		notify(r.moved)
 	}
 	return nil
 }
@@ -127,8 +127,8 @@ func (e *entry) follow(ctx context.Context, old *entry) {
 	}
 }
 
-// overtaken is why a connection was not exchanged.
-func overtaken(ctx context.Context, name api.ClusterName, now *entry) error {
+// exchangeSuperseded is why a connection was not exchanged.
+func exchangeSuperseded(ctx context.Context, name api.ClusterName, now *entry) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("replace cluster %s: %w", name, ctx.Err())
@@ -140,7 +140,7 @@ func overtaken(ctx context.Context, name api.ClusterName, now *entry) error {
 
 func (r *Registry) entry(name api.ClusterName, cfg *rest.Config) (*entry, error) {
 	o := r.opts
-	o.name, o.notify = name, func() { signal(r.moved) }
+	o.name, o.notify = name, func() { notify(r.moved) }
 	client, err := connect(cfg, o)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
@@ -159,7 +159,7 @@ func (r *Registry) Stop(ctx context.Context, name api.ClusterName) error {
 	if !ok {
 		return fmt.Errorf("stop cluster %s: %w", name, ErrNotExist)
 	}
-	r.leave(e)
+	r.release(e)
 	select {
 	case <-e.closed:
 		return nil
@@ -187,17 +187,17 @@ func (r *Registry) WithClient(_ context.Context, name api.ClusterName, f func(*C
 func (r *Registry) done(e *entry) {
 	r.mu.Lock()
 	e.users--
-	last := e.left && e.users == 0
+	last := e.closing && e.users == 0
 	r.mu.Unlock()
 	if last {
 		e.close()
 	}
 }
 
-// leave is called once, when the entry is out of the registry.
-func (r *Registry) leave(e *entry) {
+// release is called once, when the entry is out of the registry.
+func (r *Registry) release(e *entry) {
 	r.mu.Lock()
-	e.left = true
+	e.closing = true
 	unused := e.users == 0
 	r.mu.Unlock()
 	if unused {

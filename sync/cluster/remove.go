@@ -73,7 +73,7 @@ func (c *writer) keepFromHelm(ctx context.Context, ch object.Change, uid string)
 	if err != nil {
 		return object.Record{}, err
 	}
-	req := lead(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).Param("fieldManager", c.manager()).Body(body)
+	req := setPath(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).Param("fieldManager", c.manager()).Body(body)
 	m, err := c.sendForMeta(ctx, req)
 	if err != nil {
 		return object.Record{}, fmt.Errorf("the object is written, but Helm may delete it until it has the annotation %s=%s: %w", object.HelmPolicy, object.HelmKeep, err)
@@ -95,7 +95,7 @@ func (c *writer) remove(ctx context.Context, ch object.Change) (gone bool, err e
 	if !unserved(err) {
 		return gone, err
 	}
-	c.kinds.forget(r.GroupVersion())
+	c.kinds.drop(r.GroupVersion())
 	if r, ok, err = c.locate(ctx, r.GroupKind()); err != nil || !ok {
 		return !ok, err
 	}
@@ -112,7 +112,7 @@ func (c *writer) delete(ctx context.Context, r resource, ch object.Change) (gone
 	if err != nil {
 		return false, err
 	}
-	answer, err := c.send(ctx, lead(c.rest.Delete(), r.path(ch.Key.Namespace, ch.Key.Name)).
+	answer, err := c.send(ctx, setPath(c.rest.Delete(), r.path(ch.Key.Namespace, ch.Key.Name)).
 		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", acceptMeta).Body(body))
 	if err != nil {
 		if missing(err) == ch.Key.Name {

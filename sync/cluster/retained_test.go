@@ -53,11 +53,11 @@ func retained(tb testing.TB, objects int, listed bool, depth object.Depth) float
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}, extent: extent{depth: depth}}
-	f := &feed{scope: s, condition: complete, due: map[object.Key]due{}}
+	s := scope{location: location{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}, extent: extent{depth: depth}}
+	f := &feed{scope: s, condition: complete, pending: map[object.Key]pendingWrite{}}
 	c.feeds.open[s], c.feeds.scopes = f, []scope{s}
 	before := heap()
-	var all look
+	var all listing
 	for i := range objects {
 		it, err := c.arrived(tb, s, i)
 		switch {
@@ -73,14 +73,14 @@ func retained(tb testing.TB, objects int, listed bool, depth object.Depth) float
 		all.at = "2000000"
 		c.feeds.fill(f, all, 0)
 	}
-	all = look{}
+	all = listing{}
 	c.feeds.take()
-	seen, _, err := c.feeds.look(c.reader)
-	if err != nil || seen.Len() != objects {
-		tb.Fatalf("got %d objects and %v, want %d", seen.Len(), err, objects)
+	observed, _, err := c.feeds.observe(c.reader)
+	if err != nil || observed.Len() != objects {
+		tb.Fatalf("got %d objects and %v, want %d", observed.Len(), err, objects)
 	}
 	per := float64(heap()-before) / float64(objects)
-	runtime.KeepAlive(seen)
+	runtime.KeepAlive(observed)
 	runtime.KeepAlive(c)
 	return per
 }

@@ -12,7 +12,7 @@ import (
 
 // scope is what one read is about, and what of it is kept.
 type scope struct {
-	place
+	location
 	extent
 	versions, mayHide bool // as of a watch
 }
@@ -26,37 +26,37 @@ type extent struct {
 // whole says that all of an object is asked for, whatever of it is kept.
 func (e extent) whole() bool { return e.depth == object.Whole || e.health || e.spec }
 
-// place is a kind in a namespace, narrowed by a label selector, or one object of it.
-type place struct {
+// location is a kind in a namespace, narrowed by a label selector, or one object of it.
+type location struct {
 	kind                      schema.GroupVersionKind
 	namespace, selector, name string
 }
 
-// unite gives the scopes that show all that is watched, each read once and as deep as any watch wants it, the deepest
+// mergeScopes gives the scopes that show all that is watched, each read once and as deep as any watch wants it, the deepest
 // first. What a wider scope shows as deeply is left out.
-func unite(watches []object.Watch) []scope {
+func mergeScopes(watches []object.Watch) []scope {
 	var all []scope
-	at := map[place]int{}
+	at := map[location]int{}
 	for _, w := range watches {
 		for _, s := range scopesOf(w) {
-			if i, ok := at[s.place]; ok {
+			if i, ok := at[s.location]; ok {
 				all[i] = all[i].and(s)
 				continue
 			}
-			at[s.place] = len(all)
+			at[s.location] = len(all)
 			all = append(all, s)
 		}
 	}
 	wide := slices.DeleteFunc(slices.Clone(all), func(s scope) bool { return s.selector != "" || s.name != "" })
 	for i, s := range all {
 		for _, w := range wide {
-			if w.holds(s.place) && s.health { // what is judged must not be hidden by what is only deeper
+			if w.contains(s.location) && s.health { // what is judged must not be hidden by what is only deeper
 				all[i].depth = max(all[i].depth, w.depth)
 			}
 		}
 	}
 	all = slices.DeleteFunc(all, func(s scope) bool {
-		return slices.ContainsFunc(wide, func(w scope) bool { return w.holds(s.place) && w.and(s) == w })
+		return slices.ContainsFunc(wide, func(w scope) bool { return w.contains(s.location) && w.and(s) == w })
 	})
 	slices.SortStableFunc(all, func(a, b scope) int { return cmp.Or(cmp.Compare(b.depth, a.depth), first(a.health, b.health)) })
 	return all
@@ -76,8 +76,8 @@ func first(a, b bool) int {
 // scopesOf gives one for a watch, or one for each of its names; these have no use for its selector.
 func scopesOf(w object.Watch) []scope {
 	s := scope{
-		place:  place{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
-		extent: extent{w.Depth, w.Health, w.Spec}, versions: w.Versions, mayHide: w.MayHide,
+		location: location{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
+		extent:   extent{w.Depth, w.Health, w.Spec}, versions: w.Versions, mayHide: w.MayHide,
 	}
 	if len(w.Names) == 0 {
 		s.selector = w.Selector
@@ -99,13 +99,13 @@ func (s scope) and(o scope) scope {
 	return s
 }
 
-// holds says that what lies elsewhere is a part of this place, which is not narrowed.
-func (p place) holds(o place) bool {
+// contains says that what lies elsewhere is a part of this place, which is not narrowed.
+func (p location) contains(o location) bool {
 	return p != o && p.kind == o.kind && (p.namespace == o.namespace || p.namespace == "")
 }
 
-// called is the kind as Observation.Unserved names it.
-func (s scope) called() string {
+// kindName is the kind as Observation.Unserved names it.
+func (s scope) kindName() string {
 	return object.Watch{Group: s.kind.Group, Version: s.kind.Version, Kind: s.kind.Kind}.Called()
 }
 

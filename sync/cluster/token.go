@@ -42,7 +42,7 @@ func (c *Client) token(ctx context.Context, r object.TokenRequest) (object.Secre
 		return object.Secret{}, err
 	}
 	path := []string{"api", "v1", "namespaces", r.Account.Namespace, "serviceaccounts", r.Account.Name, "token"}
-	answer, err := c.send(ctx, lead(c.rest.Post(), path).
+	answer, err := c.send(ctx, setPath(c.rest.Post(), path).
 		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", runtime.ContentTypeJSON).Body(body))
 	if err != nil {
 		return object.Secret{}, err

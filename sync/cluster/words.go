@@ -34,7 +34,7 @@ func withoutValues(ch object.Change, err error) error {
 		for i, cause := range bare.Details.Causes {
 			said, kept := string(cause.Type), ""
 			if immutable {
-				said = lastWords(cause.Message)
+				said = causeDetail(cause.Message)
 				kept = said
 			}
 			bare.Details.Causes[i].Message = kept

@@ -313,7 +313,7 @@ func TestPreviewWritesNothing(t *testing.T) {
 }
 
 func TestWriteCostsOneRequest(t *testing.T) {
-	needBed(t)
+	needAPIServer(t)
 	c, count := dial(t, live.Config, Options{})
 	_, _, ns := east(t)
 	o := configMap(t, ns, "a", map[string]string{"k": "v"})

@@ -136,7 +136,7 @@ func TestTry(t *testing.T) {
 // No proxy that our environment names is asked, and a server whose certificate does not fit is sent no token.
 func TestTryTrustsTheKubeconfigAlone(t *testing.T) {
 	server, asked := tested(t, nil)
-	stranger, _ := tested(t, nil)
+	otherUser, _ := tested(t, nil)
 	t.Setenv("HTTPS_PROXY", "http://192.0.2.1:9")
 	if why, _ := (Trier{}).Try(t.Context(), object.Trial{Config: kubeconfigFor(server, nil), Lists: lists()}); why != nil {
 		t.Errorf("Try beside a proxy: %v", why)
@@ -150,9 +150,9 @@ func TestTryTrustsTheKubeconfigAlone(t *testing.T) {
 	if why == nil || why.Code != reason.UntrustedCertificate || !refused || len(asked()) > before {
 		t.Errorf("Try of a stranger: got %v, refused %t, %d requests", why, refused, len(asked())-before)
 	}
-	stranger.Close()
+	otherUser.Close()
 	begun := time.Now()
-	why, refused = Trier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(stranger, nil), Lists: lists()})
+	why, refused = Trier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(otherUser, nil), Lists: lists()})
 	if why == nil || why.Code != reason.Unreachable || refused || time.Since(begun) > tryTimeout {
 		t.Errorf("Try of nobody: got %v, refused %t after %s", why, refused, time.Since(begun))
 	}

@@ -29,7 +29,7 @@ var errLineage = errors.New("the history between the two commits is too large")
 
 // descent tells whether commit descends from last: what a commit names as its parents needs no server.
 func (v *visit) descent(ctx context.Context, commit, last plumbing.Hash) error {
-	if v.store.open() == nil && slices.Contains(v.store.held(), commit) {
+	if v.store.open() == nil && slices.Contains(v.store.commits(), commit) {
 		o := v.store.objects()
 		defer o.close()
 		if c, err := o.commit(commit); err == nil && slices.Contains(c.ParentHashes, last) {
@@ -66,14 +66,14 @@ func (v *visit) follows(ctx context.Context, commit, last plumbing.Hash) error {
 	case found:
 		return nil
 	}
-	return rewound(commit, last)
+	return nonFastForward(commit, last)
 }
 
-func rewound(commit, last plumbing.Hash) error {
+func nonFastForward(commit, last plumbing.Hash) error {
 	return fmt.Errorf("%w: %s does not descend from %s", ErrRewound, commit, last)
 }
 
-func forgotten(commit, last plumbing.Hash) error {
+func unknownCommit(commit, last plumbing.Hash) error {
 	return fmt.Errorf("%w: linkwright cannot check whether %s descends from %s",
 		ErrForgotten, commit, last)
 }
@@ -93,7 +93,7 @@ func (v *visit) descends(ctx context.Context, cut func(), at target, commit, las
 	}
 	defer answer.drop(cut)
 	if !slices.Contains(answer.common, last) {
-		return false, forgotten(commit, last)
+		return false, unknownCommit(commit, last)
 	}
 	l := newLineage(commit, last)
 	if err := l.read(&io.LimitedReader{R: answer, N: MaxFetch}); err != nil {

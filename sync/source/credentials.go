@@ -72,15 +72,15 @@ func (s *Source) read(ctx context.Context) (Keys, error) {
 // httpCredentials are of one kind: keys win over what the URL holds, and exclude each other.
 func (s *Source) httpCredentials(ctx context.Context, keys Keys) (credentials, error) {
 	who := credentials{proxy: keys.line(KeyProxy), user: cmp.Or(keys.line(KeyUsername), s.remote.user, "git"), flags: s.options.Flags}
-	var ways, told []string
+	var ways, reported []string
 	for _, way := range []string{KeyPassword, KeyBearerToken, KeyApp} {
 		if len(keys[way]) > 0 {
-			ways, told = append(ways, way), append(told, who.flags.key(way))
+			ways, reported = append(ways, way), append(reported, who.flags.key(way))
 		}
 	}
 	switch {
 	case len(ways) > 1:
-		return who, fmt.Errorf("the keys %s exclude each other: keep one", strings.Join(told, " and "))
+		return who, fmt.Errorf("the keys %s exclude each other: keep one", strings.Join(reported, " and "))
 	case len(ways) == 0 && !s.remote.password.IsZero():
 		who.password = s.remote.password
 	case len(ways) == 0 && s.remote.user != "" && len(keys[KeyUsername]) == 0:
@@ -139,8 +139,8 @@ func (s *Source) appCredentials(ctx context.Context, who credentials, keys Keys,
 	return who, nil
 }
 
-// apps is the GitHub App that was used last: visits take turns, and who asks for a token alone does not.
-type apps struct {
+// appCache is the GitHub App that was used last: visits take turns, and who asks for a token alone does not.
+type appCache struct {
 	mu   sync.Mutex
 	last *forge.App // mu
 	keys Keys       // of last; mu
@@ -169,7 +169,7 @@ func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 	if err := next.Check(); err != nil {
 		return nil, err
 	}
-	next.HTTP = s.aside(who)
+	next.HTTP = s.otherClient(who)
 	s.apps.last, s.apps.keys = next, keys.app()
 	return next, nil
 }

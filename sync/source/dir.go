@@ -70,13 +70,13 @@ func (p *plain) entry(at string, d fs.DirEntry) entry {
 	e := entry{name: d.Name(), dir: d.IsDir()}
 	switch {
 	case d.IsDir() && p.has(at, ".git"):
-		e.bad = refused(at, errors.New("a repository of its own"), "commit the files themselves")
+		e.bad = excluded(at, errors.New("a repository of its own"), "commit the files themselves")
 	case d.IsDir() && slices.Contains(p.modules, path.Join(p.below, at)) && !p.has(at, "."):
-		e.bad = refused(at, errModule, "commit the files themselves")
+		e.bad = excluded(at, errModule, "commit the files themselves")
 	case d.Type()&fs.ModeSymlink != 0:
-		e.bad = refused(at, errLink, "put the file itself there")
+		e.bad = excluded(at, errLink, "put the file itself there")
 	case !d.IsDir() && !d.Type().IsRegular():
-		e.bad = refused(at, errors.New("not a regular file"), "remove it")
+		e.bad = excluded(at, errors.New("not a regular file"), "remove it")
 	}
 	return e
 }
@@ -130,7 +130,7 @@ func descend(root *os.Root, at string) error {
 		}
 	}
 	if _, err := root.Lstat(at + "/.git"); err == nil {
-		return refused(at, errors.New("a repository of its own"), "commit the files themselves")
+		return excluded(at, errors.New("a repository of its own"), "commit the files themselves")
 	}
 	return nil
 }

@@ -36,8 +36,8 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.cause }
 
-// bare takes off what libraries put around an error: one has no Unwrap, another an address that may hold anything.
-func bare(err error) error {
+// unwrapLibrary takes off what libraries put around an error: one has no Unwrap, another an address that may hold anything.
+func unwrapLibrary(err error) error {
 	for {
 		var (
 			wrapped *plumbing.UnexpectedError
@@ -60,11 +60,11 @@ func (s *Source) explain(v *visit, rev string, err error) error {
 		return nil
 	}
 	text := fmt.Sprintf("read %s at %s: %s", s.remote.name, cmp.Or(rev, "HEAD"), s.reason(v, err))
-	return &failure{text: harmless(text), cause: err}
+	return &failure{text: printable(text), cause: err}
 }
 
-// harmless keeps a server's words from acting on a terminal, and from filling a log.
-func harmless(text string) string {
+// printable keeps a server's words from acting on a terminal, and from filling a log.
+func printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -88,7 +88,7 @@ func (s *Source) reason(v *visit, err error) string {
 		return fmt.Sprintf("not done within %s (check that the server is reachable; raise the timeout if it is slow)", s.options.Timeout)
 	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case ours(err):
+	case isOwnError(err):
 		return err.Error()
 	case errors.Is(err, ErrRefGone):
 		return v.who.redactAfter(ErrRefGone.Error(), err.Error())
@@ -97,7 +97,7 @@ func (s *Source) reason(v *visit, err error) string {
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return "the repository is empty (push a first commit)"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return "no repository there that linkwright may read (check address and credentials)" + v.who.redact(said(err))
+		return "no repository there that linkwright may read (check address and credentials)" + v.who.redact(serverText(err))
 	case errors.As(err, &refused):
 		return v.who.refusal(refused)
 	case unreached(err):
@@ -107,14 +107,14 @@ func (s *Source) reason(v *visit, err error) string {
 		return "the repository names its objects by SHA-256, which linkwright does not read (use one with SHA-1, Git's default)"
 	case v.packing && truncated(err):
 		return errCut.Error()
-	case silent(err):
+	case notGit(err):
 		return "the server does not speak Git (check the address)"
 	}
 	return v.who.trust(err)
 }
 
-// ours says that no word of an error is a server's or a library's, or that it was cleared of secrets before.
-func ours(err error) bool {
+// isOwnError says that no word of an error is a server's or a library's, or that it was cleared of secrets before.
+func isOwnError(err error) bool {
 	var (
 		keys    *keysError
 		waiting *Waiting
@@ -157,8 +157,8 @@ func (c credentials) refusal(r *forge.Refusal) string {
 	return fmt.Sprintf("the server answered %d (check that it is a Git server, and see its log)", r.Code)
 }
 
-// said returns what the server wrote, or the empty string.
-func said(err error) string {
+// serverText returns what the server wrote, or the empty string.
+func serverText(err error) string {
 	if m, ok := errors.AsType[*serverMessage](err); ok {
 		return ": the server says: " + m.text
 	}
@@ -167,7 +167,7 @@ func said(err error) string {
 
 // truncated says that a pack ended early, or is none.
 func truncated(err error) bool {
-	return cut(err) || errors.Is(err, transport.ErrEmptyUploadPackRequest) || silent(err)
+	return connectionCut(err) || errors.Is(err, transport.ErrEmptyUploadPackRequest) || notGit(err)
 }
 
 // sha256Names says that a listing was not understood since its hashes are longer.
@@ -176,7 +176,7 @@ func sha256Names(err error) bool {
 	return errors.As(err, &data) && bytes.Contains(data.Data, []byte("object-format=sha256"))
 }
 
-func silent(err error) bool {
+func notGit(err error) bool {
 	var data *packp.ErrUnexpectedData
 	return errors.As(err, &data) || errors.Is(err, pktline.ErrInvalidPktLen) || errors.Is(err, packp.ErrEmptyInput) ||
 		errors.Is(err, io.ErrUnexpectedEOF)

@@ -63,9 +63,9 @@ func (v *dialer) transport() *http.Transport {
 	return t
 }
 
-// aside is a client for what else an organisation's servers are asked, by the same way and with the same trust, but
+// otherClient is a client for what else an organisation's servers are asked, by the same way and with the same trust, but
 // without who we are. It keeps no connections.
-func (s *Source) aside(who credentials) *http.Client {
+func (s *Source) otherClient(who credentials) *http.Client {
 	return &http.Client{Transport: s.hosts().Transport(s.direct(who))}
 }
 
@@ -101,8 +101,8 @@ func (o *origin) RoundTrip(q *http.Request) (*http.Response, error) {
 	q = q.Clone(q.Context())
 	q.URL.User = nil
 	q.Header.Del("Authorization")
-	if proof := o.visit.who.authorization(); proof != "" {
-		q.Header.Set("Authorization", proof)
+	if evidence := o.visit.who.authorization(); evidence != "" {
+		q.Header.Set("Authorization", evidence)
 	}
 	o.visit.packing = q.Method == http.MethodPost
 	response, err := o.next.RoundTrip(q)

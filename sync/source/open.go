@@ -12,9 +12,9 @@ import (
 	"github.com/linkwright/linkwright/sync/forge"
 )
 
-// way is how a visit gets to its server. Nothing of it is there before it is needed: a visit that finds in the store what
+// route is how a visit gets to its server. Nothing of it is there before it is needed: a visit that finds in the store what
 // it looks for asks for no credentials, and for no turn.
-type way struct {
+type route struct {
 	source  *Source
 	begun   bool
 	who     credentials
@@ -56,7 +56,7 @@ func (v *dialer) enter(ctx context.Context) (err error) {
 	}
 	v.who.hidden = append(v.who.hidden, v.proxy.hidden()...)
 	if name := v.host(); name != "" {
-		v.at, err = v.source.hosts().enter(ctx, name)
+		v.at, err = v.source.hosts().acquire(ctx, name)
 	}
 	v.begun = err == nil
 	return err
@@ -64,7 +64,7 @@ func (v *dialer) enter(ctx context.Context) (err error) {
 
 // leave ends the visit and, with how it went, our turn.
 func (v *visit) leave(ctx context.Context, err error) error {
-	err = bare(err)
+	err = unwrapLibrary(err)
 	if v.session != nil {
 		_ = v.session.Close() // all that was wanted of it was its listing
 	}
@@ -72,7 +72,7 @@ func (v *visit) leave(ctx context.Context, err error) error {
 		v.http.CloseIdleConnections()
 	}
 	if v.at != nil {
-		v.at.leave(err, v.source.reason(v, err))
+		v.at.release(err, v.source.reason(v, err))
 	}
 	var refused *forge.Refusal
 	if v.who.app != nil && errors.As(err, &refused) && refused.Code == http.StatusUnauthorized {

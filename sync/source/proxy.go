@@ -142,12 +142,12 @@ func (p proxy) socks(ctx context.Context, network, addr string) (net.Conn, error
 		return nil, &proxyError{proxy: p.host(), cause: err}
 	}
 	conn, err := dialer.(socks.ContextDialer).DialContext(ctx, network, addr)
-	var told *proxyError
-	if err != nil && !errors.As(err, &told) {
+	var reported *proxyError
+	if err != nil && !errors.As(err, &reported) {
 		return nil, &proxyError{proxy: p.host(), to: addr, cause: last(err)}
 	}
 	if err != nil {
-		return nil, told
+		return nil, reported
 	}
 	return conn, nil
 }

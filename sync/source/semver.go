@@ -60,11 +60,11 @@ func highest(refs *packp.AdvRefs, rule string) (target, error) {
 			return t, nil
 		}
 	}
-	return target{}, fmt.Errorf("%w: no tag is a version within %s%s", ErrRefGone, rule, there(tags, all))
+	return target{}, fmt.Errorf("%w: no tag is a version within %s%s", ErrRefGone, rule, availableTags(tags, all))
 }
 
-// there tells what was there instead.
-func there(tags int, all []version) string {
+// availableTags tells what was there instead.
+func availableTags(tags int, all []version) string {
 	if len(all) == 0 {
 		return fmt.Sprintf(" (%d tags, none of them a version like v1.2.3)", tags)
 	}

@@ -53,15 +53,15 @@ type Source struct {
 	remote  remote
 	choice  choice
 
-	turn     chan struct{} // holds one token; who has it may use what follows
+	slot     chan struct{} // holds one token; who has it may use what follows
 	store    *store
 	last     Snapshot // what Poll gave
 	before   *files   // the tree that was built last
 	lineages lineages
 	multiAck bool
-	apps     apps
+	apps     appCache
 	own      Hosts // where the options name none
-	witness  witness
+	verifier verifier
 }
 
 // New checks the options and connects to nothing. Its errors never hold the URL's credentials.
@@ -89,17 +89,17 @@ func New(o Options) (*Source, error) {
 	}
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Repo = at.name
-	s := &Source{options: o, remote: at, choice: chosen, turn: make(chan struct{}, 1)}
+	s := &Source{options: o, remote: at, choice: chosen, slot: make(chan struct{}, 1)}
 	s.store, s.lineages = newStore(o.Cache, at.name), lineages{}
-	s.witness = witness{Trust: o.Trust, proofs: map[plumbing.Hash]proof{}}
-	s.turn <- struct{}{}
+	s.verifier = verifier{Trust: o.Trust, evidence: map[plumbing.Hash]evidence{}}
+	s.slot <- struct{}{}
 	return s, nil
 }
 
 // Close gives up the store; a temporary one is removed. Snapshots stay as they are; the Source must not be used any more.
 func (s *Source) Close() error {
-	<-s.turn
-	defer func() { s.turn <- struct{}{} }()
+	<-s.slot
+	defer func() { s.slot <- struct{}{} }()
 	s.store.release()
 	return nil
 }
@@ -169,15 +169,15 @@ func (s *Source) visit(ctx context.Context, rev string, f func(context.Context, 
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	v := &visit{
-		dialer: dialer{s.remote, way{source: s}}, path: s.options.Path, choice: s.choice, store: s.store, multiAck: &s.multiAck,
+		dialer: dialer{s.remote, route{source: s}}, path: s.options.Path, choice: s.choice, store: s.store, multiAck: &s.multiAck,
 	}
 	select {
-	case <-s.turn:
-		defer func() { s.turn <- struct{}{} }()
+	case <-s.slot:
+		defer func() { s.slot <- struct{}{} }()
 	case <-ctx.Done():
 		return s.explain(v, rev, context.Cause(ctx))
 	}
-	v.before, v.witness = s.before, s.witness.anew()
+	v.before, v.verifier = s.before, s.verifier.next()
 	err := v.leave(ctx, f(ctx, v))
 	s.before = v.before
 	return s.explain(v, rev, err)

@@ -57,7 +57,7 @@ func (s *store) open() error {
 	if err := s.take(); err != nil {
 		return s.explain("open", err)
 	}
-	if own(s.dir()) {
+	if isPrivateDir(s.dir()) {
 		text, err := os.ReadFile(filepath.Join(s.dir(), "format"))
 		if err == nil && string(text) == s.format() && isDir(s.packs()) {
 			return nil
@@ -66,11 +66,11 @@ func (s *store) open() error {
 	return s.wipe()
 }
 
-// own says that a directory is one, and no link to one, and that nobody else put it there or may write to it: others may
+// isPrivateDir says that a directory is one, and no link to one, and that nobody else put it there or may write to it: others may
 // write to the directory around it.
-func own(name string) bool {
+func isPrivateDir(name string) bool {
 	info, err := os.Lstat(name)
-	return err == nil && info.IsDir() && info.Mode().Perm()&0o002 == 0 && mine(info)
+	return err == nil && info.IsDir() && info.Mode().Perm()&0o002 == 0 && ownedByUs(info)
 }
 
 func (s *store) format() string { return storeFormat + s.note + "\n" }
@@ -175,8 +175,8 @@ func (s *store) make() error {
 	return os.Rename(aside, s.dir())
 }
 
-// held gives the commits that the store holds whole, the newest last. What it cannot read, it does not hold.
-func (s *store) held() []plumbing.Hash {
+// commits gives the commits that the store holds whole, the newest last. What it cannot read, it does not hold.
+func (s *store) commits() []plumbing.Hash {
 	text, err := os.ReadFile(filepath.Join(s.dir(), "shallow"))
 	if err != nil {
 		return nil
@@ -190,10 +190,10 @@ func (s *store) held() []plumbing.Hash {
 	return out
 }
 
-// hold writes down that a commit is there, whole.
-func (s *store) hold(commit plumbing.Hash) error {
+// addCommit writes down that a commit is there, whole.
+func (s *store) addCommit(commit plumbing.Hash) error {
 	var b bytes.Buffer
-	for _, h := range s.held() {
+	for _, h := range s.commits() {
 		if h != commit {
 			b.WriteString(h.String() + "\n")
 		}
@@ -218,8 +218,8 @@ func (s *store) replace(name string, text []byte) error {
 	return err
 }
 
-// bound makes a store anew that has grown beyond its bounds.
-func (s *store) bound() error {
+// limitSize makes a store anew that has grown beyond its bounds.
+func (s *store) limitSize() error {
 	entries, err := os.ReadDir(s.packs())
 	if err != nil {
 		return s.wipe()

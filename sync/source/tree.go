@@ -97,11 +97,11 @@ func unreadable(at string, mode filemode.FileMode) error {
 	case filemode.Regular, filemode.Executable, filemode.Deprecated, filemode.Dir:
 		return nil
 	case filemode.Symlink:
-		return refused(at, errLink, "commit the file itself")
+		return excluded(at, errLink, "commit the file itself")
 	case filemode.Submodule:
-		return refused(at, errModule, "commit the files themselves")
+		return excluded(at, errModule, "commit the files themselves")
 	}
-	return refused(at, fmt.Errorf("of mode %s", mode), "commit a regular file")
+	return excluded(at, fmt.Errorf("of mode %s", mode), "commit a regular file")
 }
 
 // open implements shelf.

@@ -22,7 +22,7 @@ type visit struct {
 	store    *store
 	before   *files // an older tree, or nil
 	multiAck *bool  // the server wants it
-	witness  *witness
+	verifier *verifier
 	session  transport.UploadPackSession // open, its refs listed, and no pack asked for; or nil
 	listed   *packp.AdvRefs              // of session
 }
@@ -30,11 +30,11 @@ type visit struct {
 // dialer connects to a server.
 type dialer struct {
 	remote
-	way
+	route
 }
 
-// errNotHeld says that the store does not hold a commit.
-var errNotHeld = errors.New("the store does not have it")
+// errNotStored says that the store does not hold a commit.
+var errNotStored = errors.New("the store does not have it")
 
 // snapshot reads rev; last is given again when rev still names it. A full hash is answered with that commit or not at all.
 func (v *visit) snapshot(ctx context.Context, rev string, last Snapshot) (Snapshot, error) {
@@ -88,7 +88,7 @@ func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
 		if !mayHeal(err) {
 			break
 		}
-		if try > 0 || !errors.Is(err, errNotHeld) {
+		if try > 0 || !errors.Is(err, errNotStored) {
 			if err := v.store.renew(); err != nil {
 				return Snapshot{}, err
 			}
@@ -104,23 +104,23 @@ func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
 // mayHeal says that a fetch may help.
 func mayHeal(err error) bool {
 	var d *damaged
-	return errors.Is(err, errNotHeld) || errors.As(err, &d)
+	return errors.Is(err, errNotStored) || errors.As(err, &d)
 }
 
 // stored builds a snapshot of what the store holds.
 func (v *visit) stored(ctx context.Context, at target) (Snapshot, error) {
 	hash := plumbing.NewHash(at.commit)
-	if len(at.commit) < 40 || !slices.Contains(v.store.held(), hash) {
-		return Snapshot{}, errNotHeld
+	if len(at.commit) < 40 || !slices.Contains(v.store.commits(), hash) {
+		return Snapshot{}, errNotStored
 	}
 	o := v.store.objects()
 	defer o.close()
 	if len(at.want) == 1 && at.want[0] != hash {
 		if _, err := o.find(plumbing.AnyObject, at.want[0]); errors.Is(err, plumbing.ErrObjectNotFound) {
-			return Snapshot{}, errNotHeld // a tag that was made later
+			return Snapshot{}, errNotStored // a tag that was made later
 		}
 	}
-	if err := v.believe(ctx, o, at, hash); err != nil {
+	if err := v.verify(ctx, o, at, hash); err != nil {
 		return Snapshot{}, err
 	}
 	tree, err := o.tree(hash, v.path, v.choice, v.before)

@@ -174,8 +174,8 @@ func TestFollowInterrupted(t *testing.T) {
 	c.grace = 0
 	nowhere, called := silent.Listen(t)
 	moveTo(t, want[0], nowhere)
-	term, end := context.WithCancel(t.Context())
-	c.Follow(term, want)
+	leadership, end := context.WithCancel(t.Context())
+	c.Follow(leadership, want)
 	silent.Called(t, called)
 	end()
 	promptly(t, "the end of a term", c.exchanges.Wait)
@@ -195,8 +195,8 @@ func TestFollowInMidLook(t *testing.T) {
 	nowhere, called := silent.Listen(t)
 	path := want[0].Spec.Access.Kubeconfig.Path
 	moveTo(t, want[0], nowhere)
-	term, end := context.WithCancel(t.Context())
-	c.Follow(term, want)
+	leadership, end := context.WithCancel(t.Context())
+	c.Follow(leadership, want)
 	silent.Called(t, called)
 	text, err := os.ReadFile(path)
 	if err = errors.Join(err, os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
@@ -223,14 +223,14 @@ func TestFollowBack(t *testing.T) {
 	c, want := watching(t, good)
 	c.grace = 0
 	e, _ := c.entry("c0")
-	e.turn.Lock()
+	e.exchanging.Lock()
 	write(t, want[0].Spec.Access.Kubeconfig.Path, "{")
 	c.Follow(t.Context(), want)
 	moveTo(t, want[0], good)
 	c.Follow(t.Context(), want[1:])
 	c.grace = time.Hour
 	c.Follow(t.Context(), want)
-	e.turn.Unlock()
+	e.exchanging.Unlock()
 	c.exchanges.Wait()
 	if err := c.lives(t.Context(), "c0"); err != nil {
 		t.Error(err)

@@ -70,7 +70,7 @@ func (r *Renewal) Once(ctx context.Context, now time.Time) {
 // the Secret holds now. Its watch, or the next pass, then exchanges the connection.
 func (c *Clusters) renew(ctx context.Context, w fleet.Cluster, now time.Time) (until time.Time, err error) {
 	entry := *w.Spec.Access.KubeconfigSecret
-	was, err := c.home.Ask(ctx, c.home.Key("Secret", entry.Name), "")
+	was, err := c.management.Ask(ctx, c.management.Key("Secret", entry.Name), "")
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -89,7 +89,7 @@ func (c *Clusters) renew(ctx context.Context, w fleet.Cluster, now time.Time) (u
 	if !ok || !until.After(own.Expires) {
 		return time.Time{}, fmt.Errorf("the new token of %s does not live longer than the old one", account)
 	}
-	return until, c.home.HandOver(ctx, c.options.Owner, entry, own, was.Record)
+	return until, c.management.HandOver(ctx, c.options.Owner, entry, own, was.Record)
 }
 
 // declared are the clusters that are followed.

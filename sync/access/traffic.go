@@ -18,8 +18,8 @@ const (
 	aboutLease       = "lease"
 )
 
-// homeLabel is no name of a cluster, so that none can have it.
-const homeLabel = "(home)"
+// managementLabel is no name of a cluster, so that none can have it.
+const managementLabel = "(home)"
 
 func always(about string) func(*http.Request) string {
 	return func(*http.Request) string { return about }

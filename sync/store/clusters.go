@@ -14,26 +14,26 @@ import (
 type Clusters struct {
 	mu         *sync.Mutex
 	at         sharedMap[api.ClusterName, state.Cluster]
-	shown      sharedMap[api.ClusterName, shown]
-	before     map[api.ClusterName][]object.Watch // what was watched last in clusters that are to be read anew
-	announced  map[api.ClusterName]announcements  // decoded of what is in at
-	specs      map[api.ClusterName]sum            // declarations by which the facts in at were read
-	lists      watchLists                         // of at
-	twins      map[string]bool                    // uids that several clusters have; nil: to be counted. Nobody changes it
-	moves      int                                // how often one changed in what others depend on
-	identities int                                // how often it changed which clusters are known, or who they are
-	versions   int                                // how often a put showed something else, and identities
+	digests    sharedMap[api.ClusterName, clusterDigest]
+	before     map[api.ClusterName][]object.Watch   // what was watched last in clusters that are to be read anew
+	announced  map[api.ClusterName]conditionEntries // decoded of what is in at
+	specs      map[api.ClusterName]sum              // declarations by which the facts in at were read
+	lists      watchLists                           // of at
+	twins      map[string]bool                      // uids that several clusters have; nil: to be counted. Nobody changes it
+	moves      int                                  // how often one changed in what others depend on
+	identities int                                  // how often it changed which clusters are known, or who they are
+	versions   int                                  // how often a put showed something else, and identities
 }
 
 // put takes over how a cluster was read. c.mu is held.
-func (c *Clusters) put(name api.ClusterName, now state.Cluster, shows shown, moved bool) {
+func (c *Clusters) put(name api.ClusterName, now state.Cluster, shows clusterDigest, moved bool) {
 	before, read := c.at.at[name]
 	if now.Stale = before.Stale; now.Known() {
 		now.Stale = time.Time{}
 	} else if before.Known() {
 		now.Stale = time.Now()
 	}
-	was := c.shown.at[name]
+	was := c.digests.at[name]
 	if shows.moved = was.moved; moved {
 		c.moves++
 		shows.moved = c.moves
@@ -45,7 +45,7 @@ func (c *Clusters) put(name api.ClusterName, now state.Cluster, shows shown, mov
 		c.versions++
 	}
 	c.at.set(name, now)
-	c.shown.set(name, shows)
+	c.digests.set(name, shows)
 }
 
 // reidentify forgets what follows from which clusters are known, and who they are. c.mu is held.
@@ -92,7 +92,7 @@ func (c *Clusters) Forget() {
 	defer c.mu.Unlock()
 	c.before = c.watches()
 	c.at.clear()
-	c.shown.clear()
+	c.digests.clear()
 	clear(c.announced)
 	c.reidentify()
 }
@@ -121,10 +121,10 @@ func (c *Clusters) forget(gone func(api.ClusterName, state.Cluster) bool) {
 // keep forgets other clusters. c.mu is held.
 func (c *Clusters) keep(names map[api.ClusterName]bool) {
 	c.forget(func(n api.ClusterName, _ state.Cluster) bool { return !names[n] })
-	c.shown.drop(func(n api.ClusterName, _ shown) bool { return !names[n] })
+	c.digests.drop(func(n api.ClusterName, _ clusterDigest) bool { return !names[n] })
 	maps.DeleteFunc(c.before, func(n api.ClusterName, _ []object.Watch) bool { return !names[n] })
 	maps.DeleteFunc(c.specs, func(n api.ClusterName, _ sum) bool { return !names[n] })
-	maps.DeleteFunc(c.announced, func(n api.ClusterName, _ announcements) bool { return !names[n] })
+	maps.DeleteFunc(c.announced, func(n api.ClusterName, _ conditionEntries) bool { return !names[n] })
 }
 
 // Share gives the list to keep for what is to be watched in a cluster, and was last: clusters that are watched alike share one.
@@ -138,8 +138,8 @@ func (c *Clusters) Share(list, last []object.Watch) []object.Watch {
 func (c *Clusters) Watched(name api.ClusterName) []object.Watch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if looked := c.at.at[name].Looked; looked != nil {
-		return looked
+	if watches := c.at.at[name].Looked; watches != nil {
+		return watches
 	}
 	return c.before[name]
 }

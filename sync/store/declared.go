@@ -21,7 +21,7 @@ type Declared struct {
 	confirmed api.Commit   // applied's, once a cluster was seen to carry it
 	observed  api.Commit   // the observed revision: the newest that was seen
 	departed  []fleet.Cluster
-	struckOff map[api.ClusterName]bool      // of departed: in the record no more
+	removed   map[api.ClusterName]bool      // of departed: in the record no more
 	epoch     int                           // of fleet: another one, another epoch
 	answers   map[[2]api.Commit]error       // of this round: whether the first may be applied after the second
 	barred    map[api.Commit]*object.Reason // made of fleet and answers; nil: to be made. Nobody changes it
@@ -33,7 +33,7 @@ func (d *Declared) enter(f *fleet.Fleet, departed []fleet.Cluster) {
 	if d.fleet != f {
 		d.epoch++
 	}
-	d.fleet, d.departed, d.struckOff, d.barred = f, departed, map[api.ClusterName]bool{}, nil
+	d.fleet, d.departed, d.removed, d.barred = f, departed, map[api.ClusterName]bool{}, nil
 	d.version++
 }
 
@@ -113,7 +113,7 @@ func (d *Declared) StrikeOff(name api.ClusterName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.hasLeft(name) {
-		d.struckOff[name] = true
+		d.removed[name] = true
 	}
 }
 
@@ -121,7 +121,7 @@ func (d *Declared) StrikeOff(name api.ClusterName) {
 func (d *Declared) IsStruckOff(name api.ClusterName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.struckOff[name]
+	return d.removed[name]
 }
 
 // apply makes a fleet the applied one, and says whether its commit is another one. d.mu is held.
@@ -204,10 +204,10 @@ func (d *Declared) SetAnswer(commit, last api.Commit, err error) {
 func (d *Declared) ForgetAnswers() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.forgetAnswers()
+	d.resetAnswers()
 }
 
-func (d *Declared) forgetAnswers() {
+func (d *Declared) resetAnswers() {
 	if len(d.answers) > 0 {
 		clear(d.answers)
 		d.barred = nil
@@ -215,8 +215,8 @@ func (d *Declared) forgetAnswers() {
 	}
 }
 
-// bars are the commits that the declared fleet may not be applied after, as far as that was asked. Nobody changes it. d.mu is held.
-func (d *Declared) bars() map[api.Commit]*object.Reason {
+// denies are the commits that the declared fleet may not be applied after, as far as that was asked. Nobody changes it. d.mu is held.
+func (d *Declared) denies() map[api.Commit]*object.Reason {
 	if d.barred != nil {
 		return d.barred
 	}

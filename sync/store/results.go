@@ -125,7 +125,7 @@ func (s *Store) Rows() []report.Cluster {
 	out, w := make([]report.Cluster, 0, len(s.Results.rows)), s.bare()
 	for _, name := range slices.Sorted(maps.Keys(s.Results.rows)) {
 		row := *s.Results.rows[name]
-		row.Cleanup, row.Applied = w.PendingIn(name), s.Clusters.shown.at[name].commit
+		row.Cleanup, row.Applied = w.PendingIn(name), s.Clusters.digests.at[name].commit
 		out = append(out, row)
 		s.Results.rows[name].Outcomes = nil
 	}

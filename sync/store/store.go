@@ -64,8 +64,8 @@ type Overrides struct {
 // New gives an empty store.
 func New(settings Settings) *Store {
 	s := &Store{settings: settings}
-	s.Declared = Declared{mu: &s.mu, struckOff: map[api.ClusterName]bool{}, answers: map[[2]api.Commit]error{}}
-	s.Clusters = Clusters{mu: &s.mu, announced: map[api.ClusterName]announcements{}, specs: map[api.ClusterName]sum{}}
+	s.Declared = Declared{mu: &s.mu, removed: map[api.ClusterName]bool{}, answers: map[[2]api.Commit]error{}}
+	s.Clusters = Clusters{mu: &s.mu, announced: map[api.ClusterName]conditionEntries{}, specs: map[api.ClusterName]sum{}}
 	s.Record = Record{mu: &s.mu, overrides: settings.Overrides, decided: decide(settings.Overrides, nil)}
 	s.Record.remembers = remembered(inventory.Record{}, s.Record.decided, settings.Overrides.Cap)
 	s.Credentials = Credentials{mu: &s.mu}
@@ -149,7 +149,7 @@ func (s *Store) SetRecord(r inventory.Record) {
 func (s *Store) setRecord(r inventory.Record) {
 	allowed := s.Record.decided.allowed
 	if s.Record.set(r); !slices.Equal(allowed, s.Record.decided.allowed) {
-		s.Declared.forgetAnswers()
+		s.Declared.resetAnswers()
 	}
 }
 
@@ -167,13 +167,13 @@ func (s *Store) PutCluster(name api.ClusterName, c state.Cluster, epoch int) (mo
 	s.mu.Lock()
 	last, f := s.Clusters.announced[name], s.Declared.fleet
 	s.mu.Unlock()
-	now, next := shownBy(s.settings.Installation.Owner, c, byNames(f, name, c), last)
+	now, next := digestOf(s.settings.Installation.Owner, c, byNames(f, name, c), last)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Declared.epoch != epoch {
 		return false, false
 	}
-	barred, was := s.Declared.bars(), s.Clusters.shown.at[name]
+	barred, was := s.Declared.denies(), s.Clusters.digests.at[name]
 	moved = was.sum != now.sum || because(barred, was.commit) != because(barred, now.commit)
 	s.Clusters.put(name, c, now, moved)
 	s.Clusters.announced[name] = next

@@ -18,11 +18,11 @@ import (
 // View is a snapshot, with what tells whether a step from it is still what it was.
 type View struct {
 	state.Snapshot
-	Moves  int    // how often a cluster had changed in what others depend on
-	record string // the version of the record
-	rules  sum    // which commits are barred, and which clusters are known as whom
-	shown  map[api.ClusterName]shown
-	loans  [3]*int // of Clusters, shown and Proofs
+	Moves      int    // how often a cluster had changed in what others depend on
+	record     string // the version of the record
+	rules      sum    // which commits are barred, and which clusters are known as whom
+	digests    map[api.ClusterName]clusterDigest
+	sharedMaps [3]*int // of Clusters, shown and Proofs
 }
 
 // Basis is all that a step is planned from but the cluster's own objects and the time, in short. It is compared.
@@ -43,11 +43,11 @@ func (s *Store) View(epoch int) (View, bool) {
 	}
 	was := s.Record.last.Was
 	v := View{Snapshot: s.bare(), record: was.UID + " " + was.ResourceVersion, Moves: s.Clusters.moves}
-	v.Clusters, v.loans[0] = s.Clusters.at.lend()
+	v.Clusters, v.sharedMaps[0] = s.Clusters.at.lend()
 	v.Twins = s.Clusters.counted()
-	v.shown, v.loans[1] = s.Clusters.shown.lend()
+	v.digests, v.sharedMaps[1] = s.Clusters.digests.lend()
 	if s.settings.Verifies {
-		if v.Proofs, v.loans[2] = s.Credentials.proofs.lend(); v.Proofs == nil {
+		if v.Proofs, v.sharedMaps[2] = s.Credentials.proofs.lend(); v.Proofs == nil {
 			v.Proofs = map[api.Pair]state.Proof{}
 		}
 	}
@@ -59,7 +59,7 @@ func (s *Store) View(epoch int) (View, bool) {
 func (s *Store) Return(v View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, loan := range v.loans {
+	for _, loan := range v.sharedMaps {
 		if loan != nil {
 			*loan--
 		}
@@ -81,7 +81,7 @@ func (v View) ruled() sum {
 func (v View) Basis(s plan.Step) Basis {
 	h := sha256.New()
 	for _, peer := range v.peers(s) {
-		shown := v.shown[peer]
+		shown := v.digests[peer]
 		h.Write(shown.sum[:])
 		h.Write([]byte(because(v.Barred, shown.commit)))
 	}
@@ -92,7 +92,7 @@ func (v View) Basis(s plan.Step) Basis {
 func (s *Store) Outdated(step plan.Step, epoch, moves int) bool {
 	v, ok := s.View(epoch)
 	defer s.Return(v)
-	return ok && slices.ContainsFunc(v.peers(step), func(peer api.ClusterName) bool { return v.shown[peer].moved > moves })
+	return ok && slices.ContainsFunc(v.peers(step), func(peer api.ClusterName) bool { return v.digests[peer].moved > moves })
 }
 
 // because is why a commit is barred; empty: it is not.
@@ -147,7 +147,7 @@ func (s *Store) Near(name api.ClusterName) state.Snapshot {
 func (s *Store) bare() state.Snapshot {
 	w := state.Snapshot{
 		Installation: s.settings.Installation,
-		Declarations: state.Declarations{Fleet: s.Declared.fleet, Departed: s.Declared.departed, Barred: s.Declared.bars()},
+		Declarations: state.Declarations{Fleet: s.Declared.fleet, Departed: s.Declared.departed, Barred: s.Declared.denies()},
 		Record:       s.Record.remembers, Options: s.settings.Options, Process: s.settings.Process, Takeover: s.settings.Takeover,
 		Results: s.Corrections.asResults(), Pass: s.round, Now: time.Now(),
 	}
@@ -168,8 +168,8 @@ func (s *Store) Carried() map[api.ClusterName]api.Commit {
 
 // Concerned says that keys of a cluster may be linkwright's, or are what other clusters depend on.
 func (s *Store) Concerned(name api.ClusterName, keys []object.Key) bool {
-	seen := s.Clusters.Last(name).Seen
-	return slices.ContainsFunc(keys, func(k object.Key) bool { return shows(k) || seen.Record(k).Mark == object.Ours })
+	observed := s.Clusters.Last(name).Seen
+	return slices.ContainsFunc(keys, func(k object.Key) bool { return shows(k) || observed.Record(k).Mark == object.Ours })
 }
 
 // Neighbours are the clusters whose steps wait for this one, whose own end of a link may be gone already; with declared, also those at the

@@ -23,14 +23,14 @@ func TestShownByFollowsLinks(t *testing.T) {
 			{Namespace: "linkerd-multicluster", Name: "east", Body: object.NewBody([]byte(body))},
 		}})}
 	}
-	first, known := shownBy("", link("one"), nil, nil)
-	if again, _ := shownBy("", link("one"), nil, known); again != first {
+	first, known := digestOf("", link("one"), nil, nil)
+	if again, _ := digestOf("", link("one"), nil, known); again != first {
 		t.Error("the same side shows something else")
 	}
-	if next, _ := shownBy("", link("two"), nil, known); next == first {
+	if next, _ := digestOf("", link("two"), nil, known); next == first {
 		t.Error("a Link that tells of another credential shows the same")
 	}
-	if afresh, _ := shownBy("", link("two"), nil, nil); afresh == first {
+	if afresh, _ := digestOf("", link("two"), nil, nil); afresh == first {
 		t.Error("without memory, too")
 	}
 }
@@ -93,17 +93,17 @@ func TestShownOfBases(t *testing.T) {
 
 // A base that cannot be read any more shows something else, whoever made it so.
 func TestShownOfForeignBases(t *testing.T) {
-	side := based(t, func(*inventory.Inventory) {})
+	cluster := based(t, func(*inventory.Inventory) {})
 	key := inventory.Key(object.DefaultOwner, object.End{})
-	body, _ := side.Seen.Body(key)
+	body, _ := cluster.Seen.Body(key)
 	for name, change := range map[string]func(*object.Edit){
 		"another's": func(e *object.Edit) { e.Put(key, object.Record{UID: "x", Mark: object.Theirs}, body) },
-		"garbage":   func(e *object.Edit) { e.Put(key, side.Seen.Record(key), object.NewBody([]byte("]"))) },
+		"garbage":   func(e *object.Edit) { e.Put(key, cluster.Seen.Record(key), object.NewBody([]byte("]"))) },
 	} {
-		e := side.Seen.Edit()
+		e := cluster.Seen.Edit()
 		change(e)
-		first, _ := shownBy(object.DefaultOwner, side, nil, nil)
-		if next, _ := shownBy(object.DefaultOwner, state.Cluster{Reading: state.Read, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
+		first, _ := digestOf(object.DefaultOwner, cluster, nil, nil)
+		if next, _ := digestOf(object.DefaultOwner, state.Cluster{Reading: state.Read, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
 			t.Errorf("%s: it shows the same", name)
 		}
 	}
@@ -219,9 +219,9 @@ func TestAppliedFollows(t *testing.T) {
 	s := New(settings)
 	declare(s, load(t, ""))
 	read := func(uid string, commit api.Commit) {
-		side := based(t, func(i *inventory.Inventory) { i.Commit = commit })
-		side.Facts.UID = uid
-		s.PutCluster("east", side, s.Declared.Epoch())
+		cluster := based(t, func(i *inventory.Inventory) { i.Commit = commit })
+		cluster.Facts.UID = uid
+		s.PutCluster("east", cluster, s.Declared.Epoch())
 	}
 	remember := func(version, uid string) {
 		s.SetRecord(inventory.Record{Was: object.Record{UID: "r", ResourceVersion: version}, Clusters: map[api.ClusterName]inventory.Known{"east": {UID: uid}}})

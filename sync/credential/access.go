@@ -19,13 +19,13 @@ func (s *Set) Access(l fleet.Link) Access {
 	}
 	account := render.Account(s.Owner, l.Source.Name)
 	a := Access{Account: account, Issued: issued[account], Blind: s.Proofs == nil || s.Elsewhere[l.Source.Name]}
-	end, seen := state.TargetEnd(l), s.Clusters[in].Seen
+	end, observed := state.TargetEnd(l), s.Clusters[in].Seen
 	lost := len(a.Tokens) == 0 && (len(a.Live) == 0 || l.Spec.Credentials.Mode == api.LegacyToken)
-	if lost || inventory.Mentions(s.Owner, end, seen, Later) {
-		inv, _ := inventory.Of(s.Owner, end, seen)
+	if lost || inventory.Mentions(s.Owner, end, observed, Later) {
+		inv, _ := inventory.Of(s.Owner, end, observed)
 		a.Last, a.Bound = LastOf(account, inv.Entries)
 	}
-	if a.Asked = s.asked(l); a.Asked != nil || len(a.Tokens) > 1 {
+	if a.Asked = s.requestedRotation(l); a.Asked != nil || len(a.Tokens) > 1 {
 		a.Untold = s.awaitsRestart(l, a.Asked)
 	}
 	return a

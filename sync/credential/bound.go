@@ -90,14 +90,14 @@ func (v Pair) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 	if !read {
 		return Rotation{Keep: a.Former(), Tokens: a.Lasting()}
 	}
-	t := choice{Pair: v, Access: a, named: map[int]bool{}, now: now}
+	t := rotation{Pair: v, Access: a, inUse: map[int]bool{}, now: now}
 	for _, token := range tokens {
-		t.names(token)
+		t.addInUse(token)
 		t.consider(token)
 	}
 	t.consider(fresh)
 	r := Rotation{Use: t.use, Number: t.bestNumber(), Life: t.best.life(), Expires: t.best.Expires}
-	keep := t.kept()
+	keep := t.keptGenerations()
 	if t.due() {
 		next := t.next()
 		keep = append(keep, t.withFormer(next)...)
@@ -114,7 +114,7 @@ func (v Pair) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 		r.Tokens = a.Lasting()
 	}
 	r.Keep = keysOf(a.Account, slices.DeleteFunc(keep, func(n int) bool { return n == 0 }))
-	r.Met = t.met()
+	r.Met = t.done()
 	return r
 }
 
@@ -173,85 +173,87 @@ func (v Pair) replaces(c *linkerd.Credential, a Access) bool {
 	return blind || v.Withheld(v.Proven(v.Tried(c))) == nil
 }
 
-// choice is one call of Rotate.
-type choice struct {
+// rotation is one call of Rotate.
+type rotation struct {
 	Pair
 	Access
-	named map[int]bool // by tokens of the source, good or not; 0: that of mode LegacyToken
+	inUse map[int]bool // by tokens of the source, good or not; 0: that of mode LegacyToken
 	use   *linkerd.Credential
 	best  claims
 	now   time.Time
 }
 
-func (t *choice) names(token object.Secret) {
+func (t *rotation) addInUse(token object.Secret) {
 	c, ok := claimsOf(token)
 	if !ok {
-		t.named[0] = t.named[0] || len(token.Bytes()) > 0
+		t.inUse[0] = t.inUse[0] || len(token.Bytes()) > 0
 		return
 	}
-	t.named[t.number(c)] = true
+	t.inUse[t.number(c)] = true
 }
 
-func (t *choice) consider(token object.Secret) {
-	if c, ok := claimsOf(token); ok && t.good(c) && (t.use == nil || t.newer(c)) {
+func (t *rotation) consider(token object.Secret) {
+	if c, ok := claimsOf(token); ok && t.valid(c) && (t.use == nil || t.newer(c)) {
 		t.best = c
 		t.use = t.credential(token)
 	}
 }
 
 // newer says that a token was asked for after the best one so far. Numbers tell it; of one number the time does, by the target's clock.
-func (t *choice) newer(c claims) bool {
+func (t *rotation) newer(c claims) bool {
 	if n, best := t.number(c), t.bestNumber(); n != best {
 		return n > best
 	}
 	return c.Issued.After(t.best.Issued)
 }
 
-func (t *choice) good(c claims) bool {
+func (t *rotation) valid(c claims) bool {
 	secret := object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name}
 	bound, account := t.Target.Seen.Record(secret), t.Target.Seen.Record(t.Account)
 	return numberOf(t.Account, secret) > 0 && bound.Mark == object.Ours && !bound.Going && bound.UID == c.Secret.UID &&
 		account.UID == c.Account.UID && t.now.Before(c.Expires)
 }
 
-func (t *choice) renewal() time.Time {
+func (t *rotation) renewal() time.Time {
 	life := min(t.best.life(), t.Link.Spec.TokenTTL())
 	return t.best.Issued.Add(life / renewOf * renewAfter)
 }
 
-func (t *choice) due() bool {
+func (t *rotation) due() bool {
 	return t.use == nil || !t.now.Before(t.renewal()) || t.tooShort() || t.Asked != nil && t.bestNumber() <= t.Asked.Past
 }
 
 // revoked says which generations people asked to revoke, once the source can do without them: none before.
-func (t *choice) revoked() func(int) bool {
-	ready := t.Asked != nil && t.Asked.Revoke && t.passed()
+func (t *rotation) revoked() func(int) bool {
+	ready := t.Asked != nil && t.Asked.Revoke && t.replaced()
 	return func(n int) bool { return ready && n <= t.Asked.Past }
 }
 
-// passed says that the source uses a token past the number that people gave, and that what they asked for may go on.
-func (t *choice) passed() bool { return t.bestNumber() > t.Asked.Past && t.replaces(t.use, t.Access) }
+// replaced says that the source uses a token past the number that people gave, and that what they asked for may go on.
+func (t *rotation) replaced() bool {
+	return t.bestNumber() > t.Asked.Past && t.replaces(t.use, t.Access)
+}
 
-func (t *choice) met() bool {
-	if t.Asked == nil || !t.passed() {
+func (t *rotation) done() bool {
+	if t.Asked == nil || !t.replaced() {
 		return false
 	}
 	return !t.Asked.Revoke || len(t.Tokens) == 0 && t.Live[0] > t.Asked.Past
 }
 
 // tooShort: once a fresh one of the same length was granted, asking again is of no use.
-func (t *choice) tooShort() bool {
-	return t.Link.Spec.UsesRemoteDiscovery() && t.best.life() < LeastDiscovery && t.named[t.bestNumber()]
+func (t *rotation) tooShort() bool {
+	return t.Link.Spec.UsesRemoteDiscovery() && t.best.life() < LeastDiscovery && t.inUse[t.bestNumber()]
 }
 
-func (t *choice) bestNumber() int { return t.number(t.best) }
+func (t *rotation) bestNumber() int { return t.number(t.best) }
 
-func (t *choice) number(c claims) int {
+func (t *rotation) number(c claims) int {
 	return numberOf(t.Account, object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name})
 }
 
 // next is the generation to ask a token of.
-func (t *choice) next() int {
+func (t *rotation) next() int {
 	newest := max(t.bestNumber(), t.Last)
 	for _, n := range t.Tokens {
 		newest = max(newest, n)
@@ -259,7 +261,7 @@ func (t *choice) next() int {
 	if t.Asked != nil {
 		newest = max(newest, t.Asked.Past)
 	}
-	for n := range t.named {
+	for n := range t.inUse {
 		newest = max(newest, n)
 	}
 	made := t.Bound // as far as is recorded: it may be lost, and is made again
@@ -269,8 +271,8 @@ func (t *choice) next() int {
 	return max(made, newest+1)
 }
 
-func (t *choice) need(next int) *object.TokenRequest {
-	key := generation(t.Account, next)
+func (t *rotation) need(next int) *object.TokenRequest {
+	key := generationKey(t.Account, next)
 	secret, account := t.Target.Seen.Record(key), t.Target.Seen.Record(t.Account)
 	if secret.Mark != object.Ours || secret.Going || account.Mark != object.Ours || account.Going {
 		return nil
@@ -278,13 +280,13 @@ func (t *choice) need(next int) *object.TokenRequest {
 	return &object.TokenRequest{Account: t.Account, Secret: key, UID: secret.UID, TTL: t.Link.Spec.TokenTTL()}
 }
 
-// kept are the live generations that are used or may be, and those before them.
-func (t *choice) kept() []int {
+// keptGenerations are the live generations that are used or may be, and those before them.
+func (t *rotation) keptGenerations() []int {
 	var out []int
 	if t.use != nil {
 		out = append(out, t.withFormer(t.bestNumber())...)
 	}
-	for n := range t.named {
+	for n := range t.inUse {
 		if n == 0 || slices.Contains(t.Live, n) {
 			out = append(out, t.withFormer(n)...)
 		}
@@ -293,7 +295,7 @@ func (t *choice) kept() []int {
 }
 
 // withFormer adds the newest live generation before n; 0 where there is none.
-func (t *choice) withFormer(n int) []int {
+func (t *rotation) withFormer(n int) []int {
 	former := 0
 	for _, m := range t.Live {
 		if m < n {

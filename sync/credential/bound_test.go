@@ -43,7 +43,7 @@ func rotating(t *testing.T, carried object.Secret, generations ...int) Pair {
 	}
 	record(&v.Target.Seen, toEast.Account, object.Record{UID: "account", Mark: object.Ours})
 	for _, n := range generations {
-		record(&v.Target.Seen, generation(toEast.Account, n), object.Record{UID: "secret-" + strconv.Itoa(n), Mark: object.Ours})
+		record(&v.Target.Seen, generationKey(toEast.Account, n), object.Record{UID: "secret-" + strconv.Itoa(n), Mark: object.Ours})
 	}
 	return v
 }

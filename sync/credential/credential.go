@@ -16,12 +16,12 @@ import (
 type Set struct {
 	*state.Identities
 	issued map[api.ClusterName]map[object.Key]Issued
-	given  map[api.Pair]given
+	chosen map[api.Pair]chosen
 }
 
 // Of gives the credentials of a snapshot.
 func Of(i *state.Identities) *Set {
-	return &Set{Identities: i, issued: map[api.ClusterName]map[object.Key]Issued{}, given: map[api.Pair]given{}}
+	return &Set{Identities: i, issued: map[api.ClusterName]map[object.Key]Issued{}, chosen: map[api.Pair]chosen{}}
 }
 
 // Assuming is the set as it would be if a link's target had issued a credential.
@@ -32,7 +32,7 @@ func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
 		i.Fresh = map[api.Pair]linkerd.Credential{}
 	}
 	i.Fresh[link] = c
-	return &Set{Identities: &i, issued: s.issued, given: map[api.Pair]given{}}
+	return &Set{Identities: &i, issued: s.issued, chosen: map[api.Pair]chosen{}}
 }
 
 // View is a link with both its ends as they were seen.
@@ -59,10 +59,10 @@ func (s *Set) Identified(l fleet.Link) Pair {
 
 // Link is what a link's source is to use, or why it cannot be had; neither if facts hold the end already, or no token was issued yet.
 func (s *Set) Link(l fleet.Link) (*linkerd.Credential, *object.Reason) {
-	known, ok := s.given[l.Pair()]
+	known, ok := s.chosen[l.Pair()]
 	if !ok {
 		known.use, known.why = s.find(l)
-		s.given[l.Pair()] = known
+		s.chosen[l.Pair()] = known
 	}
 	return known.use, known.why
 }
@@ -74,8 +74,8 @@ func (s *Set) Issued(l fleet.Link) bool {
 	return c != nil || why != nil
 }
 
-// given is a link's credential, or why there is none.
-type given struct {
+// chosen is a link's credential, or why there is none.
+type chosen struct {
 	use *linkerd.Credential
 	why *object.Reason
 }
@@ -93,8 +93,8 @@ func (s *Set) find(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 		return nil, nil
 	case mode == api.Existing:
 		return v.Existing()
-	case s.unissued(l) != nil:
-		return nil, s.unissued(l)
+	case s.accessHidden(l) != nil:
+		return nil, s.accessHidden(l)
 	case mode == api.Bound:
 		r := s.Rotation(l)
 		return r.Use, r.TooShort(l)

@@ -47,7 +47,7 @@ func (v Pair) Existing() (*linkerd.Credential, *object.Reason) {
 	}
 	var cred *linkerd.Credential
 	for i, k := range Secrets(v.Link) {
-		given, why := v.given(k, i > 0)
+		given, why := v.existingSecret(k, i > 0)
 		if why != nil {
 			return nil, why
 		}
@@ -58,7 +58,7 @@ func (v Pair) Existing() (*linkerd.Credential, *object.Reason) {
 	return cred, nil
 }
 
-func (v Pair) given(k object.Key, controlPlane bool) (object.Secret, *object.Reason) {
+func (v Pair) existingSecret(k object.Key, controlPlane bool) (object.Secret, *object.Reason) {
 	live := v.Source.Seen.Record(k)
 	body, _ := v.Source.Seen.Body(k)
 	switch {
@@ -112,7 +112,7 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 		}
 	}
 	for _, k := range Secrets(v.Link) {
-		if body, _ := source.Body(k); v.carries(body, a) || of(a.Account, linkerd.TokenOf(body)) {
+		if body, _ := source.Body(k); v.containsAnyToken(body, a) || issuedFor(a.Account, linkerd.TokenOf(body)) {
 			return inUse("%s still contains the account's token", k)
 		}
 	}
@@ -128,27 +128,27 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	return nil
 }
 
-// of says that a token that expires is the account's.
-func of(account object.Key, token object.Secret) bool {
+// issuedFor says that a token that expires is the account's.
+func issuedFor(account object.Key, token object.Secret) bool {
 	c, ok := claimsOf(token)
 	return ok && c.Namespace == account.Namespace && c.Account.Name == account.Name
 }
 
-// carries says that a Secret's kubeconfig holds a token of the account that does not expire.
-func (v Pair) carries(secret object.Body, a Access) bool {
+// containsAnyToken says that a Secret's kubeconfig holds a token of the account that does not expire.
+func (v Pair) containsAnyToken(secret object.Body, a Access) bool {
 	for k := range v.Target.Seen.Kind("", "Secret") {
-		if account, n := lasting(k); n == 0 || account != a.Account {
+		if account, n := parseTokenKey(k); n == 0 || account != a.Account {
 			continue
 		}
-		if token, _ := v.Target.Seen.Body(k); carries(secret, token) {
+		if token, _ := v.Target.Seen.Body(k); containsToken(secret, token) {
 			return true
 		}
 	}
 	return false
 }
 
-// carries says that a Secret's kubeconfig holds the token of another Secret.
-func carries(secret, token object.Body) bool {
+// containsToken says that a Secret's kubeconfig holds the token of another Secret.
+func containsToken(secret, token object.Body) bool {
 	var config, of corev1.Secret
 	if json.Unmarshal(secret.Bytes(), &config) != nil || json.Unmarshal(token.Bytes(), &of) != nil {
 		return false

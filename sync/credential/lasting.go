@@ -27,7 +27,7 @@ type Lasting struct {
 // An error is about a Secret that cannot be read.
 func (v Pair) Lasting(a Access) (out Lasting, err error) {
 	live := slices.Clone(a.Tokens)
-	if n := a.lost(); n > 0 && (a.Asked == nil || n > a.Asked.Past) {
+	if n := a.nextNumber(); n > 0 && (a.Asked == nil || n > a.Asked.Past) {
 		live = append(live, n)
 	}
 	if asked := a.Asked; asked != nil && (len(live) == 0 || live[len(live)-1] <= asked.Past) {
@@ -36,7 +36,7 @@ func (v Pair) Lasting(a Access) (out Lasting, err error) {
 	from := 0
 	for i := len(live) - 1; i >= 0 && out.Use == nil; i-- {
 		from = i
-		if out.Use, err = v.Credential(tokenOf(a.Account, live[i])); err != nil {
+		if out.Use, err = v.Credential(tokenSecret(a.Account, live[i])); err != nil {
 			return Lasting{Keep: a.tokens(live)}, err
 		}
 	}
@@ -53,9 +53,9 @@ func (v Pair) Lasting(a Access) (out Lasting, err error) {
 	return out, nil
 }
 
-// lost is the number of a token to make that is not live, though it was, or is the first; 0: there is none. Both modes have one count, so that
+// nextNumber is the number of a token to make that is not live, though it was, or is the first; 0: there is none. Both modes have one count, so that
 // none comes again when the mode changes there and back.
-func (a Access) lost() int {
+func (a Access) nextNumber() int {
 	if n := len(a.Tokens); n > 0 {
 		if a.Last <= a.Tokens[n-1] {
 			return 0
@@ -77,12 +77,12 @@ func (v Pair) Newest(a Access) (int, error) {
 		if !read {
 			return 0, fmt.Errorf("linkwright has not read the credential of %s in cluster %s", v.Link.Pair(), v.Link.Source.Name)
 		}
-		t := choice{Pair: v, Access: a, named: map[int]bool{}}
+		t := rotation{Pair: v, Access: a, inUse: map[int]bool{}}
 		for _, token := range tokens {
-			t.names(token)
+			t.addInUse(token)
 		}
 		numbers = slices.Clone(a.Live) // those of the other mode go with the next rotation
-		for n := range t.named {
+		for n := range t.inUse {
 			numbers = append(numbers, n)
 		}
 	}

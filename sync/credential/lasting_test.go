@@ -20,12 +20,12 @@ func lastingTo(t *testing.T, carried int, issued, others []int) Pair {
 	v := rotating(t, object.NewSecret([]byte(wordOf(carried))))
 	v.Link.Spec.Credentials = api.Credentials{Mode: api.LegacyToken, Preflight: api.Skip}
 	for _, n := range append(issued, others...) {
-		record(&v.Target.Seen, tokenOf(toEast.Account, n), object.Record{UID: "t", Mark: object.Ours})
-		show(&v.Target.Seen, tokenOf(toEast.Account, n), object.NewBody([]byte("{}")))
+		record(&v.Target.Seen, tokenSecret(toEast.Account, n), object.Record{UID: "t", Mark: object.Ours})
+		show(&v.Target.Seen, tokenSecret(toEast.Account, n), object.NewBody([]byte("{}")))
 	}
 	for _, n := range issued {
 		body := fmt.Sprintf(`{"data":{"token":%q}}`, base64.StdEncoding.EncodeToString([]byte(wordOf(n))))
-		show(&v.Target.Seen, tokenOf(toEast.Account, n), object.NewBody([]byte(body)))
+		show(&v.Target.Seen, tokenSecret(toEast.Account, n), object.NewBody([]byte(body)))
 	}
 	v.announce(object.NewSecret([]byte(wordOf(carried))))
 	return v
@@ -131,21 +131,21 @@ func TestNamesOfTokens(t *testing.T) {
 	account := func(source string) object.Key {
 		return object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright." + source}
 	}
-	seen := map[string]string{}
+	observed := map[string]string{}
 	for _, source := range []string{"foo", "foo-token", "foo-2", "token", "token-2"} {
 		for n := 1; n < 12; n++ {
-			for what, k := range map[string]object.Key{"bound": generation(account(source), n), "lasting": tokenOf(account(source), n)} {
+			for what, k := range map[string]object.Key{"bound": generationKey(account(source), n), "lasting": tokenSecret(account(source), n)} {
 				whose := fmt.Sprint(what, source, n)
-				if other := seen[k.Name]; other != "" {
+				if other := observed[k.Name]; other != "" {
 					t.Errorf("%s is %s and %s", k.Name, other, whose)
 				}
-				seen[k.Name] = whose
+				observed[k.Name] = whose
 				readAs(t, k, what, account(source), n)
 			}
 		}
 	}
 	for _, name := range []string{"linkwright.foo-token.1", "linkwright.foo-token.02", "linkwright.foo-token.", "linkwright.foo-token.x", "linkwright.foo-tokens", "linkwright.foo"} {
-		if _, n := lasting(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: name}); n != 0 {
+		if _, n := parseTokenKey(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: name}); n != 0 {
 			t.Errorf("%s is token %d", name, n)
 		}
 	}
@@ -154,9 +154,9 @@ func TestNamesOfTokens(t *testing.T) {
 // readAs holds that a Secret's name is read as that of the n-th token of an account, of one kind alone.
 func readAs(t *testing.T, k object.Key, what string, account object.Key, n int) {
 	t.Helper()
-	yes, no := lasting, numbered
+	yes, no := parseTokenKey, parseGeneration
 	if what == "bound" {
-		yes, no = numbered, lasting
+		yes, no = parseGeneration, parseTokenKey
 	}
 	if of, number := yes(k); of != account || number != n {
 		t.Errorf("%s, %s: token %d of %s", k.Name, what, number, of.Name)

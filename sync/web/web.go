@@ -93,10 +93,10 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no sync has ended for "+age.Round(time.Second).String(), http.StatusServiceUnavailable)
 		return
 	}
-	say(w, "ok")
+	respondText(w, "ok")
 }
 
-func (s *Server) standsBy() bool {
+func (s *Server) isStandby() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.standby
@@ -108,9 +108,9 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Unlock()
 	switch {
 	case standby:
-		say(w, "on standby: another replica has the lease")
+		respondText(w, "on standby: another replica has the lease")
 	case ready:
-		say(w, "ok")
+		respondText(w, "ok")
 	default:
 		http.Error(w, "the first sync has not ended yet", http.StatusServiceUnavailable)
 	}
@@ -128,7 +128,7 @@ func (s *Server) report(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(body) // the client went away: nobody is left to tell
 }
 
-func say(w http.ResponseWriter, sentence string) {
+func respondText(w http.ResponseWriter, sentence string) {
 	head(w, "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte(sentence + "\n")) // as above
 }

@@ -45,7 +45,7 @@ type shown struct {
 
 func (s shown) believed(t *testing.T) bool {
 	t.Helper()
-	p, ok := proofOf(s.header)
+	p, ok := signatureOf(s.header)
 	if !ok {
 		return false
 	}
@@ -143,7 +143,7 @@ func FuzzProof(f *testing.F) {
 		h := http.Header{}
 		h[names[((n%len(names))+len(names))%len(names)]] = []string{value}
 		h["Webhook-Id"], h["Webhook-Timestamp"] = []string{id}, []string{at}
-		p, ok := proofOf(h)
+		p, ok := signatureOf(h)
 		if !ok {
 			return
 		}
@@ -168,9 +168,9 @@ func TestSecretHidesItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, shown := range []string{fmt.Sprint(s), fmt.Sprintf("%+v %#v %s", s, s, s[0]), string(text)} {
-		if strings.Contains(shown, canary) || !strings.Contains(shown, "redacted") {
-			t.Errorf("a secret shows itself: %s", shown)
+	for _, values := range []string{fmt.Sprint(s), fmt.Sprintf("%+v %#v %s", s, s, s[0]), string(text)} {
+		if strings.Contains(values, canary) || !strings.Contains(values, "redacted") {
+			t.Errorf("a secret shows itself: %s", values)
 		}
 	}
 }

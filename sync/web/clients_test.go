@@ -30,7 +30,7 @@ func TestHookAmongStrangers(t *testing.T) {
 			codes[w.Code]++
 		}
 	}
-	if codes[http.StatusUnauthorized] < strangerBurst || codes[http.StatusTooManyRequests] < 300 {
+	if codes[http.StatusUnauthorized] < clientBurst || codes[http.StatusTooManyRequests] < 300 {
 		t.Errorf("a stranger's flood: %v", codes)
 	}
 	h.post(http.StatusAccepted, strings.NewReader(hookBody), signed())
@@ -48,11 +48,11 @@ func TestHookReadsNoBodyOfAWrongToken(t *testing.T) {
 }
 
 func TestStrangersAreForgotten(t *testing.T) {
-	s := newStrangers()
-	for i := range 3 * maxStrangers {
+	s := newClientLimits()
+	for i := range 3 * maxClients {
 		s.spend(fmt.Sprint(i))
 	}
-	if len(s.by) > maxStrangers {
+	if len(s.by) > maxClients {
 		t.Errorf("%d addresses are remembered", len(s.by))
 	}
 }

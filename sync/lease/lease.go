@@ -70,17 +70,17 @@ func (l Lock) withDefaults() Lock {
 // is lost (cause ErrLost). While f drains the lease is renewed; it is released only after f returned
 // nil, else it runs out by itself. A server that cannot be reached is asked again for ever; one that
 // refuses ends Hold.
-func (l Lock) Hold(ctx context.Context, f func(ctx context.Context, term int64) error) error {
+func (l Lock) Hold(ctx context.Context, f func(ctx context.Context, leadership int64) error) error {
 	l = l.withDefaults()
 	for {
-		h, err := l.await(ctx)
+		h, err := l.waitForLease(ctx)
 		if err != nil {
 			return fmt.Errorf("hold lease %s/%s: %w", l.Namespace, l.Name, err)
 		}
 		if h == nil {
 			return nil
 		}
-		lost, err := h.term(ctx, f)
+		lost, err := h.lead(ctx, f)
 		if err != nil && (!lost || !errors.Is(err, context.Canceled)) {
 			return err
 		}
@@ -89,13 +89,13 @@ func (l Lock) Hold(ctx context.Context, f func(ctx context.Context, term int64) 
 
 // Once calls f for one term, or fails with ErrHeld at once, which says who holds the lease and since
 // when. A lease whose holder did not renew it in time is watched for its duration before it is taken.
-func (l Lock) Once(ctx context.Context, f func(ctx context.Context, term int64) error) error {
+func (l Lock) Once(ctx context.Context, f func(ctx context.Context, leadership int64) error) error {
 	l = l.withDefaults()
 	h, err := l.take(ctx)
 	if err != nil {
 		return fmt.Errorf("take lease %s/%s: %w", l.Namespace, l.Name, err)
 	}
-	lost, err := h.term(ctx, f)
+	lost, err := h.lead(ctx, f)
 	if lost {
 		return errors.Join(ErrLost, err)
 	}
@@ -103,15 +103,15 @@ func (l Lock) Once(ctx context.Context, f func(ctx context.Context, term int64) 
 }
 
 // take is one attempt; only a lease that seems to have run out is watched for longer.
-func (l Lock) take(ctx context.Context) (*held, error) {
-	var w watched
+func (l Lock) take(ctx context.Context) (*heldLease, error) {
+	var w observedLease
 	for {
 		h, err := l.try(ctx, &w)
 		if h != nil || err != nil && !apierrors.IsConflict(err) {
 			return h, err
 		}
 		if w.fresh(time.Now()) {
-			return nil, w.held()
+			return nil, w.heldError()
 		}
 		if !pause(ctx, l.Retry) {
 			return nil, ctx.Err()
@@ -119,12 +119,12 @@ func (l Lock) take(ctx context.Context) (*held, error) {
 	}
 }
 
-// await tries until the lease is ours, ctx ends (nil, without error) or the server refuses.
-func (l Lock) await(ctx context.Context) (*held, error) {
-	var w watched
+// waitForLease tries until the lease is ours, ctx ends (nil, without error) or the server refuses.
+func (l Lock) waitForLease(ctx context.Context) (*heldLease, error) {
+	var w observedLease
 	for {
 		h, err := l.try(ctx, &w)
-		if h != nil || refused(err) {
+		if h != nil || permanent(err) {
 			return h, err
 		}
 		if !pause(ctx, w.wait(l.Retry/2, time.Now())) {
@@ -133,8 +133,8 @@ func (l Lock) await(ctx context.Context) (*held, error) {
 	}
 }
 
-// refused: asking again will not help.
-func refused(err error) bool {
+// permanent: asking again will not help.
+func permanent(err error) bool {
 	return errors.Is(err, ErrOther) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
 }
 

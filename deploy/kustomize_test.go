@@ -179,13 +179,13 @@ func put(at any, path []string, value any) bool {
 func TestEveryFileIsUsed(t *testing.T) {
 	read := map[string]bool{}
 	for _, dir := range []string{"deployment", "cronjob", "cluster", "confine", "sweep", "../examples/install/management", "../examples/install/west"} {
-		seen := map[string]bool{}
+		observed := map[string]bool{}
 		for _, o := range build(t, dir, read) {
 			id := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
-			if seen[id] {
+			if observed[id] {
 				t.Errorf("%s: %s stands there twice", dir, id)
 			}
-			seen[id] = true
+			observed[id] = true
 		}
 	}
 	for _, root := range []string{".", "../examples/install"} {

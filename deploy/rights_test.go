@@ -130,20 +130,20 @@ func needless() []string {
 	}
 }
 
-// trial says that a request is a link's credential being tried: a LIST, by the account of a link.
-func trial(r testbed.Request) bool {
+// verification says that a request is a link's credential being tried: a LIST, by the account of a link.
+func verification(r testbed.Request) bool {
 	return r.Verb == "list" && strings.HasPrefix(r.User, "system:serviceaccount:linkwright-access:linkwright.")
 }
 
 // granted: every request of linkwright's account was allowed, and every right was needed.
-func (b *bed) granted(installed map[string][]*unstructured.Unstructured) {
+func (b *testEnv) granted(installed map[string][]*unstructured.Unstructured) {
 	b.Helper()
 	var all []grant
 	var requests []testbed.Request
 	for _, c := range b.Clusters {
 		asked, err := c.Requests("linkwright/")
 		b.must(err)
-		asked = slices.DeleteFunc(asked, trial)
+		asked = slices.DeleteFunc(asked, verification)
 		for _, r := range asked {
 			if r.User != user {
 				b.Errorf("%s: %s is not who runs linkwright", c.Name, r.User)
@@ -161,7 +161,7 @@ func (b *bed) granted(installed map[string][]*unstructured.Unstructured) {
 }
 
 // denied: some of what an attacker would ask for first.
-func (b *bed) denied() {
+func (b *testEnv) denied() {
 	b.Helper()
 	for _, a := range []authorizationv1.ResourceAttributes{
 		{Verb: "get", Resource: "secrets", Namespace: testbed.ControlPlane, Name: "linkerd-identity-issuer"},
@@ -186,7 +186,7 @@ func (b *bed) denied() {
 }
 
 // rbac is what the program prints for a cluster of a mesh.
-func (b *bed) rbac(name string) (out []*unstructured.Unstructured) {
+func (b *testEnv) rbac(name string) (out []*unstructured.Unstructured) {
 	b.Helper()
 	dir := b.TempDir()
 	b.must(os.WriteFile(filepath.Join(dir, "fleet.yaml"), []byte(clusters(b)+links), 0o600))
@@ -204,7 +204,7 @@ func (b *bed) rbac(name string) (out []*unstructured.Unstructured) {
 	}
 }
 
-func clusters(b *bed) string {
+func clusters(b *testEnv) string {
 	text := ""
 	for _, c := range b.Clusters {
 		text += fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1

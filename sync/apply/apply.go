@@ -14,8 +14,8 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// wide is how many writes one cluster gets at once; how many of them are under way together is the connection's own matter.
-const wide = 128
+// concurrency is how many writes one cluster gets at once; how many of them are under way together is the connection's own matter.
+const concurrency = 128
 
 // ErrSkipped means that an earlier write of the same end failed, and that this one builds on it.
 var ErrSkipped = errors.New("not written, because an earlier write of this end failed")
@@ -96,7 +96,7 @@ func (w *writer) all(ctx context.Context, changes []object.Change) {
 func (w *writer) each(ctx context.Context, todo []*object.Outcome) {
 	var next atomic.Int64
 	var g sync.WaitGroup
-	for range min(wide, len(todo)) {
+	for range min(concurrency, len(todo)) {
 		g.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(todo)); i = next.Add(1) - 1 {
 				todo[i].Now, todo[i].Err = w.write(ctx, todo[i].Change)
@@ -106,9 +106,9 @@ func (w *writer) each(ctx context.Context, todo []*object.Outcome) {
 	g.Wait()
 }
 
-// drain is how long a write under way may take once we are told to stop: less than what is left of a
+// drainTimeout is how long a write under way may take once we are told to stop: less than what is left of a
 // lease that was lost (package lease: duration less renew), so that it is not applied in another's term.
-const drain = 4 * time.Second
+const drainTimeout = 4 * time.Second
 
 // write begins nothing once ctx has ended, but lets what has begun come to its end; what waits for its turn in the connection
 // has begun.
@@ -118,7 +118,7 @@ func (w *writer) write(ctx context.Context, c object.Change) (object.Record, err
 	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(drain, cancel) })
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, cancel) })
 	defer stop()
 	return w.to.Write(inner, c)
 }

@@ -26,7 +26,7 @@ func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Com
 	case next == allowed:
 		return nil
 	case last == allowed:
-		return spent(why, allowed)
+		return noLongerAllowed(why, allowed)
 	}
 	if follows(next, allowed) != nil {
 		return why
@@ -35,17 +35,17 @@ func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Com
 	case errors.Is(err, source.ErrRewound):
 		return nil
 	case err == nil:
-		return spent(why, allowed)
+		return noLongerAllowed(why, allowed)
 	default:
 		return fmt.Errorf("%w; linkwright cannot check whether %s was applied after %s, which is allowed: %w", why, last.Short(), allowed.Short(), err)
 	}
 }
 
-// blindly says why a commit may not be applied while nobody knows what was applied before: it must itself be allowed. What
+// mayApplyUnknown says why a commit may not be applied while nobody knows what was applied before: it must itself be allowed. What
 // descends from that may not: whether the allowance is spent is not known either.
-func (d *Branch) blindly(ctx context.Context, commit api.Commit, allowed []api.Commit) error {
+func (d *Branch) mayApplyUnknown(ctx context.Context, commit api.Commit, allowed []api.Commit) error {
 	for _, one := range allowed {
-		one, err := d.whole(ctx, one, commit)
+		one, err := d.fullHash(ctx, one, commit)
 		if err != nil {
 			return err
 		}
@@ -69,16 +69,16 @@ func (d *Branch) allowable(why error, commit api.Commit) error {
 	return why
 }
 
-func spent(why error, allowed api.Commit) error {
+func noLongerAllowed(why error, allowed api.Commit) error {
 	return fmt.Errorf("%w; the allowed commit %s was for an earlier revision", why, allowed.Short())
 }
 
-// whole finds a commit that is allowed among those that are asked about, else in the repository: with a flag people may give its
+// fullHash finds a commit that is allowed among those that are asked about, else in the repository: with a flag people may give its
 // first digits. A branch or a tag that is called like them is not asked: who may push is not who may allow.
-func (d *Branch) whole(ctx context.Context, allowed api.Commit, among ...api.Commit) (api.Commit, error) {
+func (d *Branch) fullHash(ctx context.Context, allowed api.Commit, among ...api.Commit) (api.Commit, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if known := d.wholes[allowed]; known != "" {
+	if known := d.fullHashes[allowed]; known != "" {
 		return known, nil
 	}
 	if len(allowed) == 40 {
@@ -97,9 +97,9 @@ func (d *Branch) whole(ctx context.Context, allowed api.Commit, among ...api.Com
 		}
 		found = s.Commit
 	}
-	if d.wholes == nil {
-		d.wholes = map[api.Commit]api.Commit{}
+	if d.fullHashes == nil {
+		d.fullHashes = map[api.Commit]api.Commit{}
 	}
-	d.wholes[allowed] = found
+	d.fullHashes[allowed] = found
 	return found, nil
 }

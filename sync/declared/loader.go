@@ -39,7 +39,7 @@ func (o Origin) place(problems []api.Problem) []api.Problem {
 // Loader builds trees and applies overlays, in children of this process.
 type Loader struct {
 	owner   string
-	cage    *overlay.Cage
+	sandbox *overlay.Cage
 	applier *overlay.Applier
 }
 
@@ -51,13 +51,13 @@ func NewLoader(ctx context.Context, owner string, kinds []string, warn func(stri
 		return nil, err
 	}
 	cage := overlay.New(overlay.Options{Warn: warn})
-	out := &Loader{owner: owner, cage: cage, applier: overlay.NewApplier(cage, allowed)}
+	out := &Loader{owner: owner, sandbox: cage, applier: overlay.NewApplier(cage, allowed)}
 	context.AfterFunc(ctx, out.Close)
 	return out, nil
 }
 
 // Close ends the children.
-func (l *Loader) Close() { _ = l.cage.Close() } // it fails at nothing that could be told
+func (l *Loader) Close() { _ = l.sandbox.Close() } // it fails at nothing that could be told
 
 // Load gives the fleet that a tree declares, built if it says so, or nil, and all problems, whose files are named so
 // that editors and CI find them. It is the one place where a tree becomes a fleet. What is no fault of the tree is an
@@ -78,7 +78,7 @@ func (l *Loader) LoadWith(ctx context.Context, o Origin, at Look) (*fleet.Fleet,
 			return nil, o.place(secrets), nil // nothing is built of them
 		}
 	}
-	tree, problems, err := l.cage.Flatten(ctx, o.Tree)
+	tree, problems, err := l.sandbox.Flatten(ctx, o.Tree)
 	if err != nil || slices.ContainsFunc(problems, IsError) {
 		return nil, o.place(problems), err
 	}
@@ -96,13 +96,13 @@ func (l *Loader) LoadWith(ctx context.Context, o Origin, at Look) (*fleet.Fleet,
 // IsError says that a problem is no warning.
 func IsError(p api.Problem) bool { return !p.Warning }
 
-// looking is how long a commit's overlays are looked at before its fleet is taken as it is: what is wrong with the others
+// checkTimeout is how long a commit's overlays are looked at before its fleet is taken as it is: what is wrong with the others
 // holds their ends.
-const looking = time.Minute
+const checkTimeout = time.Minute
 
 // components builds every overlay by itself: what is wrong with one is known before any cluster is asked.
 func (l *Loader) components(ctx context.Context, f *fleet.Fleet) []api.Problem {
-	ctx, cancel := context.WithTimeout(ctx, looking)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var out Findings
 	for _, c := range f.Clusters {

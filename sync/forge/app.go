@@ -46,7 +46,7 @@ type App struct {
 	HTTP *http.Client
 
 	once  sync.Once
-	turn  chan struct{} // held while token and until are read or written
+	slot  chan struct{} // held while token and until are read or written
 	token Secret
 	until time.Time
 }
@@ -75,10 +75,10 @@ func (a *App) Check() error {
 // Token gives a token of the installation that is good for minutes at least. Its errors name the app and what to check, and
 // hold nothing that GitHub wrote; a *Refusal among them says how it answered.
 func (a *App) Token(ctx context.Context) (Secret, error) {
-	if err := a.enter(ctx); err != nil {
+	if err := a.acquire(ctx); err != nil {
 		return Secret{}, err
 	}
-	defer a.leave()
+	defer a.release()
 	if now := time.Now(); !a.token.IsZero() && now.Before(a.until.Add(-early)) {
 		return a.token, nil
 	}
@@ -93,26 +93,26 @@ func (a *App) Token(ctx context.Context) (Secret, error) {
 // Drop forgets a token that was answered with 401: the next Token asks for another. A token that is no longer the
 // remembered one drops nothing.
 func (a *App) Drop(ctx context.Context, token Secret) {
-	if a.enter(ctx) != nil {
+	if a.acquire(ctx) != nil {
 		return
 	}
-	defer a.leave()
+	defer a.release()
 	if a.token.Reveal() == token.Reveal() {
 		a.token = Secret{}
 	}
 }
 
-func (a *App) enter(ctx context.Context) error {
-	a.once.Do(func() { a.turn = make(chan struct{}, 1) })
+func (a *App) acquire(ctx context.Context) error {
+	a.once.Do(func() { a.slot = make(chan struct{}, 1) })
 	select {
-	case a.turn <- struct{}{}:
+	case a.slot <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (a *App) leave() { <-a.turn }
+func (a *App) release() { <-a.slot }
 
 // fetch exchanges the key for a token.
 func (a *App) fetch(ctx context.Context) (Secret, time.Time, error) {

@@ -19,17 +19,17 @@ const (
 
 // Poster posts the newest status: one request at a time, each status once, with pauses after failures.
 type Poster struct {
-	post func(context.Context, Status) error
-	told func(Status, error)
-	wake chan struct{}
+	post   func(context.Context, Status) error
+	logged func(Status, error)
+	wake   chan struct{}
 
 	mu     sync.Mutex
 	newest *Status // waits, or is under way; mu
 
 	// Of Run alone.
-	posted map[api.Commit]posted
-	fails  int
-	said   string // the last failure that was told
+	posted    map[api.Commit]posted
+	fails     int
+	lastError string // the last failure that was told
 }
 
 // posted is what a commit's status is as far as we know, or that nothing more is tried.
@@ -39,8 +39,8 @@ type posted struct {
 }
 
 // NewPoster gives a Poster that calls post. told hears of failures, of the same one once.
-func NewPoster(post func(context.Context, Status) error, told func(Status, error)) *Poster {
-	return &Poster{post: post, told: told, wake: make(chan struct{}, 1), posted: map[api.Commit]posted{}}
+func NewPoster(post func(context.Context, Status) error, logged func(Status, error)) *Poster {
+	return &Poster{post: post, logged: logged, wake: make(chan struct{}, 1), posted: map[api.Commit]posted{}}
 }
 
 // Tell hands over the newest status, in place of one that waits. It never blocks.
@@ -84,18 +84,18 @@ func (p *Poster) try(ctx context.Context) time.Duration {
 		return 0
 	}
 	err := p.once(ctx, *s)
-	if err == nil || hopeless(err) {
+	if err == nil || permanent(err) {
 		p.settle(s, err != nil)
 	}
 	switch {
 	case err == nil:
-		p.fails, p.said = 0, ""
+		p.fails, p.lastError = 0, ""
 		return 0
-	case p.said != err.Error():
-		p.said = err.Error()
-		p.told(*s, err)
+	case p.lastError != err.Error():
+		p.lastError = err.Error()
+		p.logged(*s, err)
 	}
-	if hopeless(err) {
+	if permanent(err) {
 		p.fails = 0
 		return 0
 	}

@@ -56,14 +56,14 @@ const (
 )
 
 // NewClient checks the place and asks nobody.
-func NewClient(kind Kind, place Place, access Access) (*Client, error) {
+func NewClient(kind Kind, target Place, access Access) (*Client, error) {
 	if !slices.Contains(Kinds(), kind) {
 		return nil, fmt.Errorf("%q is not a known forge: want one of %q", kind, Kinds())
 	}
-	if err := place.check(kind); err != nil {
+	if err := target.check(kind); err != nil {
 		return nil, err
 	}
-	return &Client{kind, place, access}, nil
+	return &Client{kind, target, access}, nil
 }
 
 // Post tells a status. The errors name the commit and say what to do, and hold nothing that the server wrote; a *Refusal
@@ -98,19 +98,19 @@ func (c *Client) post(ctx context.Context, way *http.Client, token Secret, s Sta
 	if err != nil {
 		return errors.New("the request cannot be made")
 	}
-	response, err := straight(way).Do(request)
+	response, err := noRedirect(way).Do(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close() //nolint:errcheck // everything wanted was read
-	if response.StatusCode == http.StatusCreated || c.stands(response) {
+	if response.StatusCode == http.StatusCreated || c.isRepeated(response) {
 		return nil
 	}
 	return Refused(response, time.Now())
 }
 
-// straight is a client that carries a token nowhere else.
-func straight(c *http.Client) *http.Client {
+// noRedirect is a client that carries a token nowhere else.
+func noRedirect(c *http.Client) *http.Client {
 	own := http.Client{}
 	if c != nil {
 		own = *c
@@ -120,8 +120,8 @@ func straight(c *http.Client) *http.Client {
 	return &own
 }
 
-// stands says that GitLab has that very state already: it takes a repetition for a mistake.
-func (c *Client) stands(r *http.Response) bool {
+// isRepeated says that GitLab has that very state already: it takes a repetition for a mistake.
+func (c *Client) isRepeated(r *http.Response) bool {
 	if c.kind != GitLab || r.StatusCode != http.StatusBadRequest {
 		return false
 	}
@@ -204,8 +204,8 @@ func advice(r *Refusal) string {
 	return ""
 }
 
-// hopeless says that trying again does not help this commit.
-func hopeless(err error) bool {
+// permanent says that trying again does not help this commit.
+func permanent(err error) bool {
 	var r *Refusal
 	if !errors.As(err, &r) || r.Limited {
 		return false

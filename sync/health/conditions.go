@@ -10,7 +10,7 @@ import (
 // Settles is for how long what is being set up may take.
 const Settles = 5 * time.Minute
 
-// counts are the stages that make a link ready or not, with the reason of each. That nobody serves behind a mirror is no fault
+// readinessStages are the stages that make a link ready or not, with the reason of each. That nobody serves behind a mirror is no fault
 // of the link.
 //
 //	stage                  reason                 settles by itself
@@ -21,7 +21,7 @@ const Settles = 5 * time.Minute
 //	credentials written    CredentialsNotWritten  yes
 //	controller leads       ControllerNotLeading   yes
 //	gateway alive          GatewayNotAlive        while the link is being set up: the first probes come late
-func counts() map[Stage]reason.Code {
+func readinessStages() map[Stage]reason.Code {
 	return map[Stage]reason.Code{
 		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.TrustAnchorsNotShared, Works: reason.CredentialNotAccepted, Written: reason.CredentialsNotWritten, Leads: reason.ControllerNotLeading, Gateway: reason.GatewayNotAlive,
 	}
@@ -29,12 +29,12 @@ func counts() map[Stage]reason.Code {
 
 // Denial is what is told of an end that a guard or a policy denies what is to be done there.
 func Denial(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
-	return unready(was, now, fault{reason: reason.Denied, message: string(why.Code)})
+	return notReady(was, now, fault{reason: reason.Denied, message: string(why.Code)})
 }
 
 // Beginning is what is told of a link of which nothing is written yet.
 func Beginning(now time.Time) []object.Condition {
-	return unready(nil, now, fault{soon: true})
+	return notReady(nil, now, fault{soon: true})
 }
 
 // Conditions sums a link's stages up, for what was told of it before. Due is when they must be judged anew though nothing moved;
@@ -53,22 +53,22 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 		was = nil // it tells nothing of stages
 	}
 	switch {
-	case untried(all, v) && Condition(was, object.Ready).Reason == reason.CredentialNotAccepted:
+	case unverified(all, v) && Condition(was, object.Ready).Reason == reason.CredentialNotAccepted:
 		return was, time.Time{}
 	case code == "":
-		return standing(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: reason.Healthy}), time.Time{}
+		return keepSince(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: reason.Healthy}), time.Time{}
 	case v.Passing == Unknown:
-		return standing(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason.EndNotRead}), time.Time{}
+		return keepSince(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason.EndNotRead}), time.Time{}
 	}
 	begun := Condition(was, object.Reconciling).Since
-	soon := settles(v, !begun.IsZero()) && Condition(was, object.Stalled).Status != object.True
+	soon := mayRecover(v, !begun.IsZero()) && Condition(was, object.Stalled).Status != object.True
 	if begun.IsZero() {
 		begun = now
 	}
 	if soon = soon && now.Before(begun.Add(Settles)); soon {
 		due = begun.Add(Settles)
 	}
-	return unready(was, now, fault{code, about(v), soon}), due
+	return notReady(was, now, fault{code, stageAndCode(v), soon}), due
 }
 
 // Decisive gives the first stage that keeps a link from being ready; a zero Verdict: none does.
@@ -81,16 +81,16 @@ func Decisive(all []Verdict) Verdict {
 // nobody tried does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
 func decisive(all []Verdict) (Verdict, reason.Code) {
 	for _, v := range all {
-		seen := v.Passing != Unknown || v.Stage != Reachable && v.Stage != Written && v.Stage != Leads
-		if code := counts()[v.Stage]; code != "" && (v.Passing == Failed || !seen) {
+		observed := v.Passing != Unknown || v.Stage != Reachable && v.Stage != Written && v.Stage != Leads
+		if code := readinessStages()[v.Stage]; code != "" && (v.Passing == Failed || !observed) {
 			return v, code
 		}
 	}
 	return Verdict{}, ""
 }
 
-// untried says that nobody tried the credential, and nothing ahead of that is in its way.
-func untried(all []Verdict, first Verdict) bool {
+// unverified says that nobody tried the credential, and nothing ahead of that is in its way.
+func unverified(all []Verdict, first Verdict) bool {
 	for _, v := range all {
 		switch v.Stage {
 		case Works:
@@ -109,19 +109,19 @@ type fault struct {
 	soon    bool
 }
 
-// unready tells of a fault. While it may settle, one fault after another is no news.
-func unready(was []object.Condition, now time.Time, f fault) []object.Condition {
+// notReady tells of a fault. While it may settle, one fault after another is no news.
+func notReady(was []object.Condition, now time.Time, f fault) []object.Condition {
 	kind := object.Stalled
 	if f.soon {
 		kind, f.reason = object.Reconciling, reason.Progressing
 	}
-	return standing(was, now,
+	return keepSince(was, now,
 		object.Condition{Type: object.Ready, Status: object.False, Reason: f.reason, Message: f.message},
 		object.Condition{Type: kind, Status: object.True, Reason: f.reason, Message: f.message})
 }
 
-// standing are conditions, each since it stands so, and in the words in which that was told first.
-func standing(was []object.Condition, now time.Time, next ...object.Condition) []object.Condition {
+// keepSince are conditions, each since it stands so, and in the words in which that was told first.
+func keepSince(was []object.Condition, now time.Time, next ...object.Condition) []object.Condition {
 	for i, c := range next {
 		next[i].Since = now.UTC().Truncate(time.Second)
 		if old := Condition(was, c.Type); old.Stands(c) {
@@ -141,8 +141,8 @@ func Condition(all []object.Condition, kind string) object.Condition {
 	return object.Condition{}
 }
 
-// settles says that what failed may come right by itself.
-func settles(v Verdict, settingUp bool) bool {
+// mayRecover says that what failed may come right by itself.
+func mayRecover(v Verdict, settingUp bool) bool {
 	switch v.Stage {
 	case Written, Leads:
 		return true
@@ -152,8 +152,8 @@ func settles(v Verdict, settingUp bool) bool {
 	return v.Stage == Renders && v.Why != nil && (v.Why.Code == reason.CredentialNotIssued || v.Why.Code == reason.CredentialNotVerified)
 }
 
-// about is the stage and the code of what failed: what a server said is for reports, which take secrets out.
-func about(v Verdict) string {
+// stageAndCode is the stage and the code of what failed: what a server said is for reports, which take secrets out.
+func stageAndCode(v Verdict) string {
 	if v.Why == nil {
 		return v.Stage.String()
 	}

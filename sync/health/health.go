@@ -37,7 +37,7 @@ func (s Stage) String() string {
 	}[s]
 }
 
-const mostMirrors = 3 // are named
+const maxMirrors = 3 // are named
 
 // Passing says how a stage came out.
 type Passing uint8
@@ -90,23 +90,23 @@ type Link struct {
 //	controller leads        its Deployment is ready, and its lease has a holder
 //	gateway alive           not all mirrors' addresses are not ready; not asked without a gateway
 //	mirrors have endpoints  every mirror has an address
-func (v Link) Health(held *object.Reason, pulse linkerd.Pulse, now time.Time) []Verdict {
-	return append([]Verdict{v.renders(held), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.beats(pulse)...)
+func (v Link) Health(blocked *object.Reason, pulse linkerd.Pulse, now time.Time) []Verdict {
+	return append([]Verdict{v.renders(blocked), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.controllerStages(pulse)...)
 }
 
-// beats are the last stages alone: those that are read from what Linkerd's controllers write.
-func (v Link) beats(pulse linkerd.Pulse) []Verdict {
+// controllerStages are the last stages alone: those that are read from what Linkerd's controllers write.
+func (v Link) controllerStages(pulse linkerd.Pulse) []Verdict {
 	return []Verdict{v.leads(), v.gateway(pulse), v.serving(pulse)}
 }
 
-func (v Link) renders(held *object.Reason) Verdict {
+func (v Link) renders(blocked *object.Reason) Verdict {
 	switch {
-	case held == nil:
+	case blocked == nil:
 		return Verdict{Stage: Renders, Passing: Passed}
 	case !v.Target.Known(): // for want of its facts
-		return Verdict{Renders, Unknown, held}
+		return Verdict{Renders, Unknown, blocked}
 	}
-	return Verdict{Renders, Failed, held}
+	return Verdict{Renders, Failed, blocked}
 }
 
 func (v Link) reachable() Verdict {
@@ -127,7 +127,7 @@ func (v Link) trusted(now time.Time) Verdict {
 	case trust.Broken():
 		return Verdict{Trusted, Failed, trust.Why}
 	case len(v.Source.Facts.Anchors) == 0 || len(v.Target.Facts.Anchors) == 0:
-		return Verdict{Trusted, Unknown, v.untrusted()}
+		return Verdict{Trusted, Unknown, v.anchorsHidden()}
 	}
 	return Verdict{Trusted, Passed, trust.Why}
 }
@@ -167,25 +167,25 @@ func (v Link) loaded() Verdict {
 }
 
 func (v Link) leads() Verdict {
-	at, target, seen := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Seen
+	at, target, observed := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Seen
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: at.MulticlusterNamespace, Name: linkerd.Lease(target)}
 	if !v.Source.Known() {
 		return Verdict{Stage: Leads, Passing: Unknown}
 	}
 	if v.Link.Spec.Controller.Mode == api.PerLink {
 		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: linkerd.Controller(target)}
-		switch r := seen.Record(controller); {
-		case seen.Hides(controller) != nil:
-			return Verdict{Leads, Unknown, seen.Hides(controller)}
+		switch r := observed.Record(controller); {
+		case observed.Hides(controller) != nil:
+			return Verdict{Leads, Unknown, observed.Hides(controller)}
 		case r.IsZero():
 			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s does not exist yet", controller)}
 		case !r.Health.IsZero():
 			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s: %s", controller, r.Health)}
 		}
 	}
-	switch r := seen.Record(lease); {
-	case seen.Hides(lease) != nil:
-		return Verdict{Leads, Unknown, seen.Hides(lease)}
+	switch r := observed.Record(lease); {
+	case observed.Hides(lease) != nil:
+		return Verdict{Leads, Unknown, observed.Hides(lease)}
 	case r.IsZero():
 		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see the log of the link's controller", lease)}
 	case r.Health.Cause() == object.NoHolder:
@@ -200,8 +200,8 @@ func (v Link) gateway(p linkerd.Pulse) Verdict {
 		return Verdict{Stage: Gateway, Passing: Unknown}
 	case v.Target.Known() && v.Target.Facts.Gateway.Disabled:
 		return Verdict{Stage: Gateway, Passing: NotAsked}
-	case v.mirrorless() != nil:
-		return Verdict{Gateway, Unknown, v.mirrorless()}
+	case v.mirrorsHidden() != nil:
+		return Verdict{Gateway, Unknown, v.mirrorsHidden()}
 	case p.Gone():
 		return Verdict{Gateway, Failed, object.Because(reason.GatewayNotAlive,
 			"the controller in %s gets no answer from the gateway of %s: no address of its %s is ready (%s); check that pods there reach %s, and that both share a trust anchor",
@@ -216,8 +216,8 @@ func (v Link) serving(p linkerd.Pulse) Verdict {
 	switch {
 	case !v.Source.Known():
 		return Verdict{Stage: Serving, Passing: Unknown}
-	case v.mirrorless() != nil:
-		return Verdict{Serving, Unknown, v.mirrorless()}
+	case v.mirrorsHidden() != nil:
+		return Verdict{Serving, Unknown, v.mirrorsHidden()}
 	case len(p.Empty) > 0:
 		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: %s; check the pods of these Services in cluster %s",
 			count(len(p.Empty), "mirror"), named(p.Empty), v.Link.Target.Name)}
@@ -227,8 +227,8 @@ func (v Link) serving(p linkerd.Pulse) Verdict {
 	return Verdict{Stage: Serving, Passing: Passed}
 }
 
-// mirrorless says that mirrors may not be read in the source, or nil.
-func (v Link) mirrorless() *object.Reason {
+// mirrorsHidden says that mirrors may not be read in the source, or nil.
+func (v Link) mirrorsHidden() *object.Reason {
 	return v.Source.Seen.HidesAny(linkerd.MirrorWatches(v.Link.Source.Spec.Linkerd)[:2]...)
 }
 
@@ -242,10 +242,10 @@ func count(n int, what string) string {
 // named are the first of them.
 func named(keys []object.Key) string {
 	var out []string
-	for _, k := range keys[:min(len(keys), mostMirrors)] {
+	for _, k := range keys[:min(len(keys), maxMirrors)] {
 		out = append(out, k.Namespace+"/"+k.Name)
 	}
-	if len(keys) > mostMirrors {
+	if len(keys) > maxMirrors {
 		out = append(out, "and more")
 	}
 	return strings.Join(out, ", ")

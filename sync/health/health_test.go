@@ -54,7 +54,7 @@ func TestHealth(t *testing.T) {
 	why := object.Because("Because", "of that")
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
-		with func(v *Link, p *linkerd.Pulse) (held *object.Reason)
+		with func(v *Link, p *linkerd.Pulse) (blocked *object.Reason)
 		at   Stage
 		is   Passing
 		code string
@@ -120,11 +120,11 @@ func TestHealth(t *testing.T) {
 		"nobody behind a mirror":  {func(_ *Link, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(Link{})}; return nil }, Serving, Failed, string(reason.MirrorsWithoutEndpoints)},
 	} {
 		v, pulse := healthy()
-		var held *object.Reason
+		var blocked *object.Reason
 		if tt.with != nil {
-			held = tt.with(&v, &pulse)
+			blocked = tt.with(&v, &pulse)
 		}
-		all := v.Health(held, pulse, now)
+		all := v.Health(blocked, pulse, now)
 		for _, got := range all {
 			if got.Stage != tt.at {
 				continue

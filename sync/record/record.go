@@ -37,8 +37,8 @@ type Keeper struct {
 	changes []*Change
 }
 
-// recall gives the record as it is now.
-func (k *Keeper) recall(ctx context.Context) (inventory.Record, error) {
+// load gives the record as it is now.
+func (k *Keeper) load(ctx context.Context) (inventory.Record, error) {
 	look := k.Home.Cluster.Observe
 	if k.Watch {
 		look = k.Home.Cluster.Live
@@ -50,7 +50,7 @@ func (k *Keeper) recall(ctx context.Context) (inventory.Record, error) {
 func (k *Keeper) Enter(ctx context.Context, f *fleet.Fleet) ([]fleet.Cluster, error) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	record, err := k.recall(ctx)
+	record, err := k.load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +77,15 @@ func (k *Keeper) Remember(ctx context.Context, c fleet.Cluster, uid string, s pl
 	return k.Amend(ctx, func(r *inventory.Record) bool {
 		was := r.Clusters[c.Name]
 		r.Clusters[c.Name] = as(was)
-		k.nameSecond(r.Clusters, c.Name, uid)
+		k.removeSecondName(r.Clusters, c.Name, uid)
 		news := k.addPending(r.Clusters, s.Pending)
-		news = judged(r, s.Judged) || news
+		news = addJudged(r, s.Judged) || news
 		return news || !reflect.DeepEqual(was, as(was)) || k.limits(*r) != r.Limits
 	})
 }
 
-// nameSecond strikes off the record what is a second name of a cluster now, and was its own before.
-func (k *Keeper) nameSecond(clusters map[api.ClusterName]inventory.Known, name api.ClusterName, uid string) {
+// removeSecondName strikes off the record what is a second name of a cluster now, and was its own before.
+func (k *Keeper) removeSecondName(clusters map[api.ClusterName]inventory.Known, name api.ClusterName, uid string) {
 	for _, second := range k.Store.Declared.Names(name) {
 		if clusters[second].UID == uid {
 			delete(clusters, second)
@@ -98,12 +98,12 @@ func (k *Keeper) KeepJudged(ctx context.Context, j plan.Judged) error {
 	if last := k.Store.Record.Last(); len(last.Clusters) == 0 || !j.News && k.limits(last) == last.Limits {
 		return nil
 	}
-	return k.Amend(ctx, func(r *inventory.Record) bool { return judged(r, j) || k.limits(*r) != r.Limits })
+	return k.Amend(ctx, func(r *inventory.Record) bool { return addJudged(r, j) || k.limits(*r) != r.Limits })
 }
 
-// judged adds it, and says whether it is news. What others wrote meanwhile stays: approvals, and a denial that the step was not planned
+// addJudged adds it, and says whether it is news. What others wrote meanwhile stays: approvals, and a denial that the step was not planned
 // from.
-func judged(r *inventory.Record, j plan.Judged) (news bool) {
+func addJudged(r *inventory.Record, j plan.Judged) (news bool) {
 	if !j.News {
 		return false
 	}
@@ -137,12 +137,12 @@ func (k *Keeper) limits(r inventory.Record) *inventory.Limits {
 
 // addPending writes down what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither
 // declared nor remembered was never written to.
-func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.Known, owed []object.End) (news bool) {
-	if len(owed) == 0 {
+func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.Known, pending []object.End) (news bool) {
+	if len(pending) == 0 {
 		return false
 	}
 	declared := k.Store.Declared.All()
-	for _, end := range owed {
+	for _, end := range pending {
 		known, ok := clusters[end.Cluster]
 		if i := slices.IndexFunc(declared, func(c fleet.Cluster) bool { return c.Name == end.Cluster }); !ok && i >= 0 && !k.Store.Declared.HasLeft(end.Cluster) {
 			known, ok = inventory.Known{Access: declared[i].Spec.Access, Linkerd: declared[i].Spec.Linkerd}, true
@@ -200,7 +200,7 @@ func (k *Keeper) Amend(ctx context.Context, change func(*inventory.Record) bool)
 	if a.done {
 		return a.err
 	}
-	all := k.gathered()
+	all := k.takeChanges()
 	err := k.amendBy(ctx, all)
 	if err != nil && ctx.Err() != nil { // our time is over, and not theirs
 		k.add(slices.DeleteFunc(all, func(o *Change) bool { return o == a })...)
@@ -233,7 +233,7 @@ func (k *Keeper) add(more ...*Change) {
 	k.changes = append(k.changes, more...)
 }
 
-func (k *Keeper) gathered() []*Change {
+func (k *Keeper) takeChanges() []*Change {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	all := k.changes
@@ -295,7 +295,7 @@ func (k *Keeper) write(ctx context.Context, r inventory.Record) (object.Record, 
 func (k *Keeper) Decided(ctx context.Context) (something, polls bool) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	record, err := k.recall(ctx)
+	record, err := k.load(ctx)
 	was := k.Store.Record.Last()
 	last := was.Decisions
 	approved := !slices.EqualFunc(record.Approvals, was.Approvals, inventory.Approval.Same)

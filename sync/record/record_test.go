@@ -47,11 +47,11 @@ func keeper(at object.Cluster) *Keeper {
 // remembering is a record keeper whose clusters are all new, and one of which is being written down; the rest wait for that.
 func remembering(first context.Context, t *testing.T) (*Keeper, gated, *errgroup.Group) {
 	t.Helper()
-	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
-	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
+	management := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	if err := management.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
-	g := gated{home, make(chan struct{}, manyNew), make(chan struct{})}
+	g := gated{management, make(chan struct{}, manyNew), make(chan struct{})}
 	k := keeper(g)
 	if _, err := k.Enter(t.Context(), &fleet.Fleet{}); err != nil { //nolint:contextcheck // only the first has a time of its own
 		t.Fatal(err)
@@ -134,11 +134,11 @@ func TestRecordOfTwoProcesses(t *testing.T) {
 
 // A cluster that could not be struck off the record took no decision with it: nobody may be told that one is used up.
 func TestForgetInVain(t *testing.T) {
-	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
-	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
+	management := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	if err := management.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
-	k := keeper(home)
+	k := keeper(management)
 	if _, err := k.Enter(t.Context(), &fleet.Fleet{}); err != nil {
 		t.Fatal(err)
 	}
@@ -151,11 +151,11 @@ func TestForgetInVain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home.Fault(func(f *memcluster.Faults) { f.Down = true })
+	management.Fault(func(f *memcluster.Faults) { f.Down = true })
 	if gone, err := k.Forget(t.Context(), "east"); err == nil || len(gone) > 0 {
 		t.Errorf("while the record cannot be written: %v, %v", gone, err)
 	}
-	home.Fault(func(f *memcluster.Faults) { f.Down = false })
+	management.Fault(func(f *memcluster.Faults) { f.Down = false })
 	if gone, err := k.Forget(t.Context(), "east"); err != nil || len(gone) != 1 {
 		t.Errorf("once it can: %v, %v", gone, err)
 	}

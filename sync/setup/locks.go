@@ -58,8 +58,8 @@ func OfOnly(owner string, cluster api.ClusterName) string {
 	return "--owner " + owner + " --only-write " + string(cluster)
 }
 
-// unhurried is how often a command renews leases that it holds beside the installation's own: there may be many.
-const unhurried = 4 * time.Second
+// slowRetry is how often a command renews leases that it holds beside the installation's own: there may be many.
+const slowRetry = 4 * time.Second
 
 // AllLocks are the installation's lease, and those of processes with --only-write, of all clusters that are declared, or
 // remembered: also where nobody took one yet, so that none begins for the first time in the middle.
@@ -84,7 +84,7 @@ func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.L
 	}
 	each, err := e.Locks(names...)
 	for i := range each {
-		each[i].Retry, each[i].Borrowed = unhurried, true
+		each[i].Retry, each[i].Borrowed = slowRetry, true
 	}
 	return append(all, each...), err
 }
@@ -94,7 +94,7 @@ type Take func(lease.Lock, context.Context, func(context.Context, int64) error) 
 
 // Lead is holding, with what to do where the management cluster has no place for the lease.
 func Lead(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
-	err := holding(ctx, locks, how, f)
+	err := holdAll(ctx, locks, how, f)
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: create the namespace in the management cluster, or name another with --namespace", err)
 	}
@@ -104,16 +104,16 @@ func Lead(ctx context.Context, locks []lease.Lock, how Take, f func(context.Cont
 	return err
 }
 
-// holding calls f while all locks are held, with the greatest of their terms. Where one of them cannot be had nothing was done,
+// holdAll calls f while all locks are held, with the greatest of their terms. Where one of them cannot be had nothing was done,
 // and the others are let go at once: a term that fails keeps its lease until that runs out.
-func holding(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
+func holdAll(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
 	if len(locks) == 0 {
 		return f(ctx, 0)
 	}
 	var refused error
 	err := how(locks[0], ctx, func(ctx context.Context, mine int64) error {
-		err := holding(ctx, locks[1:], how, func(ctx context.Context, term int64) error {
-			return f(ctx, max(mine, term))
+		err := holdAll(ctx, locks[1:], how, func(ctx context.Context, leadership int64) error {
+			return f(ctx, max(mine, leadership))
 		})
 		if errors.Is(err, lease.ErrHeld) {
 			refused, err = err, nil

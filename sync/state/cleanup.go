@@ -38,6 +38,6 @@ func Remains(owner string, end object.End) string {
 }
 
 // Silent says that a cluster was tried and gave no answer: there was no connection, or one on which nothing came.
-func Silent(side Cluster) bool {
-	return side.Reading == Unread && side.Err != nil && (side.Err.Code == reason.Unreachable || side.Err.Code == reason.Timeout)
+func Silent(cluster Cluster) bool {
+	return cluster.Reading == Unread && cluster.Err != nil && (cluster.Err.Code == reason.Unreachable || cluster.Err.Code == reason.Timeout)
 }

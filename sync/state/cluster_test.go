@@ -30,11 +30,11 @@ func TestSaw(t *testing.T) {
 		{"a namespace's objects for a cluster-scoped one", object.Watch{Group: role.Group, Kind: "ClusterRole", Namespace: "x"}, role, false},
 	}
 	for _, tt := range tests {
-		side := Cluster{Reading: Read, Looked: []object.Watch{{Kind: "Other"}, tt.watch}}
-		if got := side.Saw(tt.key); got != tt.want {
+		cluster := Cluster{Reading: Read, Looked: []object.Watch{{Kind: "Other"}, tt.watch}}
+		if got := cluster.Saw(tt.key); got != tt.want {
 			t.Errorf("%s: %t", tt.name, got)
 		}
-		if side.Reading = Unread; side.Saw(tt.key) {
+		if cluster.Reading = Unread; cluster.Saw(tt.key) {
 			t.Errorf("%s: an unknown side saw it", tt.name)
 		}
 	}

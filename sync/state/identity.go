@@ -45,7 +45,7 @@ func (i *Identities) identify(name api.ClusterName) *object.Reason {
 	if why := i.unidentified(name, i.shared(i.Clusters[name].Facts.UID)); why != nil {
 		return why
 	}
-	if why := i.relocated(name); why != nil {
+	if why := i.namespacesChanged(name); why != nil {
 		return why
 	}
 	if i.Accepted[name] == i.Clusters[name].Facts.UID {
@@ -54,9 +54,9 @@ func (i *Identities) identify(name api.ClusterName) *object.Reason {
 	return i.renamedBase(name)
 }
 
-// relocated says that a cluster, in which a base still is, is declared with other namespaces of Linkerd than those it had when that was
+// namespacesChanged says that a cluster, in which a base still is, is declared with other namespaces of Linkerd than those it had when that was
 // written, or nil.
-func (i *Identities) relocated(name api.ClusterName) *object.Reason {
+func (i *Identities) namespacesChanged(name api.ClusterName) *object.Reason {
 	c, _, _ := i.Declared(name)
 	base, found := inventory.ReadBase(i.Owner, i.Clusters[name].Seen)
 	if c == nil || !found || base.Linkerd == c.Spec.Linkerd || base.Linkerd == (api.Linkerd{}) {
@@ -83,10 +83,10 @@ func (i *Identities) shared(uid string) bool {
 // Twinned counts the identities for Twins; never nil.
 func (s Snapshot) Twinned() map[string]bool {
 	once, twins := make(map[string]bool, len(s.Clusters)), map[string]bool{}
-	for _, side := range s.Clusters {
-		if uid := side.Facts.UID; side.Known() && once[uid] {
+	for _, cluster := range s.Clusters {
+		if uid := cluster.Facts.UID; cluster.Known() && once[uid] {
 			twins[uid] = true
-		} else if side.Known() {
+		} else if cluster.Known() {
 			once[uid] = true
 		}
 	}
@@ -95,12 +95,12 @@ func (s Snapshot) Twinned() map[string]bool {
 
 // unidentified is all of that but the base's name. Without shared there is no other name for the cluster.
 func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Reason {
-	side := i.Clusters[name]
-	uid := side.Facts.UID
+	cluster := i.Clusters[name]
+	uid := cluster.Facts.UID
 	switch {
-	case !side.Known() && side.Err != nil:
-		return side.Err
-	case !side.Known():
+	case !cluster.Known() && cluster.Err != nil:
+		return cluster.Err
+	case !cluster.Known():
 		return object.Because(reason.Unknown, "linkwright has not read cluster %s yet", name)
 	case uid == "":
 		return object.Because(reason.ClusterUIDMissing, "linkwright finds no namespace kube-system, whose uid identifies the cluster: check that the access leads to a Kubernetes cluster")
@@ -114,8 +114,8 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 			name, owner, uid, owner)
 	}
 	if shared {
-		if twin := i.twin(name, uid); twin != "" {
-			return i.twins(name, twin, uid)
+		if twin := i.otherName(name, uid); twin != "" {
+			return i.duplicate(name, twin, uid)
 		}
 	}
 	if i.Accepted[name] == uid {
@@ -128,8 +128,8 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 	return nil
 }
 
-// twins refuses two names of one cluster.
-func (i *Identities) twins(name, twin api.ClusterName, uid string) *object.Reason {
+// duplicate refuses two names of one cluster.
+func (i *Identities) duplicate(name, twin api.ClusterName, uid string) *object.Reason {
 	former, now := twin, name
 	if i.HasLeft(name) {
 		former, now = name, twin
@@ -158,11 +158,11 @@ func (i *Identities) renamedBase(name api.ClusterName) *object.Reason {
 
 // Confirmed says that a cluster is known by its name without anybody's leave any more: the record has its identity, and its base the name.
 func (s Snapshot) Confirmed(name api.ClusterName, uid string) bool {
-	side := s.Clusters[name]
-	if !side.Known() || side.Facts.UID != uid || s.UIDs[name] != uid {
+	cluster := s.Clusters[name]
+	if !cluster.Known() || cluster.Facts.UID != uid || s.UIDs[name] != uid {
 		return false
 	}
-	if base, found := inventory.ReadBase(s.Owner, side.Seen); found {
+	if base, found := inventory.ReadBase(s.Owner, cluster.Seen); found {
 		return base.End.Cluster == name
 	}
 	for other, known := range s.UIDs {
@@ -192,12 +192,12 @@ func (i *Identities) owner(name api.ClusterName, uid string) (owner api.ClusterN
 	return owner
 }
 
-// twin gives another name with the same identity, the first in order; the former name of a cluster that
+// otherName gives another name with the same identity, the first in order; the former name of a cluster that
 // has its new one as a second name, or by people's leave, is none, nor is the new one of that, nor is a name whose access leads here by mistake.
-func (i *Identities) twin(name api.ClusterName, uid string) api.ClusterName {
+func (i *Identities) otherName(name api.ClusterName, uid string) api.ClusterName {
 	var found []api.ClusterName
-	for other, side := range i.Clusters {
-		if other != name && side.Known() && side.Facts.UID == uid && (!i.HasLeft(other) || !i.accepts(name)) && i.owner(other, uid) == "" {
+	for other, cluster := range i.Clusters {
+		if other != name && cluster.Known() && cluster.Facts.UID == uid && (!i.HasLeft(other) || !i.accepts(name)) && i.owner(other, uid) == "" {
 			found = append(found, other)
 		}
 	}

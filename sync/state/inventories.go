@@ -27,7 +27,7 @@ func (s Snapshot) Inventories(name api.ClusterName) ([]inventory.Inventory, erro
 // was lost, or written anew since. Names tell to which end an object belongs, and something other than the
 // object must tell of that end (see vouched). Everything else is left alone and reported: it may be a copy
 // that somebody restored under another name. The inventory is written before anything of the end goes.
-func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, stray func(object.Key, object.Record)) []inventory.Inventory {
+func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, orphan func(object.Key, object.Record)) []inventory.Inventory {
 	size := 0
 	for _, inv := range recorded {
 		size += len(inv.Entries)
@@ -41,14 +41,14 @@ func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, 
 	lost := map[object.End][]object.Key{}
 	for k, r := range s.Clusters[name].Seen.Records() {
 		if r.Mark == object.Copied {
-			stray(k, r)
+			orphan(k, r)
 		}
 		if r.Mark != object.Ours || known[k] {
 			continue
 		}
 		end, ok := s.EndOf(name, k)
-		if !ok || !s.vouched(end, recorded) {
-			stray(k, r)
+		if !ok || !s.provenKeys(end, recorded) {
+			orphan(k, r)
 			continue
 		}
 		lost[end] = append(lost[end], k)
@@ -76,7 +76,7 @@ func (s Snapshot) implied(end object.End) []object.Key {
 	return []object.Key{linkerd.ControlPlaneSecret(s.Spec(end.Cluster).Linkerd, end.Link.Target)}
 }
 
-// vouched says that something other than a live object tells that it belongs to an end of a link:
+// provenKeys says that something other than a live object tells that it belongs to an end of a link:
 //
 //	an inventory of the end in this cluster, which lacks the object
 //	the link is declared
@@ -86,17 +86,17 @@ func (s Snapshot) implied(end object.End) []object.Key {
 // A mark and a name alone are no proof: whoever copies an object, also to another cluster, may copy its managed fields, too, and the
 // copy may have just the name of a link that nobody ever declared. The names of what an overlay brought in say nothing at all, so a
 // base is never rebuilt.
-func (s Snapshot) vouched(end object.End, recorded []inventory.Inventory) bool {
+func (s Snapshot) provenKeys(end object.End, recorded []inventory.Inventory) bool {
 	for _, inv := range recorded {
 		if inv.End == end && !end.IsBase() {
 			return true
 		}
 	}
-	return !end.IsBase() && (s.Declares(end.Link) || s.toldAcross(end) || s.hasPending(end))
+	return !end.IsBase() && (s.Declares(end.Link) || s.listedByPeer(end) || s.hasPending(end))
 }
 
-// toldAcross says that the inventory of a link's other end tells of it.
-func (s Snapshot) toldAcross(end object.End) bool {
+// listedByPeer says that the inventory of a link's other end tells of it.
+func (s Snapshot) listedByPeer(end object.End) bool {
 	far := object.End{Cluster: s.Other(end), Link: end.Link}
 	_, found := inventory.Of(s.Owner, far, s.Clusters[far.Cluster].Seen)
 	return found
@@ -125,12 +125,12 @@ func (s Snapshot) EndOf(name api.ClusterName, k object.Key) (object.End, bool) {
 // targetOf is the target of the link whose end in a source has such an object. A legacy name counts where a Linkerd Link to
 // its target is there, and none to the one that the same name would mean otherwise: it was adopted.
 func (s Snapshot) targetOf(source api.ClusterName, k object.Key) (api.ClusterName, bool) {
-	l, seen := s.Spec(source).Linkerd, s.Clusters[source].Seen
+	l, observed := s.Spec(source).Linkerd, s.Clusters[source].Seen
 	target, ok := linkerd.TargetOf(l, k)
-	if ok && (k.Kind != "Service" || !seen.Record(linkerd.LinkKey(l, target)).IsZero()) {
+	if ok && (k.Kind != "Service" || !observed.Record(linkerd.LinkKey(l, target)).IsZero()) {
 		return target, true
 	}
-	if legacy, named := linkerd.LegacyTargetOf(l, k); named && !seen.Record(linkerd.LinkKey(l, legacy)).IsZero() {
+	if legacy, named := linkerd.LegacyTargetOf(l, k); named && !observed.Record(linkerd.LinkKey(l, legacy)).IsZero() {
 		return legacy, true
 	}
 	return target, ok

@@ -37,8 +37,8 @@ func (s Snapshot) Holder(link api.Pair) api.ClusterName {
 		return s.Today(link.Target)
 	}
 	var found []api.ClusterName
-	for name, side := range s.Clusters {
-		if name != link.Source && !s.Renamed(name) && s.tellsOf(link, name, side) {
+	for name, cluster := range s.Clusters {
+		if name != link.Source && !s.Renamed(name) && s.mentions(link, name, cluster) {
 			found = append(found, name)
 		}
 	}
@@ -48,23 +48,23 @@ func (s Snapshot) Holder(link api.Pair) api.ClusterName {
 	return slices.Min(found)
 }
 
-// tellsOf says that a cluster records the target's end of a link, or the target as a second name of its own.
-func (s Snapshot) tellsOf(link api.Pair, name api.ClusterName, side Cluster) bool {
-	if _, recorded := inventory.Of(s.Owner, object.End{Cluster: name, Link: link}, side.Seen); recorded {
+// mentions says that a cluster records the target's end of a link, or the target as a second name of its own.
+func (s Snapshot) mentions(link api.Pair, name api.ClusterName, cluster Cluster) bool {
+	if _, recorded := inventory.Of(s.Owner, object.End{Cluster: name, Link: link}, cluster.Seen); recorded {
 		return true
 	}
-	base, found := inventory.ReadBase(s.Owner, side.Seen)
+	base, found := inventory.ReadBase(s.Owner, cluster.Seen)
 	return found && slices.Contains(base.Names, link.Target)
 }
 
 // renamed says that a departed name's cluster is declared, and was accepted, under another: the one that it gives. What it
 // holds by the old name is handed over there.
 func (s Snapshot) renamed(name api.ClusterName) (api.ClusterName, bool) {
-	side := s.Clusters[name]
-	if !side.Known() || side.Facts.UID == "" || !s.HasLeft(name) {
+	cluster := s.Clusters[name]
+	if !cluster.Known() || cluster.Facts.UID == "" || !s.HasLeft(name) {
 		return "", false
 	}
-	for _, other := range s.named(side.Facts.UID) {
+	for _, other := range s.named(cluster.Facts.UID) {
 		if !s.HasLeft(other) && s.accepts(other) {
 			return other, true
 		}
@@ -91,8 +91,8 @@ func (s Snapshot) Renamed(name api.ClusterName) bool {
 
 // named gives all names under which a cluster was read, in order.
 func (s Snapshot) named(uid string) (out []api.ClusterName) {
-	for name, side := range s.Clusters {
-		if side.Known() && side.Facts.UID == uid {
+	for name, cluster := range s.Clusters {
+		if cluster.Known() && cluster.Facts.UID == uid {
 			out = append(out, name)
 		}
 	}
@@ -102,11 +102,11 @@ func (s Snapshot) named(uid string) (out []api.ClusterName) {
 
 // accepts says that a cluster has its name by people's leave, or had it when it was last written to, also as a second one: its base says so.
 func (s Snapshot) accepts(name api.ClusterName) bool {
-	side := s.Clusters[name]
-	if s.Accepted[name] == side.Facts.UID {
+	cluster := s.Clusters[name]
+	if s.Accepted[name] == cluster.Facts.UID {
 		return true
 	}
-	base, ok := inventory.ReadBase(s.Owner, side.Seen)
+	base, ok := inventory.ReadBase(s.Owner, cluster.Seen)
 	return ok && (base.End.Cluster == name || slices.Contains(base.Names, name))
 }
 

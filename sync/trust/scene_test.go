@@ -33,12 +33,12 @@ type scene struct {
 func newScene(t testing.TB) scene {
 	t.Helper()
 	need(t, "git")
-	home, err := os.MkdirTemp("", "gpg") //nolint:usetesting // sockets of the agent lie in it, whose names must be short
+	dir, err := os.MkdirTemp("", "gpg") //nolint:usetesting // sockets of the agent lie in it, whose names must be short
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scene{t, t.TempDir(), home}
-	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	s := scene{t, t.TempDir(), dir}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s.run("git", "init", "-q", "-b", "main", ".")
 	return s
 }

@@ -15,12 +15,12 @@ import (
 func TestVerifyGoesOn(t *testing.T) {
 	link := api.Pair{Source: "west", Target: "east"}
 	for again, want := range map[bool][]bool{true: {true, true, true, true}, false: {true, false, true, false}} {
-		var looks []api.ClusterName
-		v := New(Options{Store: store.New(store.Settings{}), Again: again, Look: func(n api.ClusterName) { looks = append(looks, n) }})
+		var requests []api.ClusterName
+		v := New(Options{Store: store.New(store.Settings{}), Again: again, Look: func(n api.ClusterName) { requests = append(requests, n) }})
 		for i, why := range []*object.Reason{nil, nil, object.Because(reason.Forbidden, "no"), object.Because(reason.Forbidden, "no")} {
-			looks = nil
-			v.prove(verified{Try: plan.Try{Link: link, Print: "p"}, why: why})
-			if got := len(looks) == 1 && looks[0] == "west"; got != want[i] {
+			requests = nil
+			v.record(outcome{Try: plan.Try{Link: link, Print: "p"}, why: why})
+			if got := len(requests) == 1 && requests[0] == "west"; got != want[i] {
 				t.Errorf("again %t, verification %d: its source looks: %t, want %t", again, i+1, got, want[i])
 			}
 		}

@@ -17,22 +17,22 @@ type Home struct {
 	Namespace string
 }
 
-// look reads some of a cluster: Observe or Live.
-type look func(context.Context, []object.Watch) (object.Observation, error)
+// readFunc reads some of a cluster: Observe or Live.
+type readFunc func(context.Context, []object.Watch) (object.Observation, error)
 
 // read reads the record: last, where that is still so. Without it no identity can be checked.
-func (h Home) read(ctx context.Context, owner string, look look, last inventory.Record) (inventory.Record, error) {
+func (h Home) read(ctx context.Context, owner string, look readFunc, last inventory.Record) (inventory.Record, error) {
 	key := inventory.RecordKey(owner, h.Namespace)
-	seen, err := look(ctx, []object.Watch{
+	observed, err := look(ctx, []object.Watch{
 		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
 		return inventory.Record{}, fmt.Errorf("read the record of clusters: %w", err)
 	}
-	if now := seen.Record(key); last.Clusters != nil && now.UID == last.Was.UID && now.ResourceVersion == last.Was.ResourceVersion {
+	if now := observed.Record(key); last.Clusters != nil && now.UID == last.Was.UID && now.ResourceVersion == last.Was.ResourceVersion {
 		return last, nil
 	}
-	return inventory.ReadRecord(key, seen)
+	return inventory.ReadRecord(key, observed)
 }
 
 // Record is what the management cluster remembers for an owner; an absent one is empty.

@@ -263,7 +263,7 @@ func (b *testEnv) victims() {
 	})
 }
 
-// held is a Secret of a link, with such a kubeconfig.
+// held returns a Secret of a link, with such a kubeconfig.
 func (b *testEnv) held(namespace, name, kubeconfig string) *unstructured.Unstructured {
 	o := thing("v1", "Secret", namespace, nil)
 	o.SetName(name)
@@ -271,7 +271,7 @@ func (b *testEnv) held(namespace, name, kubeconfig string) *unstructured.Unstruc
 	return o
 }
 
-// others is a Deployment of others.
+// others returns a Deployment of others.
 func others(b *testEnv) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	b.must(yaml.Unmarshal([]byte(`{apiVersion: apps/v1, kind: Deployment, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: c}]}}}}`), &o.Object))

@@ -30,7 +30,7 @@ func (l *logged) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String is all of it.
+// String returns all of it.
 func (l *logged) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

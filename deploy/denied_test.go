@@ -120,7 +120,7 @@ func roles(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	})
 }
 
-// without gives all roles less one right, also where it is held in the whole cluster.
+// without returns all roles without one right, also where it is held in the whole cluster.
 func without(t *testing.T, objects []*unstructured.Unstructured, lost grant) (out []*unstructured.Unstructured) {
 	t.Helper()
 	for _, o := range roles(objects) {
@@ -144,7 +144,7 @@ func without(t *testing.T, objects []*unstructured.Unstructured, lost grant) (ou
 	return out
 }
 
-// rule is one that grants this alone.
+// rule returns one that grants this alone.
 func (g grant) rule() map[string]any {
 	out := map[string]any{"apiGroups": []any{g.group}, "resources": []any{g.resource}, "verbs": []any{g.verb}}
 	if g.name != "" {

@@ -128,7 +128,7 @@ func program(t *testing.T) string {
 	return file
 }
 
-// cluster is what examples/install/west makes, for a source of a link to target, and the policies.
+// cluster returns what examples/install/west makes, for a source of a link to target, and the policies.
 func cluster(t *testing.T, targets ...string) []*unstructured.Unstructured {
 	t.Helper()
 	var secrets []any
@@ -287,7 +287,7 @@ func (b *testEnv) run(want int, command string, more ...string) {
 	}
 }
 
-// ask gives the exit code, and all that was told.
+// ask returns the exit code, and all that was told.
 func (b *testEnv) ask(command string, more ...string) (int, string) {
 	b.Helper()
 	args := append([]string{command, "--repo", b.repo, "--allow-file-repo", "--kubeconfig", b.managementKubeconfig}, more...)

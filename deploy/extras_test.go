@@ -82,7 +82,7 @@ func (b *testEnv) serve(name string) {
 	}
 }
 
-// connect gives a client with the access Secret of a cluster, which names itself as the program does.
+// connect returns a client with the access Secret of a cluster, which names itself as the program does.
 func (b *testEnv) connect(name string) *access.Client {
 	b.Helper()
 	secret, err := b.client("west").CoreV1().Secrets(namespace).Get(b.Context(), name, metav1.GetOptions{})

@@ -35,7 +35,7 @@ type operation struct {
 	Value    any
 }
 
-// build gives the objects that a directory's kustomization makes, in order, and notes every file it read.
+// build returns the objects that a directory's kustomization makes, in order, and notes every file it read.
 func build(t *testing.T, dir string, read map[string]bool) []*unstructured.Unstructured {
 	t.Helper()
 	var k kustomization
@@ -91,7 +91,7 @@ func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	return out
 }
 
-// podSpec is the pod that an object makes, or nil.
+// podSpec returns the pod that an object makes, or nil.
 func podSpec(o *unstructured.Unstructured) map[string]any {
 	at := map[string][]string{
 		"Deployment": {"spec", "template", "spec"},
@@ -248,7 +248,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// writable are the paths of a container that are empty directories.
+// writable returns the paths of a container that are empty directories.
 func writable(pod, container map[string]any) (paths []string) {
 	empty := map[any]bool{}
 	volumes, _, _ := unstructured.NestedSlice(pod, "volumes")

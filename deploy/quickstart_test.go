@@ -116,7 +116,7 @@ func (q *quickstart) syncs(want int) string {
 	return out
 }
 
-// section is the part of the page below a heading.
+// section returns the part of the page below a heading.
 func (q *quickstart) section(heading string) string {
 	q.Helper()
 	_, rest, ok := strings.Cut(q.page, "\n"+heading+"\n")
@@ -127,7 +127,7 @@ func (q *quickstart) section(heading string) string {
 	return part
 }
 
-// blocks are the fenced parts of a text, in a language, without their indentation.
+// blocks returns the fenced parts of a text, in a language, without their indentation.
 func blocks(text, language string) (out []string) {
 	var block []string
 	open, indent := false, ""
@@ -145,8 +145,8 @@ func blocks(text, language string) (out []string) {
 	return out
 }
 
-// declarations are the first that the README shows, with the addresses that the clusters have here: nobody takes that of an access
-// for one that peers can use, since it is of this machine.
+// declarations returns the first that the README shows, with the addresses that the clusters have here: nobody takes that of an access for one that
+// peers can use, since it is of this machine.
 func (q *quickstart) declarations() string {
 	q.Helper()
 	all := blocks(q.section("## Declare"), "yaml")

@@ -29,7 +29,7 @@ const (
 	managementSpace = "linkwright"
 )
 
-// rightsThatMatter is every right that deploy/ grants, in the order of the page.
+// rightsThatMatter returns every right that deploy/ grants, in the order of the page.
 func rightsThatMatter() []right {
 	return []right{
 		{"", "namespaces", reads, "the labels of four namespaces", "RBAC: four names", "which cluster it is, and whether Linkerd is there"},
@@ -101,7 +101,7 @@ func rightsThatMatter() []right {
 	}
 }
 
-// covers says that the row is about a right.
+// covers reports whether the row is about a right.
 func (m right) covers(g grant) bool {
 	return m.namespace == g.namespace && m.resource == g.called() && slices.Contains(strings.Fields(m.verbs), g.verb)
 }
@@ -117,7 +117,7 @@ func (g grant) called() string {
 	return g.resource + "." + g.group
 }
 
-// granted are all rights that the bases give, in a member and in the management cluster.
+// granted returns all rights that the bases give, in a member and in the management cluster.
 func granted(t *testing.T) (out []grant) {
 	t.Helper()
 	for _, dir := range []string{"cluster", "confine", "management", "sweep"} {
@@ -152,7 +152,7 @@ func TestEveryRight(t *testing.T) {
 	}
 }
 
-// tried says that an attack uses a right, or another verb that changes the same.
+// tried reports whether an attack uses a right, or another verb that changes the same.
 func tried(g grant) bool {
 	alike := map[string][]string{"update": {"patch"}, "create": {"create", "apply"}}
 	return slices.ContainsFunc(attacks(), func(a attack) bool {

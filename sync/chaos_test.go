@@ -142,7 +142,7 @@ func (c *chaos) ended() (stop func()) {
 	return stop
 }
 
-// stage is how a stage of a link stands in the last report.
+// stage returns how a stage of a link stands in the last report.
 func (c *chaos) stage(source, target string, stage health.Stage) health.Passing {
 	_, last := c.syncs()
 	for _, l := range report.Links(last) {
@@ -158,7 +158,7 @@ func (c *chaos) stage(source, target string, stage health.Stage) health.Passing 
 	return 0
 }
 
-// reported is what west's destination controller was told last.
+// reported returns what west's destination controller was told last.
 func (c *chaos) reported() string {
 	c.t.Helper()
 	d, err := c.client("west").AppsV1().Deployments(testbed.ControlPlane).Get(c.t.Context(), "linkerd-destination", metav1.GetOptions{})
@@ -204,7 +204,7 @@ func (c *chaos) settles(since time.Time) {
 	c.hasStatus("east", "west", "")
 }
 
-// followed are the writes of east's Link to west.
+// followed returns the writes of east's Link to west.
 func (c *chaos) followed() []testbed.Request {
 	c.t.Helper()
 	return slices.DeleteFunc(c.writes("east"), func(r testbed.Request) bool { return r.Resource != "links" || r.Name != "west" })
@@ -276,7 +276,7 @@ func (c *chaos) triedBefore(since time.Time) {
 	}
 }
 
-// emptied deletes what west's destination controller reads. It is made again, which tells the controller, and starts nothing anew.
+// emptied deletes what west's destination controller reads. It is made again, which tells the controller, and starts nothing again.
 func (c *chaos) emptied() (stop func()) {
 	reported := c.reported()
 	secrets := c.client("west").CoreV1().Secrets(testbed.ControlPlane)
@@ -323,7 +323,7 @@ func (c *chaos) rebuilt(stop func()) func() {
 	return stop
 }
 
-// refusal is why nothing is written to a cluster.
+// refusal returns why nothing is written to a cluster.
 func (c *chaos) refusal(name api.ClusterName) string {
 	_, last := c.syncs()
 	i := slices.IndexFunc(last.Clusters, func(row report.Cluster) bool { return row.Name == name })

@@ -73,7 +73,7 @@ func (e completion) afterStep(ctx context.Context) {
 	e.w.last = last{step: e.loop.withoutObjects(e.r.step), basis: e.r.basis, state: state}
 	e.store.Results.SetStep(e.w.cluster.Name, e.r.step)
 	if e.r.stage == unrecorded {
-		e.w.removed, e.w.done = true, true // what moves there is no concern of ours any more
+		e.w.removed, e.w.done = true, true // what moves there is no concern of linkwright any more
 		return
 	}
 	e.w.read = e.w.read.after(e.r.kept)

@@ -28,7 +28,7 @@ func (r *memoryEnv) leads() {
 	}
 }
 
-// persisted is the condition Ready of west→east that a reader of inventories finds.
+// persisted returns the condition Ready of west→east that a reader of inventories finds.
 func (r *memoryEnv) persisted() object.Condition {
 	r.t.Helper()
 	observed, err := r.Cluster("west").Observe(r.t.Context(), plan.Ledger())

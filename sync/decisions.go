@@ -8,8 +8,8 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// watchDecisions takes decisions over as they are recorded, and tells of them until ctx ends: true, where the newest head is wanted for
-// them. Several that nobody heard of yet are told as one. end waits for it.
+// watchDecisions takes decisions over as they are recorded, and tells of them until ctx ends: true, where the newest head is wanted for them.
+// Several that nobody heard of yet are reported as one. end waits for it.
 func (e *engine) watchDecisions(ctx context.Context) (decided <-chan bool, end func()) {
 	reported, done := make(chan bool, 1), make(chan struct{})
 	go func() {
@@ -49,7 +49,7 @@ func (e *engine) requestDecided() (urged []inventory.Decision) {
 	return urged
 }
 
-// mayEnd are those of the urged decisions that this sync may end. If the repository could not be read, a cluster may be declared no more:
+// mayEnd returns those of the urged decisions that this sync may end. If the repository could not be read, a cluster may be no longer declared:
 // whoever merges that and abandons the cluster need not wait for the next poll.
 func mayEnd(urged []inventory.Decision, polled error) []inventory.Decision {
 	if polled == nil {
@@ -85,7 +85,7 @@ func (e *engine) removeUsedUp(ctx context.Context, urged []inventory.Decision) {
 	}
 }
 
-// usedUp says that nothing follows from a decision any more:
+// usedUp reports whether nothing follows from a decision any more:
 //
 //	AcceptCluster        the record has the identity, and the base the name
 //	AllowNonFastForward  the applied commit is it or descends from it, and every cluster of the record carries that; or its time is over

@@ -163,8 +163,8 @@ func (e *engine) checkOnly() error {
 	return nil
 }
 
-// notRead are the clusters that nothing is known of yet, with what is told of one that does not answer, and until when all of them are
-// waited for; zero: as long as it takes.
+// notRead returns the clusters that nothing is known of yet, with what is told of one that does not answer, and until when all of them are waited
+// for; zero: as long as it takes.
 func (s *scheduler) notRead() (map[api.ClusterName]*object.Reason, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

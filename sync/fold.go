@@ -11,9 +11,9 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// withWrites is a side with what a step wrote, without reading the cluster again: the answer to each write is the object
-// as the server holds it. What others do to an object once it is written – they fill in tokens, make Deployments ready – is
-// looked at again. False: something failed, or was not simply applied, and all is to be read.
+// withWrites returns a side with what a step wrote, without reading the cluster again: the answer to each write is the object as the server holds
+// it. What others do to an object once it is written – they fill in tokens, make Deployments ready – is read again. False: something failed, or was
+// not simply applied, and all is to be read.
 //
 // What takes something away is not decided on such a side: it was not read in this round.
 func (r reader) withWrites(ctx context.Context, live state.Cluster, step plan.Step, outcomes []object.Outcome) (state.Cluster, bool) {
@@ -34,15 +34,15 @@ func (r reader) withWrites(ctx context.Context, live state.Cluster, step plan.St
 	return live, true
 }
 
-// mustReread says that it must be read what a write left: it failed, it was no apply, or facts are read from what it wrote.
+// mustReread reports whether it must be read what a write left: it failed, it was no apply, or facts are read from what it wrote.
 func (r reader) mustReread(o object.Outcome) bool {
 	applied := o.Change.Action == object.Create || o.Change.Action == object.Update
 	return o.Err != nil || !applied || o.Now.IsZero() ||
 		slices.ContainsFunc(linkerd.Watches(r.cluster.Spec), func(w object.Watch) bool { return len(w.Names) > 0 && covers(w, o.Change.Key) })
 }
 
-// watchesAll says that a side shows all that is to be looked at by now: what other clusters show adds credentials to it. What the
-// cluster itself has recorded since was looked for before it was written.
+// watchesAll reports whether a side shows all that is to be read by now: what other clusters show adds credentials to it. What the cluster itself
+// has recorded since was looked for before it was written.
 func (r reader) watchesAll() bool {
 	near := r.store.Near(r.cluster.Name)
 	live := r.store.Clusters.Last(r.cluster.Name)
@@ -53,7 +53,7 @@ func (r reader) watchesAll() bool {
 	return err == nil && !slices.ContainsFunc(watches, func(w object.Watch) bool { return !covered(w, live.Looked) })
 }
 
-// covered says that what a watch shows is shown as deeply by others.
+// covered reports whether what a watch shows is shown as deeply by others.
 func covered(w object.Watch, by []object.Watch) bool {
 	if len(w.Names) == 0 {
 		return slices.ContainsFunc(by, func(o object.Watch) bool { return reflect.DeepEqual(w, o) })
@@ -81,10 +81,10 @@ type changingObject struct {
 	watch object.Watch
 }
 
-// kindOf is the key of a kind.
+// kindOf returns the key of a kind.
 func kindOf(group, kind string) object.Key { return object.Key{Group: group, Kind: kind} }
 
-// put shows an object as its write left it: with its body where bodies are looked at.
+// put shows an object as its write left it: with its body where bodies are read.
 func (f *writeFold) put(o object.Outcome) {
 	k := o.Change.Key
 	var body object.Body
@@ -129,7 +129,7 @@ func (f *writeFold) rereadChanging(ctx context.Context, r reader) bool {
 // objectsPerGet is how many objects of a list a GET is worth.
 const objectsPerGet = 5
 
-// watchesToReread is what shows all that may go on by itself: one by one, unless that are so many of their kind that a list is cheaper.
+// watchesToReread returns what shows all that may go on by itself: one by one, unless that are so many of their kind that a list is cheaper.
 func (f *writeFold) watchesToReread() (looks []object.Watch) {
 	names := map[int][]string{} // by place among looks
 	for _, m := range f.changing {
@@ -151,7 +151,7 @@ func (f *writeFold) watchesToReread() (looks []object.Watch) {
 	return looks
 }
 
-// covers says that a look shows an object, if it is there.
+// covers reports whether a look shows an object, if it is there.
 func covers(w object.Watch, k object.Key) bool {
 	return w.Group == k.Group && w.Kind == k.Kind && w.Selector == "" && (w.Namespace == "" || w.Namespace == k.Namespace) &&
 		(len(w.Names) == 0 || slices.Contains(w.Names, k.Name))

@@ -19,8 +19,8 @@ type history struct {
 	asking gosync.Mutex // held while whether one commit follows another is asked
 }
 
-// denied says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.
-// What is applied and was seen in a cluster is not asked about any more: a cluster that it does not follow is refused alone.
+// denied returns why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them. What is applied and was
+// seen in a cluster is not asked about any more: a cluster that it does not follow is refused alone.
 func (h *history) denied(ctx context.Context, f *fleet.Fleet) error {
 	good, _ := h.store.Declared.Applied()
 	if good != nil && good.Commit == f.Commit && h.store.Declared.Confirmed(h.appliedCommits(f)) != "" {
@@ -59,8 +59,8 @@ func nameSome(names []api.ClusterName) string {
 	return fmt.Sprintf("cluster %s and %d more", names[0], len(names)-1)
 }
 
-// appliedCommits are the commits that bases carry in the clusters that we guard, with those. Where the fleet suspends all that is
-// in a cluster, it would apply nothing.
+// appliedCommits returns the commits that bases carry in the clusters that we guard, with those. Where the fleet suspends all that is in a cluster,
+// it would apply nothing.
 func (h *history) appliedCommits(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
 	out := map[api.Commit][]api.ClusterName{}
 	for name, last := range h.store.Carried() {
@@ -71,7 +71,7 @@ func (h *history) appliedCommits(f *fleet.Fleet) map[api.Commit][]api.ClusterNam
 	return out
 }
 
-// concerns says that a fleet would be applied in a cluster whose history is ours to guard.
+// concerns reports whether a fleet would be applied in a cluster whose history is linkwright's to guard.
 func (h *history) concerns(f *fleet.Fleet, name api.ClusterName) bool {
 	c, declared := f.Cluster(name)
 	return h.loop.guards(name) && (!declared || !c.Spec.Suspend) && !h.store.Record.Suspends(name)
@@ -105,9 +105,9 @@ func (h *history) retryUnread() {
 	h.store.Clusters.ForgetUnread()
 }
 
-// deniedUnread says why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a
-// commit, and one that the record names could not be read. Where none can be read, nothing would be applied either:
-// the fleet may be the applied one, and is judged anew with the first that can.
+// deniedUnread returns why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a commit, and one
+// that the record names could not be read. Where none can be read, nothing would be applied either: the fleet may be the applied one, and is judged
+// again with the first that can.
 func (h *history) deniedUnread(ctx context.Context, f *fleet.Fleet) error {
 	carried := h.appliedCommits(f)
 	if f.Commit == "" || len(carried) > 0 || h.store.Declared.Confirmed(carried) != "" {
@@ -134,7 +134,7 @@ func (h *history) deniedUnread(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// guarded is how many clusters that the record names are ours to guard.
+// guarded returns how many clusters that the record names are linkwright's to guard.
 func (h *history) guarded() (n int) {
 	for name := range h.store.Record.Last().Clusters {
 		if h.loop.guards(name) {
@@ -144,7 +144,7 @@ func (h *history) guarded() (n int) {
 	return n
 }
 
-// majority is the commit that more than half of so many clusters carry; empty: none.
+// majority returns the commit that more than half of so many clusters carry; empty: none.
 func majority(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
 	for last, names := range carried {
 		if 2*len(names) > of {
@@ -154,7 +154,7 @@ func majority(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
 	return ""
 }
 
-// appliedEverywhere says that all clusters of the record carry the applied commit, and that this is a commit or descends from it.
+// appliedEverywhere reports whether all clusters of the record carry the applied commit, and that this is a commit or descends from it.
 func (h *history) appliedEverywhere(ctx context.Context, commit api.Commit) bool {
 	good, _ := h.store.Declared.Applied()
 	if good == nil || good.Commit == "" {

@@ -163,7 +163,7 @@ func aside(sent []testbed.Request) []testbed.Request {
 	})
 }
 
-// writes lists what servers saw of our writes, in these clusters or in all, in order of time.
+// writes lists what servers saw of linkwright's writes, in these clusters or in all, in order of time.
 func (b *clusterEnv) writes(in ...string) []testbed.Request {
 	b.t.Helper()
 	var out []testbed.Request

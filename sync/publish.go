@@ -22,7 +22,7 @@ import (
 // reportInterval is the least time between two reports that no sync ends with.
 const reportInterval = time.Second
 
-// reporter publishes reports, one at a time: at the end of each sync, and how all stands in the meantime, every second, if anything
+// reporter publishes reports, one at a time: at the end of each sync, and the state of all clusters in the meantime, every second, if anything
 // changed since. It asks nothing of the engine but its store, so whatever a sync waits for delays no report.
 type reporter struct {
 	loop    *Loop
@@ -86,7 +86,7 @@ func (p *reporter) report(r report.Report, err error) {
 	p.published = p.store.Results.Reported()
 }
 
-// reportChanges publishes how all stands, if that changed since.
+// reportChanges publishes the state of all clusters, if that changed since.
 func (p *reporter) reportChanges() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *reporter) reportChanges() {
 	p.publish(r, cmp.Or(p.lastErr, p.failed()))
 }
 
-// withoutObjects is a step without what it wanted written: of what is ours to write, all of that; else the objects.
+// withoutObjects returns a step without what it wanted written: of what is linkwright's to write, all of that; else the objects.
 func (l *Loop) withoutObjects(s plan.Step) plan.Step {
 	s.Tries = nil
 	if l.writes(s.Cluster) {
@@ -180,7 +180,7 @@ func (a advice) Error() string { return a.message }
 
 func (a advice) Unwrap() error { return a.cause }
 
-// explain says what an error of Clusters means, and which command grants a right that is missing.
+// explain returns what an error of Clusters means, and which command grants a right that is missing.
 func (l *Loop) explain(err error) *object.Reason {
 	if l.Explain == nil {
 		return object.Because(reason.Unknown, "%v", err)
@@ -192,7 +192,7 @@ func (l *Loop) explain(err error) *object.Reason {
 	return &r
 }
 
-// sweepFlag is the flag that grants what is missing to sweep mirrors, which not everybody needs.
+// sweepFlag returns the flag that grants what is missing to sweep mirrors, which not everybody needs.
 func sweepFlag(forbidden string) string {
 	if strings.Contains(forbidden, `"probe-`) {
 		return "" // it stands in the multicluster namespace, where everybody has the right
@@ -248,7 +248,7 @@ type fleeting interface {
 	Fleeting() string
 }
 
-// cause is an error's text without what is of the moment; empty: none.
+// cause returns an error's text without what is of the moment; empty: none.
 func cause(err error) string {
 	if err == nil {
 		return ""

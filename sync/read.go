@@ -41,8 +41,8 @@ type reader struct {
 	round   int
 }
 
-// read reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets
-// us read is hidden, unless nothing could be decided without it (see plan.Watches).
+// read reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets linkwright
+// read is hidden, unless nothing could be decided without it (see plan.Watches).
 func (r reader) read(ctx context.Context) state.Cluster {
 	watches := r.store.Clusters.Watched(r.cluster.Name)
 	live := state.Cluster{Looked: watches}
@@ -85,7 +85,7 @@ func (r reader) addFacts(live *state.Cluster) {
 	live.Gap, live.Anyone = r.decoder.gap(r.cluster.Spec, live.Seen)
 }
 
-// sameFacts says that two looks at a cluster that is declared so tell the same facts.
+// sameFacts reports whether two looks at a cluster that is declared so tell the same facts.
 func sameFacts(c api.Cluster, a, b object.Observation) bool {
 	if a.Server != b.Server || !slices.Equal(a.Unserved, b.Unserved) || !slices.Equal(a.Hidden, b.Hidden) {
 		return false
@@ -144,7 +144,7 @@ func merge(observed, before object.Observation) object.Observation {
 // maxReads is how often what is seen may tell what else to look at: inventories, then what a cluster serves.
 const maxReads = 3
 
-// live asks for what was looked at last, and again only where that is not what is to be looked at now.
+// live asks for what was read last, and again only where that is not what is to be read now.
 func (r reader) live(ctx context.Context, conn object.Cluster, live *state.Cluster) error {
 	if live.Looked == nil {
 		live.Looked = plan.Ledger()
@@ -164,7 +164,7 @@ func (r reader) live(ctx context.Context, conn object.Cluster, live *state.Clust
 	return err
 }
 
-// watches says what is to be looked at, as inventories tell; false: they do not.
+// watches returns what is to be read, as inventories tell; false: they do not.
 func (r reader) watches(live *state.Cluster, ledger object.Observation) bool {
 	watches, err := plan.Watches(r.store.Near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
@@ -212,7 +212,7 @@ type decoder struct {
 	confinement confinement
 }
 
-// gap says why admission policies do not confine linkwright's account in a cluster that was just read; anyone: it is no ServiceAccount.
+// gap returns why admission policies do not confine linkwright's account in a cluster that was just read; anyone: it is no ServiceAccount.
 func (d *decoder) gap(c api.Cluster, observed object.Observation) (gap string, anyone bool) {
 	template := d.loop.Confined
 	template.Owner = d.loop.Owner
@@ -245,7 +245,7 @@ func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
 	}
 }
 
-// settings are what a store is made with.
+// settings returns what a store is made with.
 func (l *Loop) settings(leadership int64) store.Settings {
 	return store.Settings{
 		Installation: object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace},

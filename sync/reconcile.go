@@ -170,7 +170,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 	}
 }
 
-// forbidden says that the account may do none of the writes, by its rights or by admission: those of later phases were skipped for that.
+// forbidden reports whether the account may do none of the writes, by its rights or by admission: those of later phases were skipped for that.
 func (r *reconcile) forbidden() bool {
 	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, apply.ErrSkipped) })
 	may := func(o object.Outcome) bool {
@@ -190,10 +190,9 @@ func (h answeringCluster) Write(ctx context.Context, c object.Change) (object.Re
 	return h.Cluster.Write(ctx, c)
 }
 
-// keepRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
-// find it again, and what becomes of it is no longer our concern. Before that it removes from the record what is no longer pending, and
-// writes a cluster down again that holds something of ours and is in the record no more, since that was lost, or is in it with an
-// identity that people replaced.
+// keepRecord forgets a cluster that departed, or is declared to leave, once nothing of linkwright is left in it: nobody need find it again, and what
+// becomes of it is no longer linkwright's concern. Before that it removes from the record what is no longer pending, and writes a cluster down again
+// that holds something of linkwright and is in the record no more, since that was lost, or is in it with an identity that people replaced.
 func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
 	if err := r.record.KeepJudged(ctx, r.step.Judged); err != nil {
 		return err
@@ -219,14 +218,13 @@ func (r *reconcile) removeFromRecord(ctx context.Context) error {
 	return err
 }
 
-// hasBase says that a base of ours is seen in the cluster.
+// hasBase reports whether a base of linkwright is seen in the cluster.
 func (r *reconcile) hasBase() bool {
 	_, found := inventory.ReadBase(r.loop.Owner, r.store.Clusters.Last(r.cluster.Name).Seen)
 	return found
 }
 
-// issueTokens asks for the tokens that the step needs: what they are bound to was seen. One that is not granted is told as
-// a write that failed.
+// issueTokens asks for the tokens that the step needs: what they are bound to was seen. One that is not granted is reported as a write that failed.
 func (r *reconcile) issueTokens(ctx context.Context) {
 	for _, n := range r.step.Needs {
 		if ctx.Err() != nil || r.err != nil || !r.loop.writes(n.Link.Source) {
@@ -245,12 +243,12 @@ func (r *reconcile) issueTokens(ctx context.Context) {
 	}
 }
 
-// tokenRequest is how a request for a token of an account is called.
+// tokenRequest returns how a request for a token of an account is called.
 func tokenRequest(account object.Key) object.Key {
 	return object.Key{Group: "authentication.k8s.io", Kind: "TokenRequest", Namespace: account.Namespace, Name: account.Name}
 }
 
-// finalState says how the reconcile left its cluster. What only repairs is taken for done, where watches will tell whether it is.
+// finalState returns how the reconcile left its cluster. What only repairs is taken for done, where watches will tell whether it is.
 func (r *reconcile) finalState() lastState {
 	_, failed := countOutcomes(r.outcomes)
 	ours := r.loop.writes(r.cluster.Name)
@@ -288,7 +286,7 @@ type run struct {
 // noteAnswer notes that the cluster answered.
 func (r *run) noteAnswer() { r.lastAnswerAt.Store(time.Now().UnixNano()) }
 
-// lastAnswer is when the cluster last answered, or when the run began.
+// lastAnswer returns when the cluster last answered, or when the run began.
 func (r *run) lastAnswer() time.Time { return time.Unix(0, r.lastAnswerAt.Load()) }
 
 // lastState says how a reconcile left its cluster.

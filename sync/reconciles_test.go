@@ -18,7 +18,7 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// An unchanged fleet costs no request, pass after pass, and its rows are told again.
+// An unchanged fleet costs no request, sync after sync, and its rows are told again.
 func TestSettled(t *testing.T) {
 	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
@@ -68,8 +68,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	})
 }
 
-// A daemon follows what facts are read from, also where something of ours is edited at that moment: the sources of links are
-// written anew.
+// A daemon follows what facts are read from, also where something of linkwright is edited at that moment: the sources of links are written again.
 func TestFactsAreFollowed(t *testing.T) {
 	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
@@ -226,7 +225,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// What takes something away is done only on what requests showed in the same pass.
+// What takes something away is done only on what requests showed in the same sync.
 func TestRequestedReadsHappen(t *testing.T) {
 	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)

@@ -35,7 +35,7 @@ func (l *Loop) poll(ctx context.Context) polled {
 	return polled{d, at, err}
 }
 
-// same says that nothing new came since.
+// same reports whether nothing new came since.
 func (p polled) same(o polled) bool {
 	return p.Commit == o.Commit && cause(p.err) == cause(o.err)
 }
@@ -91,12 +91,12 @@ func (n *revisions) flush(ctx context.Context) {
 	}
 }
 
-// remembersRevisions says that syncs apply revisions, and may say so.
+// remembersRevisions reports whether syncs apply revisions, and may say so.
 func (l *Loop) remembersRevisions() bool {
 	return l.Holder != "" && !l.ReadOnly && l.Adopt == nil && l.Release == nil
 }
 
-// unapplied says why the head is not applied, if it is not; false: what went wrong is nothing about revisions.
+// unapplied returns why the head is not applied, if it is not; false: what went wrong is nothing about revisions.
 func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
 	if good, _ := n.store.Declared.Applied(); good != nil && head.err == nil && good.Commit == head.Commit {
 		return nil, true
@@ -105,7 +105,7 @@ func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
 	return why, why != nil
 }
 
-// revision are those of a round whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
+// revision returns those of a round whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
 func (n *revisions) revision(why *object.Reason) inventory.Revision {
 	next := inventory.Revision{Observed: n.store.Declared.Observe(""), Why: why}
 	if good, _ := n.store.Declared.Applied(); good != nil {
@@ -115,7 +115,7 @@ func (n *revisions) revision(why *object.Reason) inventory.Revision {
 	return next
 }
 
-// countWritten is how many links of a fleet are to be written, the clusters in which nothing is, and the other links that are suspended.
+// countWritten returns how many links of a fleet are to be written, the clusters in which nothing is, and the other links that are suspended.
 func countWritten(f *fleet.Fleet) (written int, suspended []api.ClusterName, links []api.Pair) {
 	closed := map[api.ClusterName]bool{}
 	for _, c := range f.Clusters {
@@ -138,7 +138,7 @@ func countWritten(f *fleet.Fleet) (written int, suspended []api.ClusterName, lin
 	return written, suspended, links
 }
 
-// unapplied says why the head is not applied; nil: what went wrong is nothing about revisions.
+// unapplied returns why the head is not applied; nil: what went wrong is nothing about revisions.
 func unapplied(head polled, why error) *object.Reason {
 	switch {
 	case errors.Is(head.err, ErrInvalid):

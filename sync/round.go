@@ -14,8 +14,7 @@ import (
 // unresponsiveTimeout is how long a daemon waits for a cluster that does not answer while others do.
 const unresponsiveTimeout = 2 * time.Second
 
-// sync makes the clusters as what applies declares them: the head, or without it the last good one. It waits for
-// nothing any more once there are news.
+// sync makes the clusters as what applies declares them: the head, or without it the applied one. It waits for nothing any more once there are news.
 func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (report.Report, error) {
 	start := time.Now()
 	e.setMode(closed)
@@ -76,8 +75,7 @@ func (e revisionChooser) choose(ctx context.Context, head polled) (bool, error) 
 	return ok, errors.Join(why, err)
 }
 
-// keepApplied enters the last good fleet: the applied one, unless that is refused itself, else what was applied before this
-// process.
+// keepApplied enters the applied fleet: the applied one, unless that is refused itself, else what was applied before this process.
 func (e revisionChooser) keepApplied(ctx context.Context) (bool, error) {
 	var gone error
 	if f, _ := e.store.Declared.Applied(); f != nil {
@@ -145,7 +143,7 @@ func (e revisionChooser) findApplied(ctx context.Context) (*fleet.Fleet, error) 
 	e.updateWorkers()
 	e.readNew()
 	last := majority(e.history.appliedCommits(&fleet.Fleet{}), e.history.guarded())
-	e.store.Clusters.Forget() // they were looked at for no fleet
+	e.store.Clusters.Forget() // they were read for no fleet
 	if last == "" {
 		return nil, nil
 	}
@@ -216,7 +214,7 @@ func (e *engine) openRound() {
 	e.setMode(openClusters)
 }
 
-// roundOver says that the round is.
+// roundOver reports whether the round is.
 func (e *engine) roundOver() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -229,7 +227,7 @@ func (e *engine) roundOver() bool {
 	return stopped || !e.verifier.Awaited(e.patience)
 }
 
-// nextAlarm is when the round may be over although nothing is told; zero: never.
+// nextAlarm returns when the round may be over although nothing is told; zero: never.
 func (e *engine) nextAlarm() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -245,7 +243,7 @@ func (e *engine) nextAlarm() time.Time {
 	return soonest(first, e.verifier.Until(e.patience))
 }
 
-// closeRound tells of clusters that do not answer that nobody knows how they are, and gives why nothing could be written.
+// closeRound returns of clusters that do not answer that nobody knows how they are, and gives why nothing could be written.
 func (e *engine) closeRound() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

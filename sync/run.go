@@ -59,10 +59,10 @@ func invalid(problems []api.Problem) error {
 	return errors.Join(append(lines, ErrInvalid)...)
 }
 
-// Run is one period of leadership: sync after sync until ctx ends, and what watches and the clock ask for between them. poke asks for a
-// poll now; one that finds something new begins a sync, and ends what the sync before still waits for. What comes while a poke is
-// answered is answered after it; many that wait are one, if the channel holds one. publish gets every report, one at a time, also while
-// a sync waits. What cannot be read, or must not be applied, keeps the last good fleet applied.
+// Run returns one period of leadership: sync after sync until ctx ends, and what watches and the clock ask for between them. poke asks for a poll
+// now; one that finds something new begins a sync, and ends what the sync before still waits for. What comes while a poke is answered is answered
+// after it; many that wait are one, if the channel holds one. publish gets every report, one at a time, also while a sync waits. What cannot be
+// read, or must not be applied, keeps the applied fleet applied.
 func (l *Loop) Run(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
 	return l.Standby().Lead(ctx, leadership, poke, publish)
 }
@@ -184,7 +184,7 @@ func (w *watch) found() bool {
 	}
 }
 
-// nextSync is when the next sync begins: as the policy says, or earlier if the time of a decision is over before, which is removed then.
+// nextSync returns when the next sync begins: as the policy says, or earlier if the time of a decision is over before, which is removed then.
 func (l *Loop) nextSync(s *store.Store, start time.Time) time.Time {
 	policy := s.Declared.Policy()
 	next := policy.Next(start)
@@ -216,7 +216,7 @@ type Standby struct {
 	watching map[api.ClusterName][]object.Watch // what is watched in each cluster
 }
 
-// Standby gives a daemon that does not lead yet.
+// Standby returns a daemon that does not lead yet.
 func (l *Loop) Standby() *Standby { return &Standby{loop: l} }
 
 // Observe keeps the watches of all clusters open, and the last valid revision at hand, until ctx ends. It looks at each
@@ -250,7 +250,7 @@ func (s *Standby) Observe(ctx context.Context) {
 	}
 }
 
-// Lead is one period of leadership, of that number: see Loop.Run.
+// Lead returns one period of leadership, of that number: see Loop.Run.
 func (s *Standby) Lead(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
 	e := newEngine(s.loop, leadership)
 	e.preloaded = s.lastValid

@@ -31,9 +31,9 @@ const (
 	openClusters mode = "Open"
 )
 
-// scheduler decides when a cluster is reconciled. A work queue holds the names of clusters that are to be looked at. They come from four
-// places: a sync, which asks for every cluster that is not settled; watches; the moments that a cluster's own last step named; and a peer
-// that published something else, or answered a request. A name in the queue carries no meaning but "look at this cluster".
+// scheduler decides when a cluster is reconciled. A work queue holds the names of clusters that are to be read. They come from four places: a sync,
+// which asks for every cluster that is not settled; watches; the moments that a cluster's own last step named; and a peer that published something
+// else, or answered a request. A name in the queue carries no meaning but "look at this cluster".
 type scheduler struct {
 	shared
 	queue    workqueue.TypedDelayingInterface[api.ClusterName]
@@ -76,7 +76,7 @@ func (s *scheduler) requestReconcile(name api.ClusterName) {
 	s.requestAndWait(name)
 }
 
-// takeChanges asks for the clusters in which something moved. What others write is looked at when the cluster had its rest.
+// takeChanges asks for the clusters in which something moved. What others write is read when the cluster had its rest.
 func (s *scheduler) takeChanges() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,8 +125,8 @@ func (s *scheduler) interrupt(why error) {
 	}
 }
 
-// updateWorkers has a worker for each declared cluster, and begins a round. One of a cluster that is declared no more ends with what it has
-// under way.
+// updateWorkers has a worker for each declared cluster, and begins a round. One of a cluster that is no longer declared ends with what it has under
+// way.
 func (s *scheduler) updateWorkers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *scheduler) updateWorkers() {
 	}
 }
 
-// worker gives the worker of a declared cluster; nil: there is none. s.mu is held.
+// worker returns the worker of a declared cluster; nil: there is none. s.mu is held.
 func (s *scheduler) worker(name api.ClusterName) *worker {
 	if w := s.workers[name]; w != nil && !w.removed {
 		return w
@@ -222,7 +222,7 @@ func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile
 	return &reconcile{reader: from, run: w.run, task: t}, inner
 }
 
-// mayBegin says that a reconcile of the cluster may begin now. s.mu is held.
+// mayBegin reports whether a reconcile of the cluster may begin now. s.mu is held.
 func (s *scheduler) mayBegin(ctx context.Context, w *worker) bool {
 	switch s.mode {
 	case reading:
@@ -271,10 +271,10 @@ func (s *scheduler) readByRequests(name api.ClusterName) {
 	}
 }
 
-// daemon says that the engine goes on after a round.
+// daemon reports whether the engine goes on after a round.
 func (s *scheduler) daemon() bool { return s.patience > 0 }
 
-// wasReconciled says that a cluster was reconciled in this round, or that there is none of the name.
+// wasReconciled reports whether a cluster was reconciled in this round, or that there is none of the name.
 func (s *scheduler) wasReconciled(name api.ClusterName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,7 +282,7 @@ func (s *scheduler) wasReconciled(name api.ClusterName) bool {
 	return w == nil || w.done
 }
 
-// failed is why nothing could be written in the round; nil: everything could.
+// failed returns why nothing could be written in the round; nil: everything could.
 func (s *scheduler) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -320,7 +320,7 @@ func newRound(number int, patience time.Duration) round {
 	return round{number: number, deadline: time.Now().Add(patience), tried: map[*worker]bool{}}
 }
 
-// readMode says how a worker's cluster is read in this round.
+// readMode returns how a worker's cluster is read in this round.
 func (r *round) readMode(w *worker, watched bool) readMode {
 	switch {
 	case w.since == r.number:
@@ -331,8 +331,8 @@ func (r *round) readMode(w *worker, watched bool) readMode {
 	return byRequests
 }
 
-// overdueAt is when a cluster that is being reconciled counts as one that does not answer; zero: never. patience is a daemon's; zero: it
-// is none.
+// overdueAt returns when a cluster that is being reconciled counts as one that does not answer; zero: never. patience is a daemon's; zero: it is
+// none.
 func (r *round) overdueAt(w *worker, patience time.Duration) time.Time {
 	if patience == 0 || !r.answered || w.run == nil {
 		return time.Time{}
@@ -340,7 +340,7 @@ func (r *round) overdueAt(w *worker, patience time.Duration) time.Time {
 	return w.run.lastAnswer().Add(max(patience, 3*r.slowest))
 }
 
-// overdue says that it counts as one now.
+// overdue reports whether it counts as one now.
 func (r *round) overdue(w *worker, patience time.Duration) bool {
 	return past(r.overdueAt(w, patience), time.Now())
 }

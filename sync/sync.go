@@ -121,15 +121,15 @@ type Confinement struct {
 	RequireConfinement bool
 }
 
-// writes says that a cluster is ours to write.
+// writes reports whether a cluster is linkwright's to write.
 func (l *Loop) writes(name api.ClusterName) bool {
 	return !l.ReadOnly && (len(l.Only) == 0 || slices.Contains(l.Only, name))
 }
 
-// verifies says that credentials are verified.
+// verifies reports whether credentials are verified.
 func (l *Loop) verifies() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
 
-// guards says that a cluster's history is ours to guard: of those that other processes write, it is theirs.
+// guards reports whether a cluster's history is linkwright's to guard: of those that other processes write, it is theirs.
 func (l *Loop) guards(name api.ClusterName) bool {
 	return len(l.Only) == 0 || slices.Contains(l.Only, name)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// coalesce is the least time between two reconciles of a cluster that watches ask for: what moves meanwhile is looked at together.
+// coalesce is the least time between two reconciles of a cluster that watches ask for: what moves meanwhile is read together.
 const coalesce = 100 * time.Millisecond
 
 const (
@@ -30,7 +30,7 @@ const (
 // worker reconciles one cluster. All of it is guarded by scheduler.mu, but for the sign of life of its run.
 type worker struct {
 	cluster fleet.Cluster
-	removed bool // declared no more
+	removed bool // no longer declared
 	run     *run // under way; nil: none
 	schedule
 	read readState
@@ -46,7 +46,7 @@ type schedule struct {
 	ended   time.Time // the last one
 	rest    time.Time // none begins before: planning must not take a core for itself
 	pending bool      // the round waits for it
-	urgent  bool      // something of ours moved since the last one began
+	urgent  bool      // something of linkwright moved since the last one began
 }
 
 // readState says how far the store has a cluster as it is.
@@ -64,7 +64,7 @@ const (
 	outdated readState = "Outdated"
 )
 
-// moved is the state after something moved.
+// moved returns the state after something moved.
 func (s readState) moved() readState {
 	if s == current {
 		return unread
@@ -72,7 +72,7 @@ func (s readState) moved() readState {
 	return s
 }
 
-// after is the state after a reconcile.
+// after returns the state after a reconcile.
 func (s readState) after(kept bool) readState {
 	switch {
 	case s == outdated:
@@ -90,7 +90,7 @@ type last struct {
 	state lastState
 }
 
-// finished says that the round need not wait for what moves since.
+// finished reports whether the round need not wait for what moves since.
 func (l last) finished() bool { return l.state == finished || l.state == repaired }
 
 // effort is what a worker did in a round.
@@ -121,7 +121,7 @@ func (w *worker) hurry() {
 	w.urgent, w.rest = true, w.ended.Add(coalesce)
 }
 
-// nextStart is when the next reconcile begins; zero: none is wanted.
+// nextStart returns when the next reconcile begins; zero: none is wanted.
 func (w *worker) nextStart() time.Time {
 	at := soonest(w.due, w.alarm)
 	if at.IsZero() || w.run != nil {
@@ -162,7 +162,7 @@ func (w *worker) count(r *reconcile, written, failed int) {
 	}
 }
 
-// exhausted says that the cluster gets no more reconciles in this round, in which so many clusters are.
+// exhausted reports whether the cluster gets no more reconciles in this round, in which so many clusters are.
 func (w *worker) exhausted(clusters int) bool {
 	return w.fails >= maxFails || w.writes >= mostWrites(clusters)
 }
@@ -182,7 +182,7 @@ func (w *worker) requests(round int) bool {
 	return true
 }
 
-// busy says that a round waits for the worker, unless its cluster counts as one that does not answer; stopped: the round was told to end.
+// busy reports whether a round waits for the worker, unless its cluster counts as one that does not answer; stopped: the round was told to end.
 func (w *worker) busy(stopped, straggles bool) bool {
 	if w.run != nil {
 		return (w.run.pending || w.pending || stopped) && !straggles
@@ -190,7 +190,7 @@ func (w *worker) busy(stopped, straggles bool) bool {
 	return !stopped && !w.removed && w.pending
 }
 
-// settled says that a reconcile of the cluster, which is watched, would change nothing: the last one left nothing to do, and all it was
+// settled reports whether a reconcile of the cluster, which is watched, would change nothing: the last one left nothing to do, and all it was
 // planned from is as it was.
 func (w *worker) settled(now store.View) bool {
 	s := w.last.step
@@ -205,7 +205,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// soonest is the first of two moments, of which a zero one never comes.
+// soonest returns the first of two moments, of which a zero one never comes.
 func soonest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -213,5 +213,5 @@ func soonest(a, b time.Time) time.Time {
 	return a
 }
 
-// past says that a moment has come; a zero one never does.
+// past reports whether a moment has come; a zero one never does.
 func past(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

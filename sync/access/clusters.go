@@ -95,13 +95,13 @@ func newClusters(o Options) *Clusters {
 	}
 }
 
-// Home is the management cluster.
+// Home returns the management cluster.
 func (c *Clusters) Home() *Home { return c.management }
 
 // Requests counts what was sent to clusters so far.
 func (c *Clusters) Requests() map[web.Sent]int { return c.traffic.counts() }
 
-// LeaseConfig is the configuration of the management cluster for the lease, whose requests count apart.
+// LeaseConfig returns the configuration of the management cluster for the lease, whose requests count apart.
 func (c *Clusters) LeaseConfig() *rest.Config {
 	cfg := rest.CopyConfig(c.managementConfig)
 	cfg.QPS = -1 // there may be a lease for each cluster
@@ -116,7 +116,7 @@ func (c *Clusters) WithClient(ctx context.Context, name api.ClusterName, f func(
 	return c.registry.WithClient(ctx, name, f)
 }
 
-// count is the traffic of a declared cluster.
+// count returns the traffic of a declared cluster.
 func (c *Clusters) count(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
 	return c.traffic.through(name, next, func(r *http.Request) string {
 		c.mu.Lock()
@@ -145,7 +145,7 @@ type conn struct {
 	client   *cluster.Client // to be used as long as the cluster is open; nil: whichever that has then
 }
 
-// with gives the client, and fails where the cluster is not open any more.
+// with returns the client, and fails where the cluster is not open any more.
 func (c conn) with(ctx context.Context, f func(*cluster.Client) error) error {
 	return c.registry.WithClient(ctx, c.name, func(now *cluster.Client) error {
 		if c.client != nil {
@@ -199,7 +199,7 @@ func (c *Clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.Clu
 	return c.failures()
 }
 
-// accessSecrets are those in the management cluster that declarations name.
+// accessSecrets returns those in the management cluster that declarations name.
 func accessSecrets(of []fleet.Cluster) (names []string) {
 	for _, c := range of {
 		if s := c.Spec.Access.KubeconfigSecret; s != nil {
@@ -255,8 +255,8 @@ func Each(n int, f func(i int)) {
 	_ = g.Wait() // its functions give no errors: a cluster that cannot be opened is an entry
 }
 
-// moved says whether a cluster's access leads elsewhere than before. One that could not be read leaves the connection that
-// there is: only what is known to be missing or wrong ends it.
+// moved reports whether a cluster's access leads elsewhere than before. One that could not be read leaves the connection that there is: only what is
+// known to be missing or wrong ends it.
 func (c *accesses) moved(ctx context.Context, w fleet.Cluster) bool {
 	e, was := c.entry(w.Name)
 	now := c.find(ctx, w.Spec.Access, was)
@@ -270,12 +270,12 @@ func (c *accesses) moved(ctx context.Context, w fleet.Cluster) bool {
 	return now.stamp != was.stamp || now.stamp == "" && !sameError(now.err, was.err)
 }
 
-// sameError says that the same is the matter twice.
+// sameError reports whether the same is the matter twice.
 func sameError(a, b error) bool {
 	return a != nil && b != nil && a.Error() == b.Error()
 }
 
-// entry gives a declared cluster and its place; nil: it is not declared.
+// entry returns a declared cluster and its place; nil: it is not declared.
 func (c *accesses) entry(name api.ClusterName) (*entry, target) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -286,7 +286,7 @@ func (c *accesses) entry(name api.ClusterName) (*entry, target) {
 	return e, e.target
 }
 
-// failures says which clusters have no connection, and why.
+// failures returns which clusters have no connection, and why.
 func (c *accesses) failures() map[api.ClusterName]error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -299,7 +299,7 @@ func (c *accesses) failures() map[api.ClusterName]error {
 	return out
 }
 
-// reach gives where a cluster is, or why it cannot be reached.
+// reach returns where a cluster is, or why it cannot be reached.
 func (c *accesses) reach(name api.ClusterName) (target, error) {
 	_, at := c.entry(name)
 	if at.err == nil && at.cfg == nil { // not declared any more, or not looked at yet
@@ -311,7 +311,7 @@ func (c *accesses) reach(name api.ClusterName) (target, error) {
 	return at, nil
 }
 
-// Server is the address of a cluster's API server, as its access leads there now; empty: it leads nowhere.
+// Server returns the address of a cluster's API server, as its access leads there now; empty: it leads nowhere.
 func (c *Clusters) Server(name api.ClusterName) string {
 	at, err := c.reach(name)
 	if err != nil {

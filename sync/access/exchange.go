@@ -8,8 +8,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// exchangeGrace is as long as a pass waits for a cluster that does not answer while others do: most connections are exchanged
-// by then, and the pass goes by the new ones; the others stay as they are until that is done, at most --cluster-timeout.
+// exchangeGrace is as long as a sync waits for a cluster that does not answer while others do: most connections are exchanged by then, and the sync
+// goes by the new ones; the others stay as they are until that is done, at most --cluster-timeout.
 const exchangeGrace = 2 * time.Second
 
 // exchangeAll exchanges connections, and returns once that is done or grace is over. A server that does not answer delays only
@@ -62,8 +62,8 @@ func (c *connections) exchange(ctx context.Context, name api.ClusterName) {
 	}
 }
 
-// unusable says that an exchange failed since nobody could be reached so, and notes that; one that was ended is only to be found
-// as new when it is looked at next.
+// unusable reports whether an exchange failed since nobody could be reached so, and notes that; one that was ended is only to be found as new when
+// it is read next.
 func (c *connections) unusable(ctx context.Context, e *entry, number int, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// answering is an API server that serves no kind, and counts what it is asked.
+// answering returns an API server that serves no kind, and counts what it is asked.
 func answering(t *testing.T) (address string, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
@@ -95,8 +95,8 @@ func (c *Clusters) untilMoved(t *testing.T, name api.ClusterName) {
 	}
 }
 
-// TestFollowHanging: a changed access that leads to a server that does not answer delays a pass no longer than grace, and
-// the cluster is used as before meanwhile. What is found next wins, and nothing is left behind.
+// TestFollowHanging: a changed access that leads to a server that does not answer delays a sync no longer than grace, and the cluster is used as
+// before meanwhile. What is found next wins, and nothing is left behind.
 func TestFollowHanging(t *testing.T) {
 	good, asked := answering(t)
 	better, askedBetter := answering(t)
@@ -132,7 +132,7 @@ func TestFollowHanging(t *testing.T) {
 	}
 }
 
-// TestFollowLate: what takes longer than grace has moved once it is done, as between passes, also where it failed.
+// TestFollowLate: what takes longer than grace has moved once it is done, as between syncs, also where it failed.
 func TestFollowLate(t *testing.T) {
 	good, _ := answering(t)
 	c, want := watching(t, good)
@@ -167,7 +167,7 @@ func TestFollowLate(t *testing.T) {
 	}
 }
 
-// TestFollowInterrupted: a term that ends takes what it exchanges with it, and the next one begins that anew.
+// TestFollowInterrupted: a term that ends takes what it exchanges with it, and the next one begins that again.
 func TestFollowInterrupted(t *testing.T) {
 	good, _ := answering(t)
 	c, want := watching(t, good)
@@ -187,7 +187,7 @@ func TestFollowInterrupted(t *testing.T) {
 	promptly(t, "the end of the process", func() { c.Close(t.Context()) })
 }
 
-// TestFollowInMidLook: a term that ends while the access is looked at once more has left word that its exchange is not done.
+// TestFollowInMidLook: a term that ends while the access is read once more has left word that its exchange is not done.
 func TestFollowInMidLook(t *testing.T) {
 	good, _ := answering(t)
 	c, want := watching(t, good)

@@ -21,7 +21,7 @@ import (
 
 const managementName api.ClusterName = "home"
 
-// Home reads what is ours in the management cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
+// Home reads what is linkwright's in the management cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
 // ConfigMaps and of each Secret that it needs open, and asks for an object when it is wanted and has changed. It has no right on other Secrets.
 type Home struct {
 	Namespace string
@@ -63,15 +63,15 @@ var ErrNotFound = errors.New("is missing in the management cluster")
 // unreadable says that the management cluster does not tell: what it holds may be as before.
 type unreadable struct{ error }
 
-// Unwrap gives what kept it from being read.
+// Unwrap returns what kept it from being read.
 func (u unreadable) Unwrap() error { return u.error }
 
-// Key is that of an object in linkwright's namespace.
+// Key returns that of an object in linkwright's namespace.
 func (h *Home) Key(kind, name string) object.Key {
 	return object.Key{Kind: kind, Namespace: h.Namespace, Name: name}
 }
 
-// Secret gives a Secret of our namespace as it is now. Its errors name it.
+// Secret returns a Secret of linkwright's namespace as it is now. Its errors name it.
 func (h *Home) Secret(ctx context.Context, name string) (map[string][]byte, error) {
 	var secret corev1.Secret
 	err := h.decode(ctx, h.Key("Secret", name), &secret)
@@ -126,7 +126,7 @@ func decodeAs(key object.Key, body object.Body, into any) error {
 	return nil
 }
 
-// read gives a Secret or ConfigMap of version v1; without a body, where it still has the stamp.
+// read returns a Secret or ConfigMap of version v1; without a body, where it still has the stamp.
 func (h *Home) read(ctx context.Context, key object.Key, stamp string) (Kept, error) {
 	observed, watched, err := h.watched(ctx, key)
 	switch {
@@ -158,7 +158,7 @@ func (h *Home) Ask(ctx context.Context, key object.Key, stamp string) (Kept, err
 	return Kept{observed.Record(key), body}, nil
 }
 
-// stampOf tells one state of an object from all others of it and of its namesakes; empty: there is none.
+// stampOf distinguishes one state of an object from all others of it and of its namesakes; empty: there is none.
 func stampOf(r object.Record) string {
 	if r.IsZero() {
 		return ""
@@ -166,7 +166,7 @@ func stampOf(r object.Record) string {
 	return r.UID + " " + r.ResourceVersion
 }
 
-// watched is what the watches show of an object; false: there are none, or none are allowed.
+// watched returns what the watches show of an object; false: there are none, or none are allowed.
 func (h *Home) watched(ctx context.Context, key object.Key) (object.Record, bool, error) {
 	if !h.watches {
 		return object.Record{}, false, nil
@@ -196,7 +196,7 @@ func (h *Home) follow(secrets ...string) {
 	}
 }
 
-// watchList is what is watched now.
+// watchList returns what is watched now.
 func (h *Home) watchList() []object.Watch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,7 +222,7 @@ func (h *Home) Write(ctx context.Context, ch object.Change) (object.Record, erro
 	return h.conn.Write(ctx, ch)
 }
 
-// Live implements object.Cluster for single ConfigMaps of our namespace, such as the record.
+// Live implements object.Cluster for single ConfigMaps of linkwright's namespace, such as the record.
 func (h *Home) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	var items []object.Item
 	for _, w := range watches {

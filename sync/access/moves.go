@@ -56,7 +56,7 @@ func (c *accesses) refreshAll(ctx context.Context) []api.ClusterName {
 	return c.refresh(ctx)
 }
 
-// follow exchanges a connection between passes.
+// follow exchanges a connection between syncs.
 func (c *connections) follow(ctx context.Context, name api.ClusterName) {
 	c.exchange(ctx, name)
 	c.notifyMoved(name)

@@ -26,10 +26,10 @@ type target struct {
 	own   *Own  // how its token is renewed; nil: it is not
 }
 
-// inCluster is the stamp of the cluster that we run in: its token is read anew by the connection itself.
+// inCluster is the stamp of the cluster that we run in: its token is read again by the connection itself.
 const inCluster = "in the cluster"
 
-// find gives where an access leads to: was, where that is still so.
+// find returns where an access leads to: was, where that is still so.
 func (c *accesses) find(ctx context.Context, a api.Access, was target) target {
 	switch {
 	case a.InCluster && was.stamp == inCluster:

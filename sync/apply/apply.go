@@ -28,10 +28,9 @@ type Writer interface {
 	Write(ctx context.Context, c object.Change) (object.Record, error)
 }
 
-// Step makes the writes of a step, and gives what became of each. Once ctx has ended nothing more begins, and what has begun may take
-// drain to end. What is ahead goes first: our namespace and the base one after the other, and a
-// failure there stops all of the cluster; then inventories at once, each of which its own end builds on. Then phase by
-// phase over all ends, an end stopping at its first failure.
+// Step makes the writes of a step, and gives what became of each. Once ctx has ended nothing more begins, and what has begun may take drain to end.
+// What is ahead goes first: linkwright's namespace and the base one after the other, and a failure there stops all of the cluster; then inventories
+// at once, each of which its own end builds on. Then phase by phase over all ends, an end stopping at its first failure.
 func Step(ctx context.Context, to Writer, s plan.Step) []object.Outcome {
 	w := &writer{to: to, failed: map[object.End]bool{}, outcomes: make([]object.Outcome, 0, s.Writes())}
 	base, inventories := s.Ahead, []object.Change(nil)
@@ -123,15 +122,15 @@ func (w *writer) write(ctx context.Context, c object.Change) (object.Record, err
 	return w.to.Write(inner, c)
 }
 
-// Untried says that a write was not made because its step was cut short, or an earlier one failed.
+// Untried reports whether a write was not made because its step was cut short, or an earlier one failed.
 func Untried(o object.Outcome) bool { return NotBegun(o) || errors.Is(o.Err, context.Canceled) }
 
-// NotBegun says that a write was not begun, for whatever reason.
+// NotBegun reports whether a write was not begun, for whatever reason.
 func NotBegun(o object.Outcome) bool {
 	return errors.Is(o.Err, errEnded) || errors.Is(o.Err, ErrSkipped)
 }
 
-// Failed are the ends of which a write failed.
+// Failed returns the ends of which a write failed.
 func Failed(outcomes []object.Outcome) map[object.End]bool {
 	failed := map[object.End]bool{}
 	for _, o := range outcomes {

@@ -26,14 +26,14 @@ func creatingManagers() []string {
 	return []string{"helm", "kubectl", "kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "linkerd"}
 }
 
-// isPreviousManager says that a manager is one of the makers, or another installation of linkwright.
+// isPreviousManager reports whether a manager is one of the makers, or another installation of linkwright.
 func (c *writer) isPreviousManager(manager string) bool {
 	ours := object.DefaultOwner
 	return manager != c.manager() && (slices.Contains(creatingManagers(), manager) || manager == ours || strings.HasPrefix(manager, ours+"-"))
 }
 
-// adopt puts marks on what others made, in one patch, and only on exactly what was seen: with the marks, our entry of the
-// managed fields takes over those of the object's makers.
+// adopt puts marks on what others made, in one patch, and only on exactly what was seen: with the marks, linkwright's entry of the managed fields
+// takes over those of the object's makers.
 func (c *writer) adopt(ctx context.Context, ch object.Change) (object.Record, error) {
 	m, err := c.metadata(ctx, ch)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *writer) adopt(ctx context.Context, ch object.Change) (object.Record, er
 	return object.Reduce(m, c.owner), nil
 }
 
-// adopting is the patch of an adoption of an object with such metadata.
+// adopting returns the patch of an adoption of an object with such metadata.
 func (c *writer) adopting(ctx context.Context, ch object.Change, m *metav1.ObjectMeta) (*rest.Request, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *writer) adopting(ctx context.Context, ch object.Change, m *metav1.Objec
 		Param("fieldManager", c.manager()).Body(body), err
 }
 
-// inherit gives managed fields in which our own entry holds those of the makers, and our marks.
+// inherit returns managed fields in which linkwright's own entry holds those of the makers, and linkwright's marks.
 func (c *writer) inherit(entries []metav1.ManagedFieldsEntry, version string) ([]metav1.ManagedFieldsEntry, error) {
 	var o metav1.PartialObjectMetadata
 	names := sets.New[string]()
@@ -106,7 +106,7 @@ func (c *writer) inherit(entries []metav1.ManagedFieldsEntry, version string) ([
 	return o.ManagedFields, err
 }
 
-// applied says that an entry is that of our applies.
+// applied reports whether an entry is that of linkwright's applies.
 func (c *writer) applied(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == c.manager() && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }

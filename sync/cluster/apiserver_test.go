@@ -69,7 +69,7 @@ func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// taken gives the requests since it was last asked, in order of their names.
+// taken returns the requests since it was last asked, in order of their names.
 func (c *counter) taken() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ func update(o object.Object, was object.Record) object.Change {
 	return object.Change{Action: object.Update, Key: o.Key, Object: o, Was: was}
 }
 
-// observed is what a fresh read shows of one object; zero where it is absent.
+// observed returns what a fresh read shows of one object; zero where it is absent.
 func observed(t *testing.T, c *Client, o object.Object) object.Record {
 	t.Helper()
 	observed, err := c.Observe(t.Context(), []object.Watch{{

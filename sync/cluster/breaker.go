@@ -19,8 +19,7 @@ const (
 	lastPause  = 30 * time.Second
 )
 
-// pause is how long to wait after so many failures in a row, shifted by up to a fifth, so that feeds and processes do
-// not try all at once.
+// pause returns how long to wait after so many failures in a row, shifted by up to a fifth, so that feeds and processes do not try all at once.
 func pause(fails int) time.Duration {
 	p := lastPause
 	if doublings := max(0, fails-1); doublings < 8 {
@@ -56,7 +55,7 @@ func (b *breaker) allow() error {
 	return nil
 }
 
-// failure is why the cluster is not asked at all, or nil.
+// failure returns why the cluster is not asked at all, or nil.
 func (b *breaker) failure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -197,7 +196,7 @@ func (c *watcher) probe(ctx context.Context) {
 	}
 }
 
-// due says how long it is until the next try.
+// due returns how long it is until the next try.
 func (b *breaker) due() (wait time.Duration, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 
 func newBreaker() *breaker { return &breaker{opened: make(chan struct{}, 1), lastNotified: func() {}} }
 
-// shut is how long a breaker lets nothing through from now on.
+// shut returns how long a breaker lets nothing through from now on.
 func shut(b *breaker) time.Duration {
 	wait, _ := b.due()
 	return wait

@@ -93,7 +93,7 @@ type watcher struct {
 // writer makes changes. It does not know what watches show.
 type writer struct{ *reader }
 
-// manager is our field manager.
+// manager is linkwright's field manager.
 func (c *conn) manager() string { return object.Manager(c.owner) }
 
 // close ends the watches and gives up idle connections; a request still under way keeps its own until it ends.

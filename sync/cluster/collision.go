@@ -17,9 +17,9 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// listKeyConflict is the refusal of an update whose list item holds a value that must be unique (the name of a Service's port), which
-// an item of somebody else holds, too. Lists whose items are known by a key (a port's number) are merged item by item: a PUT
-// that changes the key of ours takes it away and leaves one of theirs, and our apply adds a second, for ever in vain.
+// listKeyConflict is the refusal of an update whose list item holds a value that must be unique (the name of a Service's port), which an item of
+// somebody else holds, too. Lists whose items are known by a key (a port's number) are merged item by item: a PUT that changes the key of linkwright
+// takes it away and leaves one of theirs, and linkwright's apply adds a second, for ever in vain.
 type listKeyConflict struct {
 	object.Refusal
 	cause error
@@ -46,8 +46,8 @@ func Refused(err error) (object.Refusal, bool) {
 	return object.Refusal{Field: field}, ok
 }
 
-// withCause is the error of an apply, with what is known of its cause. Of a refusal for duplicates alone it asks who else has
-// items in the list, which takes one request.
+// withCause returns the error of an apply, with what is known of its cause. Of a refusal for duplicates alone it asks who else has items in the
+// list, which takes one request.
 func (c *writer) withCause(ctx context.Context, ch object.Change, err error) error {
 	field := duplicate(err)
 	if field == "" || ch.Was.IsZero() || ch.Action != object.Update && ch.Action != object.Drain {
@@ -69,7 +69,7 @@ func (c *writer) withCause(ctx context.Context, ch object.Change, err error) err
 	return &listKeyConflict{object.Refusal{Field: field, By: strings.Join(by, ", ")}, err}
 }
 
-// duplicate is the first field of a refusal that complains of duplicates in lists and of nothing else; empty: it does not.
+// duplicate returns the first field of a refusal that complains of duplicates in lists and of nothing else; empty: it does not.
 func duplicate(err error) string {
 	var status *apierrors.StatusError
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.ErrStatus.Details == nil {
@@ -97,7 +97,7 @@ func splitField(field string) (list, leaf []string) {
 	return nil, nil
 }
 
-// repeats says that a list of ours alone holds a value twice: then it is wrong, whatever others have.
+// repeats reports whether a list of linkwright alone holds a value twice: then it is wrong, whatever others have.
 func repeats(of any, list, leaf []string) bool {
 	switch {
 	case len(list) == 0:
@@ -122,7 +122,7 @@ func hasDuplicates(of any, leaf []string) bool {
 	return false
 }
 
-// others are the managers of items of a list that are not ours.
+// others returns the managers of items of a list that are not ours.
 func (c *writer) others(entries []metav1.ManagedFieldsEntry, item []string) ([]string, error) {
 	by := map[string]bool{}
 	for _, e := range entries {
@@ -142,7 +142,7 @@ func (c *writer) others(entries []metav1.ManagedFieldsEntry, item []string) ([]s
 	return slices.Sorted(maps.Keys(by)), nil
 }
 
-// isAt says that a path leads to an item, whichever it is of its list.
+// isAt reports whether a path leads to an item, whichever it is of its list.
 func isAt(p fieldpath.Path, item []string) bool {
 	if len(p) != len(item) {
 		return false

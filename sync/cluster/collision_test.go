@@ -45,7 +45,7 @@ func respell(t *testing.T, c *Client, o object.Object, old, next string) {
 	}
 }
 
-// onePort is a Service whose only port must not simply be removed.
+// onePort returns a Service whose only port must not simply be removed.
 func onePort(t *testing.T, ns, name string) object.Object {
 	t.Helper()
 	c := coreac.Service(name, ns).WithSpec(coreac.ServiceSpec().WithPorts(coreac.ServicePort().WithName("mc-probe").WithPort(4191)))
@@ -55,8 +55,8 @@ func onePort(t *testing.T, ns, name string) object.Object {
 	})
 }
 
-// A list item whose key somebody changed by PUT is no drift of ours where it collides with nothing; where it does, the update
-// fails, says by whom and what to do, and changes nothing until the item is gone.
+// A list item whose key somebody changed by PUT is no drift of linkwright where it collides with nothing; where it does, the update fails, says by
+// whom and what to do, and changes nothing until the item is gone.
 func TestChangedListKeys(t *testing.T) {
 	c, _, ns := east(t)
 	for _, tt := range []struct {

@@ -51,7 +51,7 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	return &Client{watcher: &watcher{reader: read, feeds: feeds}, writer: &writer{read}}, nil
 }
 
-// denyRedirect follows no redirect: a cluster may not have us ask other addresses of our network. No API server redirects what we ask.
+// denyRedirect follows no redirect: a cluster may not have us ask other addresses of this network. No API server redirects what we ask.
 func denyRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // harden: no client-side rate limit (the server's priority and fairness rules), JSON unless a
@@ -70,8 +70,8 @@ func harden(cfg *rest.Config, o Options) *rest.Config {
 	return cfg
 }
 
-// dialler gives the connections themselves, and the client that adds credentials and the caller's
-// wrapper, which stands before them and so never sees any.
+// dialler returns the connections themselves, and the client that adds credentials and the caller's wrapper, which stands before them and so never
+// sees any.
 func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error) {
 	tc, err := cfg.TransportConfig()
 	if err != nil {

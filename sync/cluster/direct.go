@@ -57,7 +57,7 @@ func (d *direct) send(ctx context.Context, p patchRequest) (*metav1.ObjectMeta, 
 	return nil, d.read(ctx, p, answer, nil)
 }
 
-// isProtobufSuccess says that an answer is a success in protobuf.
+// isProtobufSuccess reports whether an answer is a success in protobuf.
 func isProtobufSuccess(answer *http.Response) bool {
 	form, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 	return (answer.StatusCode == http.StatusOK || answer.StatusCode == http.StatusCreated) && form == runtime.ContentTypeProtobuf
@@ -75,7 +75,7 @@ func (d *direct) ask(ctx context.Context, p patchRequest) (*http.Response, error
 	return d.http.Do(ask)
 }
 
-// request is the same PATCH as one of client-go.
+// request returns the same PATCH as one of client-go.
 func (p patchRequest) request(by rest.Interface) *rest.Request {
 	return p.fill(by.Verb(http.MethodPatch))
 }
@@ -88,7 +88,7 @@ func (p patchRequest) fill(req *rest.Request) *rest.Request {
 	return req
 }
 
-// query is that of request, without the time that it may take.
+// query returns that of request, without the time that it may take.
 func (p patchRequest) query() string {
 	out := "fieldManager=" + url.QueryEscape(p.by)
 	if p.kind == types.ApplyPatchType {

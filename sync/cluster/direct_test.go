@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// heardBy is a server that keeps what it was asked, in words, and always answers the same.
+// heardBy returns a server that keeps what it was asked, in words, and always answers the same.
 func heardBy(t *testing.T, say http.HandlerFunc) (at string, asked func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -47,7 +47,7 @@ func heardBy(t *testing.T, say http.HandlerFunc) (at string, asked func() []stri
 	}
 }
 
-// inProtobuf is an answer as API servers give it.
+// inProtobuf returns an answer as API servers give it.
 func inProtobuf(t *testing.T, of runtime.Object) string {
 	t.Helper()
 	info, _ := runtime.SerializerInfoForMediaType(metascheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
@@ -175,7 +175,7 @@ func resultOf(t *testing.T, m **metav1.ObjectMeta, of rest.Result) rest.Result {
 	return of
 }
 
-// saidBy is all that is asked of a result that holds no metadata. Ports differ between two connections.
+// saidBy returns all that is asked of a result that holds no metadata. Ports differ between two connections.
 func saidBy(of rest.Result) []string {
 	out := []string{fmt.Sprint(of.Error())}
 	_, err := metaOf(of)

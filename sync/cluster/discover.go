@@ -50,7 +50,7 @@ func setPath(req *rest.Request, parts []string) *rest.Request {
 
 func unsafeSegment(part string) bool { return part == "" || len(content.IsPathSegmentName(part)) > 0 }
 
-// unsafePath is how lead fails a request.
+// unsafePath returns how lead fails a request.
 func unsafePath(parts []string) error {
 	if !slices.ContainsFunc(parts, unsafeSegment) {
 		return nil
@@ -146,9 +146,8 @@ func (c *mapper) locate(ctx context.Context, of schema.GroupKind) (resource, boo
 	return resource{}, false, nil
 }
 
-// discover asks for one group and version alone, so that somebody else's broken API is not our
-// concern. A 404 is believed only when the list of groups, too, knows nothing of it: any proxy can
-// say 404.
+// discover asks for one group and version alone, so that somebody else's broken API is not linkwright's concern. A 404 is believed only when the
+// list of groups, too, knows nothing of it: any proxy can say 404.
 func (c *mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[string]resource, error) {
 	var list metav1.APIResourceList
 	root := resource{GroupVersionKind: gv.WithKind("")}.path("", "")

@@ -15,7 +15,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Explain says what an error of this package means and what to do. It gives a zero Reason for nil.
+// Explain returns what an error of this package means and what to do. It gives a zero Reason for nil.
 func Explain(err error) object.Reason {
 	if err == nil {
 		return object.Reason{}
@@ -28,7 +28,7 @@ func Explain(err error) object.Reason {
 	return object.Reason{Code: reason.Unknown, Message: oneLine(err)}
 }
 
-// oneLine is the error in one line. The rules of a role that may not be bound are left out: nobody is to grant them instead.
+// oneLine returns the error in one line. The rules of a role that may not be bound are left out: nobody is to grant them instead.
 func oneLine(err error) string {
 	text := err.Error()
 	if isUnbound(err) {
@@ -43,7 +43,7 @@ type AccessError struct{ Err error }
 // Error implements error.
 func (e AccessError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause, which has a code of its own if the management cluster refused to give the access.
+// Unwrap returns the cause, which has a code of its own if the management cluster refused to give the access.
 func (e AccessError) Unwrap() error { return e.Err }
 
 func isAccess(err error) bool {

@@ -48,8 +48,8 @@ func newSweep(t *testing.T) *sweep {
 	return &sweep{T: t, proxy: proxy, past: past, as: kubernetes.NewForConfigOrDie(live.As("foreign"))}
 }
 
-// furnish makes a namespace in which one object of each fate is: new ones are missing, changed, fixed, kept, and ours
-// that nobody declares any more; and somebody else's, one of which has our labels.
+// furnish makes a namespace in which one object of each fate is: new ones are missing, changed, fixed, kept, and ours that nobody declares any more;
+// and somebody else's, one of which has linkwright's labels.
 func (s *sweep) furnish() {
 	s.Helper()
 	s.ns = namespace(s.T, s.as)
@@ -80,7 +80,7 @@ func (s *sweep) watches() []object.Watch {
 	}
 }
 
-// turn is one try: look, and write one after another what is not as it should be.
+// turn returns one try: look, and write one after another what is not as it should be.
 func (s *sweep) turn(ctx context.Context, c *Client) error {
 	observed, err := c.Observe(ctx, s.watches())
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *sweep) changes(observed object.Observation) []object.Change {
 	return out
 }
 
-// state is what is in the namespace: of ours what it says, of what nobody should write to its version too.
+// state returns what is in the namespace: of linkwright what it says, of what nobody should write to its version too.
 func (s *sweep) state() map[string]string {
 	s.Helper()
 	observed, err := s.past.Observe(s.Context(), s.watches())
@@ -144,7 +144,7 @@ func (s *sweep) state() map[string]string {
 	return out
 }
 
-// expected is the state that a turn should lead to from this one.
+// expected returns the state that a turn should lead to from this one.
 func (s *sweep) expected(from map[string]string) map[string]string {
 	out := maps.Clone(from)
 	delete(out, "ConfigMap undeclared")
@@ -163,7 +163,7 @@ func (s *sweep) expected(from map[string]string) map[string]string {
 	return out
 }
 
-// open is a client through the proxy, as of a process that was just started.
+// open returns a client through the proxy, as of a process that was just started.
 func (s *sweep) open(o Options) (*Client, func()) {
 	s.Helper()
 	c, err := connect(s.proxy.Config(), o)
@@ -173,7 +173,7 @@ func (s *sweep) open(o Options) (*Client, func()) {
 	return c, c.close
 }
 
-// requests is how many an undisturbed turn makes.
+// requests returns how many an undisturbed turn makes.
 func (s *sweep) requests() int {
 	s.Helper()
 	s.furnish()
@@ -260,7 +260,7 @@ func (s *sweep) due(c *Client) {
 	}
 }
 
-// half says which half of the requests is struck: any, or that of LINKWRIGHT_SEED, 0 or 1; both are everything.
+// half returns which half of the requests is struck: any, or that of LINKWRIGHT_SEED, 0 or 1; both are everything.
 func half(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv("LINKWRIGHT_SEED"))

@@ -17,7 +17,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// A write of ours is told where a look gave up before the watch showed it: nobody would look again.
+// A write of linkwright is told where a look gave up before the watch showed it: nobody would look again.
 func TestWhatALookGaveUpWaitingForIsTold(t *testing.T) {
 	for _, gaveUp := range []bool{false, true} {
 		s := mergeScopes([]object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "ns"}})[0]
@@ -60,8 +60,7 @@ func (l *late) RoundTrip(q *http.Request) (*http.Response, error) {
 	return answer(http.StatusOK, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"5"},"items":[]}`)
 }
 
-// A kind that comes to be served moves its cluster although nobody asks: else an end that is held for want of it would be
-// held for ever.
+// A kind that comes to be served moves its cluster although nobody asks: else an end that is held without it would be held for ever.
 func TestLiveTellsThatAKindCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &late{}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// pollEvery is how often is read what nobody lets us watch, and how often that is tried; so it is with what nobody lets us read.
+	// pollEvery is how often is read what nobody lets linkwright watch, and how often that is tried; so it is with what nobody lets linkwright read.
 	pollEvery = 30 * time.Second
 	// shortWatch is a watch that did not last.
 	shortWatch = time.Second
@@ -98,7 +98,7 @@ func markBroken(f *feed, err error) error {
 	return fmt.Errorf("watch %s: %w", f.scope, err)
 }
 
-// rediscover looks for the kind anew where its resource is not there any more; err is nil where it is not served now.
+// rediscover looks for the kind again where its resource is not there any more; err is nil where it is not served now.
 func (c *watcher) rediscover(ctx context.Context, r resource, f *feed, err error) error {
 	if !unserved(err) {
 		return err
@@ -131,7 +131,7 @@ func (c *watcher) served(ctx context.Context, s scope) (resource, bool, error) {
 	return r, ok, nil
 }
 
-// poll reads a scope, again after writes of ours, until it is time to try whether it may be watched by now.
+// poll reads a scope, again after writes of linkwright, until it is time to try whether it may be watched by now.
 func (c *watcher) poll(ctx context.Context, r resource, f *feed) error {
 	for end := time.Now().Add(pollEvery); ; {
 		if err := c.reread(ctx, r, f); err != nil {

@@ -38,7 +38,7 @@ func (s *closed) RoundTrip(q *http.Request) (*http.Response, error) {
 	return to.Result(), nil
 }
 
-// secretA is what closed serves once it is granted.
+// secretA returns what closed serves once it is granted.
 func secretA(hides bool) object.Watch {
 	return object.Watch{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"a"}, MayHide: hides}
 }

@@ -31,7 +31,7 @@ func say(code int, body string) func(http.ResponseWriter, *http.Request) {
 	}
 }
 
-// inTurn gives the answers one after the other, the last for ever.
+// inTurn returns the answers one after the other, the last for ever.
 func inTurn(all ...func(http.ResponseWriter, *http.Request)) func(http.ResponseWriter, *http.Request) {
 	var asked atomic.Int64 // by requests of any connection
 	return func(w http.ResponseWriter, r *http.Request) { all[min(int(asked.Add(1)), len(all))-1](w, r) }
@@ -51,7 +51,7 @@ func list(meta string, names ...string) func(http.ResponseWriter, *http.Request)
 	return say(http.StatusOK, `{"kind":"SecretList","apiVersion":"v1","metadata":{`+meta+`},"items":[`+strings.Join(items, ",")+`]}`)
 }
 
-// hostile gives a client of a server that says what the test wants; it knows Secrets alone.
+// hostile returns a client of a server that says what the test wants; it knows Secrets alone.
 func hostile(t *testing.T, says answers) *Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -268,7 +268,7 @@ func TestStrangersAreNotTrusted(t *testing.T) {
 	}
 }
 
-// denied is what an API server answers to a write.
+// denied returns what an API server answers to a write.
 func denied(why metav1.StatusReason, message string) error {
 	return fmt.Errorf("delete: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Reason: why, Message: message}})
 }

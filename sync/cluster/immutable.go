@@ -42,7 +42,7 @@ func isImmutable(err error) bool {
 	return ok
 }
 
-// invalid is how a refusal of the API server's own begins (apimachinery, pkg/api/errors, NewInvalid).
+// invalid returns how a refusal of the API server's own begins (apimachinery, pkg/api/errors, NewInvalid).
 func invalid(of *metav1.StatusDetails) string {
 	kind := of.Kind
 	if of.Group != "" {
@@ -51,7 +51,7 @@ func invalid(of *metav1.StatusDetails) string {
 	return kind + ` "` + of.Name + `" is invalid`
 }
 
-// keepsField says that a cause is about a field that its object keeps. Metadata is no such: another name or uid is another object.
+// keepsField reports whether a cause is about a field that its object keeps. Metadata is no such: another name or uid is another object.
 func keepsField(of *metav1.StatusDetails, cause metav1.StatusCause) bool {
 	said := causeDetail(cause.Message)
 	switch {
@@ -65,7 +65,7 @@ func keepsField(of *metav1.StatusDetails, cause metav1.StatusCause) bool {
 	return cause.Type == metav1.CauseTypeForbidden && said == objectImmutable
 }
 
-// causeDetail are what a cause says after the type of error and the value.
+// causeDetail returns what a cause says after the type of error and the value.
 func causeDetail(message string) string {
 	return message[strings.LastIndex(": "+message, ": "):]
 }

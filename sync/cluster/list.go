@@ -189,7 +189,7 @@ func listOf(raw []byte, as reading) (list page, err error) {
 	return list, nil
 }
 
-// checked says what is wrong with what is no JSON.
+// checked returns what is wrong with what is no JSON.
 func checked(raw []byte) error {
 	if json.Valid(raw) {
 		return nil
@@ -234,8 +234,8 @@ func (c *conn) checkedItem(raw []byte, as reading) (object.Item, error) {
 	return it, err
 }
 
-// bodyOf is an object without managed fields. Items of a list do not always say their kind, so it is written out; all else
-// stands as the server wrote it, in its order.
+// bodyOf returns an object without managed fields. Items of a list do not always say their kind, so it is written out; all else stands as the server
+// wrote it, in its order.
 func bodyOf(raw []byte, parts []object.Part, as reading) []byte {
 	version, kind := as.ToAPIVersionAndKind()
 	out := fmt.Appendf(make([]byte, 0, len(raw)), `{"apiVersion":%q,"kind":%q`, version, kind)
@@ -267,8 +267,8 @@ func bareMeta(raw []byte) []byte {
 	return append(out, '}')
 }
 
-// item is an object reduced. It keeps nothing of what it was decoded from: its own strings share one allocation, and that
-// of a namespace is one for all.
+// item returns an object reduced. It keeps nothing of what it was decoded from: its own strings share one allocation, and that of a namespace is one
+// for all.
 func (c *conn) item(m *metav1.ObjectMeta) object.Item {
 	it := object.Item{Namespace: unique.Make(m.Namespace).Value(), Record: object.Reduce(m, c.owner)}
 	r := &it.Record
@@ -304,7 +304,7 @@ func (c *reader) one(ctx context.Context, as reading, key object.Key) (object.It
 	return c.metaItem(m, as)
 }
 
-// rawJSON is the answer as it stands. Raw alone would not read what the server says of an error.
+// rawJSON returns the answer as it is. Raw alone would not read what the server says of an error.
 func rawJSON(ctx context.Context, req *rest.Request) ([]byte, error) {
 	answer := req.SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx)
 	if err := answer.Error(); err != nil {
@@ -313,7 +313,7 @@ func rawJSON(ctx context.Context, req *rest.Request) ([]byte, error) {
 	return answer.Raw()
 }
 
-// metaOf is the metadata an answer holds; anything else is an error.
+// metaOf returns the metadata an answer holds; anything else is an error.
 func metaOf(answer rest.Result) (*metav1.ObjectMeta, error) {
 	got, err := answer.Get()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// manyMoves are told as one: all.
+	// manyMoves are reported as one: all.
 	manyMoves = 4096
 	// askAgain is how old the answer may be that a kind is not served: nothing tells when it comes to be.
 	askAgain = 30 * time.Second
@@ -49,7 +49,7 @@ type moves struct {
 	all    bool // of more than manyMoves keys, or of what nobody can tell
 }
 
-// writes are ours. What moves of an object while it is being written may be that write: nobody knows before it ended.
+// writes are linkwright's. What moves of an object while it is being written may be that write: nobody knows before it ended.
 type writes struct {
 	ended  uint64                  // how many
 	under  map[object.Key]int      // way
@@ -64,10 +64,10 @@ func newFeeds(notify func()) *feeds {
 	}
 }
 
-// Live gives what Observe would, from watches that are kept open: those of these scopes and no others from now on. It
-// waits until every one of them is complete and has shown every write of this client that succeeded, at most the
-// timeout of one request. While one is broken, or the cluster does not answer, it fails at once and asks nothing. While
-// nothing changes it gives the same observation again. It keeps the list of watches, which nobody may change any more.
+// Live returns what Observe would, from watches that are kept open: those of these scopes and no others from now on. It waits until every one of
+// them is complete and has shown every write of this client that succeeded, at most the timeout of one request. While one is broken, or the cluster
+// does not answer, it fails at once and asks nothing. While nothing changes it gives the same observation again. It keeps the list of watches, which
+// nobody may change any more.
 func (c *watcher) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -129,7 +129,7 @@ func (c *watcher) feedOn(ctx context.Context, watches []object.Watch) {
 	}
 }
 
-// stopOthers ends the feeds that are asked for no more.
+// stopOthers ends the feeds that are no longer asked for.
 func (l *feeds) stopOthers() {
 	asked := make(map[scope]bool, len(l.scopes))
 	for _, s := range l.scopes {
@@ -149,7 +149,7 @@ func (l *feeds) start(ctx context.Context, run func(context.Context)) context.Ca
 	return cancel
 }
 
-// watched is what the last Live asked for.
+// watched returns what the last Live asked for.
 func (l *feeds) watched() []object.Watch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +170,7 @@ func (l *feeds) close() {
 	l.running.Wait()
 }
 
-// observe gives the observation, or what is broken, or the channel to wait for.
+// observe returns the observation, or what is broken, or the channel to wait for.
 func (l *feeds) observe(c *reader) (observed object.Observation, turned <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +196,7 @@ func (l *feeds) observe(c *reader) (observed object.Observation, turned <-chan s
 	return *l.seen, nil, nil
 }
 
-// unready gives what is behind (fresh: some of it has not been tried to the end yet), and why the rest is broken.
+// unready returns what is behind (fresh: some of it has not been tried to the end yet), and why the rest is broken.
 func (l *feeds) unready() (behind []string, fresh bool, err error) {
 	var refused []error
 	for _, s := range l.scopes {
@@ -214,7 +214,7 @@ func (l *feeds) unready() (behind []string, fresh bool, err error) {
 	return behind, fresh, errors.Join(refused...)
 }
 
-// behindError says which feeds are behind.
+// behindError returns which feeds are behind.
 func (l *feeds) behindError(cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,7 +242,7 @@ func (l *feeds) changed() {
 	}
 }
 
-// has says that a feed is still one of those asked for, to be called under the lock.
+// has reports whether a feed is still one of those asked for, to be called under the lock.
 func (l *feeds) has(f *feed) bool { return l.open[f.scope] == f }
 
 // setCondition makes a feed stand so. What was not complete and is, or the other way round, is told, unless it was waited for.
@@ -267,7 +267,7 @@ func (l *feeds) setCondition(f *feed, how condition, err error) {
 	}
 }
 
-// fill takes what was listed when so many writes of ours had ended.
+// fill takes what was listed when so many writes of linkwright had ended.
 func (l *feeds) fill(f *feed, got listing, writes uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -316,7 +316,7 @@ func (l *feeds) apply(f *feed, e event) {
 	l.changed()
 }
 
-// reportMove tells a move, unless a write of ours explains it. While a write is under way nobody knows yet.
+// reportMove tells a move, unless a write of linkwright explains it. While a write is under way nobody knows yet.
 func (l *feeds) reportMove(f *feed, was, now *object.Item, at string) {
 	it := now
 	if it == nil {
@@ -358,7 +358,7 @@ func (l *feeds) resynced() {
 	l.changed()
 }
 
-// take gives what moved since it was last asked.
+// take returns what moved since it was last asked.
 func (l *feeds) take() (object.Moves, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ type scene struct {
 	keys     map[object.Key]bool
 }
 
-// config is that of the live cluster.
+// config returns that of the live cluster.
 func config(t *testing.T) *rest.Config {
 	t.Helper()
 	needAPIServer(t)
@@ -93,7 +93,7 @@ func (s *scene) key(name string) object.Key {
 	return object.Key{Kind: "ConfigMap", Namespace: s.ns, Name: name}
 }
 
-// look is a Live that must succeed.
+// look returns a Live that must succeed.
 func (s *scene) look(watches ...object.Watch) object.Observation {
 	s.Helper()
 	observed, err := s.client.Live(s.Context(), watches)
@@ -201,7 +201,7 @@ func TestLiveShowsWhatOthersDo(t *testing.T) {
 	}
 }
 
-// shown is all of an observation as text, but what lies below the root CA, which Kubernetes puts there when it likes.
+// shown returns all of an observation as text, but what lies below the root CA, which Kubernetes puts there when it likes.
 func shown(observed object.Observation) []string {
 	out := slices.Clone(observed.Unserved)
 	for k, r := range observed.Records() {

@@ -51,7 +51,7 @@ type listing struct {
 	condition condition // absent or hidden; of a feed also polled and complete
 }
 
-// find tells where the kinds are served; one without a version in any. What is not in it is not served.
+// find returns where the kinds are served; one without a version in any. What is not in it is not served.
 func (c *mapper) find(ctx context.Context, scopes []scope) (map[schema.GroupVersionKind]resource, error) {
 	var exact, loose []schema.GroupVersionKind
 	for _, s := range scopes {
@@ -98,13 +98,12 @@ func (c *reader) readScope(ctx context.Context, found map[schema.GroupVersionKin
 	return c.read(ctx, r, s)
 }
 
-// unserved tells a resource that does not exist from an object that does not: only the latter's
-// answer names what was asked for.
+// unserved distinguishes a resource that does not exist from an object that does not: only the latter's answer names what was asked for.
 func unserved(err error) bool {
 	return apierrors.IsNotFound(err) && missing(err) == ""
 }
 
-// missing is the name of the object that a 404 is about, or "".
+// missing returns the name of the object that a 404 is about, or "".
 func missing(err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {

@@ -70,8 +70,8 @@ func (s *scene) healed(watches ...object.Watch) object.Observation {
 	}
 }
 
-// An API server that accepts connections and answers nothing is noticed without any request of ours, and stops nobody
-// else; what happened meanwhile is seen once it answers again.
+// An API server that accepts connections and answers nothing is noticed without any request of linkwright, and stops nobody else; what happened
+// meanwhile is seen once it answers again.
 func TestLiveOfAServerThatHangs(t *testing.T) {
 	t.Parallel()
 	west := light(t)

@@ -73,7 +73,7 @@ func (l *feeds) addPending(ch object.Change, d pendingWrite) (another bool) {
 	return another
 }
 
-// fits says that what a feed shows is the outcome of a write, or what was before it.
+// fits reports whether what a feed shows is the outcome of a write, or what was before it.
 func (d pendingWrite) fits(it *object.Item, at string) bool {
 	switch {
 	case it == nil:
@@ -93,7 +93,7 @@ func labelsOf(body object.Body) (labels map[string]string) {
 	return labels
 }
 
-// valueOf is that of a member of a JSON object; nil: it has none.
+// valueOf returns that of a member of a JSON object; nil: it has none.
 func valueOf(raw []byte, name string) []byte {
 	p, ok := object.Member(raw, name)
 	if !ok || p.To == 0 {

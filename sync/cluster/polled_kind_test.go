@@ -101,7 +101,7 @@ func TestUnwatchedKindIsListedEveryThirtySeconds(t *testing.T) {
 	})
 }
 
-// A kind that a real API server lets us list and not watch is shown as it is listed, again after each write of ours.
+// A kind that a real API server lets linkwright list and not watch is shown as it is listed, again after each write of linkwright.
 func TestLiveListsWhatMayNotBeWatched(t *testing.T) {
 	cfg := rest.CopyConfig(config(t))
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: "lists-" + strings.ToLower(t.Name()), Groups: []string{"system:authenticated"}}

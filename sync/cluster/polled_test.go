@@ -59,7 +59,7 @@ func (n *named) RoundTrip(q *http.Request) (*http.Response, error) {
 	return to.Result(), nil
 }
 
-// taken is when each name was asked for, since the last time.
+// taken returns when each name was asked for, since the last time.
 func (n *named) taken() map[string][]int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

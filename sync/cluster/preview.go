@@ -7,9 +7,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Preview gives the live object (zero where there is none) and what it would be after the change: by a
-// server-side dry run; zero for a delete; for a replace the body as it is wanted, since a dry run
-// cannot delete first. Neither holds managed fields. Nothing is written.
+// Preview returns the live object (zero where there is none) and what it would be after the change: by a server-side dry run; zero for a delete; for
+// a replace the body as it is wanted, since a dry run cannot delete first. Neither holds managed fields. Nothing is written.
 func (c *Client) Preview(ctx context.Context, ch object.Change) (was, next object.Body, err error) {
 	was, err = c.writer.live(ctx, ch)
 	if err != nil {

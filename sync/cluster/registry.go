@@ -38,10 +38,10 @@ type entry struct {
 	users   int
 	closing bool          // out of the registry: the last user closes it
 	closed  chan struct{} // after the last user, when nothing of the client runs any more
-	swap    bool          // it took another's place: all is to be judged anew
+	swap    bool          // it took another's place: all is to be judged again
 }
 
-// New gives an empty registry.
+// New returns an empty registry.
 func New(o Options) *Registry {
 	return &Registry{opts: o.withDefaults(), moved: make(chan struct{}, 1), open: map[api.ClusterName]*entry{}}
 }
@@ -49,8 +49,8 @@ func New(o Options) *Registry {
 // Moved has a word in it once something moved in a cluster: Take says what.
 func (r *Registry) Moved() <-chan struct{} { return r.moved }
 
-// Take gives what moved since it was last asked in those clusters that Live looks at, of each that has moves: what a
-// step can depend on became otherwise, or the watches of it broke or healed. What Write just wrote is no move.
+// Take returns what moved since it was last asked in those clusters that Live looks at, of each that has moves: what a step can depend on became
+// otherwise, or the watches of it broke or healed. What Write just wrote is no move.
 func (r *Registry) Take() map[api.ClusterName]object.Moves {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +127,7 @@ func (e *entry) follow(ctx context.Context, old *entry) {
 	}
 }
 
-// exchangeSuperseded is why a connection was not exchanged.
+// exchangeSuperseded returns why a connection was not exchanged.
 func exchangeSuperseded(ctx context.Context, name api.ClusterName, now *entry) error {
 	switch {
 	case ctx.Err() != nil:
@@ -211,15 +211,15 @@ func (e *entry) close() {
 	close(e.closed)
 }
 
-// Names gives the open clusters in order.
+// Names returns the open clusters in order.
 func (r *Registry) Names() []api.ClusterName {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Sorted(maps.Keys(r.open))
 }
 
-// equal says that two configurations lead to the same cluster by the same credentials. Functions
-// have no equality: proxies are compared by where they lead, any other function makes a difference.
+// equal reports whether two configurations lead to the same cluster by the same credentials. Functions have no equality: proxies are compared by
+// where they lead, any other function makes a difference.
 func equal(a, b *rest.Config) bool {
 	if !slices.Equal(proxies(a), proxies(b)) {
 		return false

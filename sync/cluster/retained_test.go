@@ -15,10 +15,10 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// mostRetained is what may be kept of one object of ours, in bytes.
+// mostRetained is what may be kept of one object of linkwright, in bytes.
 const mostRetained = 350
 
-// fromWire is the metadata of an object of ours as it comes from the wire: nothing in it is shared.
+// fromWire returns the metadata of an object of linkwright as it comes from the wire: nothing in it is shared.
 func fromWire(tb testing.TB, i int) *metav1.ObjectMeta {
 	tb.Helper()
 	text := fmt.Sprintf(`{"name":"linkerd-service-mirror-cluster-%05d","namespace":"linkerd-multicluster","resourceVersion":"%d",
@@ -32,7 +32,7 @@ func fromWire(tb testing.TB, i int) *metav1.ObjectMeta {
 	return &m
 }
 
-// wholeWire is a whole object of ours as it comes from the wire.
+// wholeWire returns a whole object of linkwright as it comes from the wire.
 func wholeWire(tb testing.TB, i int) []byte {
 	tb.Helper()
 	var entries strings.Builder
@@ -85,7 +85,7 @@ func retained(tb testing.TB, objects int, listed bool, depth object.Depth) float
 	return per
 }
 
-// arrived is an item as feeds take it.
+// arrived returns an item as feeds take it.
 func (c *Client) arrived(tb testing.TB, s scope, i int) (it object.Item, err error) {
 	as := s.reading(resource{GroupVersionKind: s.kind})
 	if as.whole() {

@@ -23,7 +23,7 @@ type extent struct {
 	health, spec bool
 }
 
-// whole says that all of an object is asked for, whatever of it is kept.
+// whole reports whether all of an object is asked for, whatever of it is kept.
 func (e extent) whole() bool { return e.depth == object.Whole || e.health || e.spec }
 
 // location is a kind in a namespace, narrowed by a label selector, or one object of it.
@@ -32,8 +32,8 @@ type location struct {
 	namespace, selector, name string
 }
 
-// mergeScopes gives the scopes that show all that is watched, each read once and as deep as any watch wants it, the deepest
-// first. What a wider scope shows as deeply is left out.
+// mergeScopes returns the scopes that show all that is watched, each read once and as deep as any watch wants it, the deepest first. What a wider
+// scope shows as deeply is left out.
 func mergeScopes(watches []object.Watch) []scope {
 	var all []scope
 	at := map[location]int{}
@@ -73,7 +73,7 @@ func first(a, b bool) int {
 	return 0
 }
 
-// scopesOf gives one for a watch, or one for each of its names; these have no use for its selector.
+// scopesOf returns one for a watch, or one for each of its names; these have no use for its selector.
 func scopesOf(w object.Watch) []scope {
 	s := scope{
 		location: location{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
@@ -99,27 +99,27 @@ func (s scope) and(o scope) scope {
 	return s
 }
 
-// contains says that what lies elsewhere is a part of this place, which is not narrowed.
+// contains reports whether what lies elsewhere is a part of this place, which is not narrowed.
 func (p location) contains(o location) bool {
 	return p != o && p.kind == o.kind && (p.namespace == o.namespace || p.namespace == "")
 }
 
-// kindName is the kind as Observation.Unserved names it.
+// kindName returns the kind as Observation.Unserved names it.
 func (s scope) kindName() string {
 	return object.Watch{Group: s.kind.Group, Version: s.kind.Version, Kind: s.kind.Kind}.Called()
 }
 
-// key is that of the single object that it is about; without a name, of all of them.
+// key returns that of the single object that it is about; without a name, of all of them.
 func (s scope) key() object.Key {
 	return object.Key{Group: s.kind.Group, Kind: s.kind.Kind, Namespace: s.namespace, Name: s.name}
 }
 
-// hidden is what nobody sees while it may not be read.
+// hidden returns what nobody sees while it may not be read.
 func (s scope) hidden(by object.Installation) object.Hidden {
 	return object.Hidden{Key: s.key(), Selector: s.selector, By: by}
 }
 
-// String is how errors call it.
+// String returns how errors call it.
 func (s scope) String() string {
 	out := s.kind.Kind
 	if s.kind.Group != "" {

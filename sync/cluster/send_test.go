@@ -47,7 +47,7 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return to.Result(), nil
 }
 
-// told is a client of a scripted server that wrote one Secret.
+// told returns a client of a scripted server that wrote one Secret.
 func told(t *testing.T, answers ...func(http.ResponseWriter, *http.Request)) (*Client, *scripted, error) {
 	t.Helper()
 	s := &scripted{answers: answers, begun: time.Now()}
@@ -62,7 +62,7 @@ func told(t *testing.T, answers ...func(http.ResponseWriter, *http.Request)) (*C
 	return c, s, err
 }
 
-// later is an answer whose header asks for seconds of quiet.
+// later returns an answer whose header asks for seconds of quiet.
 func later(code int, reason, seconds string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if seconds != "" {

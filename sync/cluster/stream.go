@@ -96,7 +96,7 @@ func (c *watcher) askWatch(ctx context.Context, r resource, s scope, from string
 	return nil, errors.Join(refusal(answer, r), answer.Body.Close())
 }
 
-// refusal is what an answer other than 200 says.
+// refusal returns what an answer other than 200 says.
 func refusal(answer *http.Response, r resource) error {
 	const enough = 1 << 20
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, enough))
@@ -111,7 +111,7 @@ func refusal(answer *http.Response, r resource) error {
 		"", http.StatusText(answer.StatusCode), wait, true)
 }
 
-// statusOf is the error that an answer holds, nil where it is none.
+// statusOf returns the error that an answer holds, nil where it is none.
 func statusOf(raw []byte) error {
 	got, _, err := metascheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *stream) decodeItem(e *event, raw []byte) (err error) {
 	return err
 }
 
-// metaOfEvent is the metadata an event tells of.
+// metaOfEvent returns the metadata an event tells of.
 func metaOfEvent(raw []byte) (*metav1.PartialObjectMetadata, error) {
 	if m := metaIn(raw); m != nil {
 		return m, nil

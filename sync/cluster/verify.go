@@ -38,9 +38,9 @@ type Trier struct {
 	Wrap func(api.ClusterName, http.RoundTripper) http.RoundTripper
 }
 
-// Try lists, one by one, what the reader of a kubeconfig will list, by a connection of its own: no redirect is followed, no proxy
-// of our environment is used, nothing is kept. It gives what did not pass, or nil; refused says that the server would refuse
-// other readers just so: 401, 403, or a certificate that does not fit. What it gives quotes no credential, and nothing the server said.
+// Try lists, one by one, what the reader of a kubeconfig will list, by a connection of its own: no redirect is followed, no proxy of linkwright's
+// environment is used, nothing is kept. It gives what did not pass, or nil; refused says that the server would refuse other readers just so: 401,
+// 403, or a certificate that does not fit. What it gives quotes no credential, and nothing the server said.
 func (y Trier) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
@@ -169,7 +169,7 @@ func (t *verification) judge(l object.List, answer *http.Response) (why *object.
 	return t.failed(reason.Unavailable, l, "the server answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode)), false
 }
 
-// lost is a request without an answer.
+// lost returns a request without an answer.
 func (t *verification) lost(l object.List, err error) (why *object.Reason, refused bool) {
 	switch op := (*net.OpError)(nil); {
 	case isUntrusted(err):

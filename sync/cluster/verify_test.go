@@ -22,7 +22,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// tested is a server over TLS that answers by path, and counts what it is asked.
+// tested returns a server over TLS that answers by path, and counts what it is asked.
 func tested(t *testing.T, says answers) (*httptest.Server, func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -77,7 +77,7 @@ func babbles(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// codeOf is the code of what did not pass, whose message says where, and quotes nothing.
+// codeOf returns the code of what did not pass, whose message says where, and quotes nothing.
 func codeOf(t *testing.T, why *object.Reason, at *httptest.Server) string {
 	t.Helper()
 	if why == nil {
@@ -133,7 +133,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// No proxy that our environment names is asked, and a server whose certificate does not fit is sent no token.
+// No proxy that linkwright's environment names is asked, and a server whose certificate does not fit is sent no token.
 func TestTryTrustsTheKubeconfigAlone(t *testing.T) {
 	server, asked := tested(t, nil)
 	otherUser, _ := tested(t, nil)

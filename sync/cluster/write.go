@@ -94,7 +94,7 @@ func (c *conn) sendForMeta(ctx context.Context, req *rest.Request) (*metav1.Obje
 	return metaOf(answer)
 }
 
-// superseded names what a precondition of ours ran into. The server calls another uid an immutable field.
+// superseded names what a precondition of linkwright ran into. The server calls another uid an immutable field.
 func superseded(ch object.Change, err error) error {
 	if apierrors.IsConflict(err) && vacant(ch) {
 		return fmt.Errorf("%w: %w", ErrOccupied, err)
@@ -113,7 +113,7 @@ func superseded(ch object.Change, err error) error {
 
 var errReplaced = errors.New("the object that linkwright read is gone, and another one has its name")
 
-// vacant says that a write demands that nothing of its name be there.
+// vacant reports whether a write demands that nothing of its name be there.
 func vacant(ch object.Change) bool {
 	return ch.Action == object.Create || ch.Action == object.Replace || ch.Fenced && ch.Was.IsZero()
 }
@@ -135,7 +135,7 @@ func (c *writer) patchOf(ctx context.Context, ch object.Change) (patchRequest, e
 	return p, unsafePath(p.path)
 }
 
-// guarded is the body on the wire: as it is, or with preconditions in its metadata.
+// guarded returns the body on the wire: as it is, or with preconditions in its metadata.
 func (c *writer) guarded(ch object.Change) ([]byte, error) {
 	body := ch.Object.Body.Bytes()
 	switch {
@@ -149,7 +149,7 @@ func (c *writer) guarded(ch object.Change) ([]byte, error) {
 	return guard(body, ch.Was.UID, "")
 }
 
-// target is where a change goes. The version of its object counts; without one, any.
+// target returns where a change goes. The version of its object counts; without one, any.
 func (c *mapper) target(ctx context.Context, ch object.Change) (resource, error) {
 	group := schema.GroupKind{Group: ch.Key.Group, Kind: ch.Key.Kind}
 	if ch.Object.Version == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Access is what a link's source has in its target.
+// Access returns what a link's source has in its target.
 func (s *Set) Access(l fleet.Link) Access {
 	in := l.Target.Canonical()
 	issued, known := s.issued[in]
@@ -31,7 +31,7 @@ func (s *Set) Access(l fleet.Link) Access {
 	return a
 }
 
-// StillUsed says why a target's end of mode Existing must stay, or nil.
+// StillUsed returns why a target's end of mode Existing must stay, or nil.
 func (s *Set) StillUsed(l fleet.Link) *object.Reason {
 	if s.Clusters[l.Target.Canonical()].Seen.Record(s.Access(l).Account).Mark != object.Ours {
 		return nil // nothing of it works any more
@@ -44,13 +44,13 @@ func (s *Set) StillUsed(l fleet.Link) *object.Reason {
 	return v.StillUsed(s.Access(l), now)
 }
 
-// Rotation is where the tokens of a link of mode Bound stand.
+// Rotation returns where the tokens of a link of mode Bound stand.
 func (s *Set) Rotation(l fleet.Link) Rotation {
 	return s.Identified(l).Rotate(s.Access(l), s.Fresh[l.Pair()].Token, s.Now)
 }
 
-// Former gives the Secrets of tokens from mode Bound that the source may still use: all, until it took what the mode that
-// is declared now gives it, and its control plane was told. Live bodies are asked, not digests: an overlay changes those, and not what is logged in by.
+// Former returns the Secrets of tokens from mode Bound that the source may still use: all, until it took what the mode that is declared now gives
+// it, and its control plane was told. Live bodies are asked, not digests: an overlay changes those, and not what is logged in by.
 func (s *Set) Former(l fleet.Link) []object.Key {
 	generations := s.Access(l).Former()
 	if len(generations) == 0 {
@@ -66,7 +66,7 @@ func (s *Set) Former(l fleet.Link) []object.Key {
 	return generations
 }
 
-// Lasting is where the tokens of a link stand that do not expire. Nothing is known of a source that is not identified.
+// Lasting returns where the tokens of a link stand that do not expire. Nothing is known of a source that is not identified.
 func (s *Set) Lasting(l fleet.Link) Lasting {
 	out, _ := s.Identified(l).Lasting(s.Access(l)) // what cannot be read is told at the source
 	return out

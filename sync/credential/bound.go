@@ -39,7 +39,7 @@ type Rotation struct {
 	Tokens  []object.Key         // and tokens of mode LegacyToken
 	Need    *object.TokenRequest // to be asked for now; nil: nothing
 	Renewal time.Time            // when the next generation is due; zero: it is
-	Expires time.Time            // when Use is good no more; zero: there is none
+	Expires time.Time            // when Use is no longer good; zero: there is none
 	Number  int                  // of Use
 	Met     bool                 // what people asked for is done
 }
@@ -52,7 +52,7 @@ const renewAfter, renewOf = 2, 3
 // starts, and people need time to restart it.
 const LeastDiscovery = 7 * 24 * time.Hour
 
-// TooShort says why the source may not be given what was granted, or nil.
+// TooShort returns why the source may not be given what was granted, or nil.
 func (r Rotation) TooShort(l fleet.Link) *object.Reason {
 	if r.Use == nil || !l.Spec.UsesRemoteDiscovery() || r.Life >= LeastDiscovery {
 		return nil
@@ -61,7 +61,7 @@ func (r Rotation) TooShort(l fleet.Link) *object.Reason {
 		l.Target.Name, r.Life, LeastDiscovery)
 }
 
-// Shortened tells that a token in use lives shorter than was asked, or nil.
+// Shortened returns a reason if a token in use lives shorter than was asked; else nil.
 func (r Rotation) Shortened(l fleet.Link) *object.Reason {
 	asked := l.Spec.TokenTTL()
 	if r.Use == nil || r.Life >= asked {
@@ -118,7 +118,7 @@ func (v Pair) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 	return r
 }
 
-// tokens are those of the source's Secrets that are ours; false where one of them was not read.
+// tokens returns those of the source's Secrets that are linkwright's; false where one of them was not read.
 func (v Pair) tokens() (out []object.Secret, read bool) {
 	if !v.Source.Known() || !v.Target.Known() {
 		return nil, false
@@ -137,7 +137,7 @@ func (v Pair) tokens() (out []object.Secret, read bool) {
 	return out, true
 }
 
-// Holds says that every Secret of the link in the source carries the token.
+// Holds reports whether every Secret of the link in the source carries the token.
 func (v Pair) Holds(token object.Secret) bool {
 	for _, k := range v.Secrets() {
 		if body, _ := v.Source.Seen.Body(k); string(linkerd.TokenOf(body).Bytes()) != string(token.Bytes()) {
@@ -147,8 +147,8 @@ func (v Pair) Holds(token object.Secret) bool {
 	return true
 }
 
-// Took says that the source uses the credential now, and no other: every Secret of the link carries it, one that the link
-// no longer has is gone, and Linkerd was told.
+// Took reports whether the source uses the credential now, and no other: every Secret of the link carries it, one that the link no longer has is
+// gone, and Linkerd was told.
 func (v Pair) Took(now *linkerd.Credential) bool {
 	if !v.Source.Known() || now == nil || !v.Holds(now.Token) {
 		return false
@@ -163,8 +163,8 @@ func (v Pair) Took(now *linkerd.Credential) bool {
 	return slices.Contains(entries, linkerd.CredentialEntry(now.Print))
 }
 
-// replaces says that the source took a credential, that it is not known to fail, and that its control plane need not be told any more:
-// no reader needs another one.
+// replaces reports whether the source took a credential, that it is not known to fail, and that its control plane need not be told any more: no
+// reader needs another one.
 func (v Pair) replaces(c *linkerd.Credential, a Access) bool {
 	if !v.Took(c) || a.Untold {
 		return false
@@ -199,7 +199,7 @@ func (t *rotation) consider(token object.Secret) {
 	}
 }
 
-// newer says that a token was asked for after the best one so far. Numbers tell it; of one number the time does, by the target's clock.
+// newer reports whether a token was asked for after the best one so far. Numbers tell it; of one number the time does, by the target's clock.
 func (t *rotation) newer(c claims) bool {
 	if n, best := t.number(c), t.bestNumber(); n != best {
 		return n > best
@@ -223,13 +223,13 @@ func (t *rotation) due() bool {
 	return t.use == nil || !t.now.Before(t.renewal()) || t.tooShort() || t.Asked != nil && t.bestNumber() <= t.Asked.Past
 }
 
-// revoked says which generations people asked to revoke, once the source can do without them: none before.
+// revoked returns which generations people asked to revoke, once the source can do without them: none before.
 func (t *rotation) revoked() func(int) bool {
 	ready := t.Asked != nil && t.Asked.Revoke && t.replaced()
 	return func(n int) bool { return ready && n <= t.Asked.Past }
 }
 
-// replaced says that the source uses a token past the number that people gave, and that what they asked for may go on.
+// replaced reports whether the source uses a token past the number that people gave, and that what they asked for may go on.
 func (t *rotation) replaced() bool {
 	return t.bestNumber() > t.Asked.Past && t.replaces(t.use, t.Access)
 }
@@ -252,7 +252,7 @@ func (t *rotation) number(c claims) int {
 	return numberOf(t.Account, object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name})
 }
 
-// next is the generation to ask a token of.
+// next returns the generation to ask a token of.
 func (t *rotation) next() int {
 	newest := max(t.bestNumber(), t.Last)
 	for _, n := range t.Tokens {
@@ -280,7 +280,7 @@ func (t *rotation) need(next int) *object.TokenRequest {
 	return &object.TokenRequest{Account: t.Account, Secret: key, UID: secret.UID, TTL: t.Link.Spec.TokenTTL()}
 }
 
-// keptGenerations are the live generations that are used or may be, and those before them.
+// keptGenerations returns the live generations that are used or may be, and those before them.
 func (t *rotation) keptGenerations() []int {
 	var out []int
 	if t.use != nil {

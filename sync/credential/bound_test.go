@@ -20,7 +20,7 @@ const day = 24 * time.Hour
 
 var start = time.Unix(1_800_000_000, 0)
 
-// issued is a token of 30 days, of the account, bound to its n-th Secret, whose uids are account and secret-<n>.
+// issued returns a token of 30 days, of the account, bound to its n-th Secret, whose uids are account and secret-<n>.
 func issued(n int, at time.Time) object.Secret { return granted(n, at, 30*day) }
 
 func granted(n int, at time.Time, life time.Duration) object.Secret {
@@ -30,7 +30,7 @@ func granted(n int, at time.Time, life time.Duration) object.Secret {
 	return object.NewSecret([]byte("e30." + base64.RawURLEncoding.EncodeToString([]byte(payload)) + ".c2ln"))
 }
 
-// rotating is a link of mode Bound whose target has generations, and whose source's Secret carries a token.
+// rotating returns a link of mode Bound whose target has generations, and whose source's Secret carries a token.
 func rotating(t *testing.T, carried object.Secret, generations ...int) Pair {
 	t.Helper()
 	v := linkedBy(t)
@@ -194,7 +194,7 @@ func wordsOf(r Rotation) string {
 	return out
 }
 
-// A grant shorter than asked is told; too short a one for remote discovery is asked for anew once, and not used.
+// A grant shorter than asked is told; too short a one for remote discovery is asked for again once, and not used.
 func TestShortGrants(t *testing.T) {
 	v := rotating(t, granted(1, start, day), 1, 2)
 	r := v.Rotate(v.access(), object.Secret{}, start)

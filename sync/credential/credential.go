@@ -19,12 +19,12 @@ type Set struct {
 	chosen map[api.Pair]chosen
 }
 
-// Of gives the credentials of a snapshot.
+// Of returns the credentials of a snapshot.
 func Of(i *state.Identities) *Set {
 	return &Set{Identities: i, issued: map[api.ClusterName]map[object.Key]Issued{}, chosen: map[api.Pair]chosen{}}
 }
 
-// Assuming is the set as it would be if a link's target had issued a credential.
+// Assuming returns the set as it would be if a link's target had issued a credential.
 func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
 	i := *s.Identities
 	i.Fresh = maps.Clone(s.Fresh)
@@ -35,7 +35,7 @@ func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
 	return &Set{Identities: &i, issued: s.issued, chosen: map[api.Pair]chosen{}}
 }
 
-// View is a link with both its ends as they were seen.
+// View returns a link with both its ends as they were seen.
 func (s *Set) View(l fleet.Link) Pair {
 	v := Pair{state.View{Link: l, Source: s.Clusters[l.Source.Name], Target: s.Clusters[l.Target.Canonical()], Undiscovered: s.Undiscovered(l)}}
 	v.Target.Facts = v.Target.As(l.Target) // a second name has a gateway of its own
@@ -57,7 +57,7 @@ func (s *Set) Identified(l fleet.Link) Pair {
 	return v
 }
 
-// Link is what a link's source is to use, or why it cannot be had; neither if facts hold the end already, or no token was issued yet.
+// Link returns what a link's source is to use, or why it cannot be had; neither if facts hold the end already, or no token was issued yet.
 func (s *Set) Link(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 	known, ok := s.chosen[l.Pair()]
 	if !ok {
@@ -67,8 +67,8 @@ func (s *Set) Link(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 	return known.use, known.why
 }
 
-// Issued says whether a link's source has a credential, or is known to have none that could be used; else it may be one
-// that its target will issue.
+// Issued reports whether a link's source has a credential, or is known to have none that could be used; else it may be one that its target will
+// issue.
 func (s *Set) Issued(l fleet.Link) bool {
 	c, why := s.Link(l)
 	return c != nil || why != nil

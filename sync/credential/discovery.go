@@ -9,10 +9,9 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Discovers says whether the source's Linkerd Link may name remote-discovery and federated selectors: once
-// the control plane's secret is live. One that names them already keeps them when the secret is lost: the
-// secret comes back before the Link, while dropping the selectors would take their mirrors away. Where somebody else
-// writes that secret, the end is held without it.
+// Discovers reports whether the source's Linkerd Link may name remote-discovery and federated selectors: once the control plane's secret is live.
+// One that names them already keeps them when the secret is lost: the secret comes back before the Link, while dropping the selectors would take
+// their mirrors away. Where somebody else writes that secret, the end is held without it.
 func (s *Set) Discovers(l fleet.Link) bool {
 	if l.Spec.Credentials.Mode == api.Existing {
 		return true
@@ -24,9 +23,9 @@ func (s *Set) Discovers(l fleet.Link) bool {
 	return secret.Mark == object.Ours && !secret.Going || observed.Record(link).Mark == object.Ours && linkerd.Discovers(body)
 }
 
-// Undiscovered says that the source's control plane cannot be given the credential of a new link, since nobody granted its Secret by name
-// yet, or nil: the link is made without remote discovery and federation. Where the Secret may be there, since it was recorded or the
-// live Linkerd Link makes use of it, the whole end is blocked instead.
+// Undiscovered returns a reason if the source's control plane cannot be given the credential of a new link, since nobody granted its Secret by name
+// yet; else nil: the link is made without remote discovery and federation. Where the Secret may be there, since it was recorded or the live Linkerd
+// Link makes use of it, the whole end is blocked instead.
 func (s *Set) Undiscovered(l fleet.Link) *object.Reason {
 	observed := s.Clusters[l.Source.Name].Seen
 	secret := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name)
@@ -41,7 +40,7 @@ func (s *Set) Undiscovered(l fleet.Link) *object.Reason {
 	return object.Because(why.Code, "remote discovery and federated services of this link are blocked, but the rest of the link is not: %s", why.Message)
 }
 
-// Marked is what the live secret of a source's control plane says of the credential that it holds. One of ours without a mark is of an
+// Marked returns what the live secret of a source's control plane says of the credential that it holds. One of linkwright without a mark is of an
 // earlier linkwright, or was taken over: an adoption leaves no digest.
 func (s *Set) Marked(l fleet.Link) string {
 	key, observed := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name), s.Clusters[l.Source.Name].Seen
@@ -57,7 +56,7 @@ func (s *Set) Marked(l fleet.Link) string {
 	return mark
 }
 
-// accessHidden says that nobody sees which access the source of a link has in its target, or nil.
+// accessHidden returns a reason if nobody sees which access the source of a link has in its target; else nil.
 func (s *Set) accessHidden(l fleet.Link) *object.Reason {
 	account := render.Account(s.Owner, l.Source.Name)
 	observed := s.Clusters[l.Target.Canonical()].Seen

@@ -13,8 +13,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Secrets are the keys in the source of what holds a link's credential: the service mirror's first, and the control
-// plane's where it needs one.
+// Secrets returns the keys in the source of what holds a link's credential: the service mirror's first, and the control plane's where it needs one.
 func Secrets(l fleet.Link) []object.Key {
 	at := l.Source.Spec.Linkerd
 	out := []object.Key{{Kind: "Secret", Namespace: at.MulticlusterNamespace, Name: l.Spec.SecretFor(l.Target.Name)}}
@@ -24,7 +23,7 @@ func Secrets(l fleet.Link) []object.Key {
 	return out
 }
 
-// Secrets are those of the link, but for one that the source's control plane cannot be given: see Undiscovered.
+// Secrets returns those of the link, but for one that the source's control plane cannot be given: see Undiscovered.
 func (v Pair) Secrets() []object.Key {
 	all := Secrets(v.Link)
 	if v.Undiscovered != nil {
@@ -33,8 +32,7 @@ func (v Pair) Secrets() []object.Key {
 	return all
 }
 
-// Existing is the credential of a link whose Secrets somebody else writes, or why it cannot be used. They are looked
-// at, whole, and never written.
+// Existing returns the credential of a link whose Secrets somebody else writes, or why it cannot be used. They are read, whole, and never written.
 //
 //	not looked for, or not whole     Unknown
 //	not there                        SecretNotFound
@@ -80,8 +78,8 @@ func (v Pair) existingSecret(k object.Key, controlPlane bool) (object.Secret, *o
 	return given, nil
 }
 
-// OwnSecret says that a Secret that somebody else is to write is still linkwright's own, from another mode of the link,
-// or nil. It is neither written nor deleted: the link goes on with it until people give it up.
+// OwnSecret returns a reason if a Secret that somebody else is to write is still linkwright's own, from another mode of the link; else nil. It is
+// neither written nor deleted: the link goes on with it until people give it up.
 func (v Pair) OwnSecret() *object.Reason {
 	for _, k := range Secrets(v.Link) {
 		if v.Source.Seen.Record(k).Mark == object.Ours {
@@ -93,8 +91,8 @@ func (v Pair) OwnSecret() *object.Reason {
 	return nil
 }
 
-// StillUsed says why the source may still use a token of its account in the target, although its credential is another
-// one now, or nil: what was given may go once nothing in the source carries it and Linkerd was told.
+// StillUsed returns why the source may still use a token of its account in the target, although its credential is another one now, or nil: what was
+// given may go once nothing in the source carries it and Linkerd was told.
 func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
 	inUse := func(format string, a ...any) *object.Reason {
@@ -128,13 +126,13 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	return nil
 }
 
-// issuedFor says that a token that expires is the account's.
+// issuedFor reports whether a token that expires is the account's.
 func issuedFor(account object.Key, token object.Secret) bool {
 	c, ok := claimsOf(token)
 	return ok && c.Namespace == account.Namespace && c.Account.Name == account.Name
 }
 
-// containsAnyToken says that a Secret's kubeconfig holds a token of the account that does not expire.
+// containsAnyToken reports whether a Secret's kubeconfig holds a token of the account that does not expire.
 func (v Pair) containsAnyToken(secret object.Body, a Access) bool {
 	for k := range v.Target.Seen.Kind("", "Secret") {
 		if account, n := parseTokenKey(k); n == 0 || account != a.Account {
@@ -147,7 +145,7 @@ func (v Pair) containsAnyToken(secret object.Body, a Access) bool {
 	return false
 }
 
-// containsToken says that a Secret's kubeconfig holds the token of another Secret.
+// containsToken reports whether a Secret's kubeconfig holds the token of another Secret.
 func containsToken(secret, token object.Body) bool {
 	var config, of corev1.Secret
 	if json.Unmarshal(secret.Bytes(), &config) != nil || json.Unmarshal(token.Bytes(), &of) != nil {

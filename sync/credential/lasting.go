@@ -53,8 +53,8 @@ func (v Pair) Lasting(a Access) (out Lasting, err error) {
 	return out, nil
 }
 
-// nextNumber is the number of a token to make that is not live, though it was, or is the first; 0: there is none. Both modes have one count, so that
-// none comes again when the mode changes there and back.
+// nextNumber returns the number of a token to make that is not live, though it was, or is the first; 0: there is none. Both modes have one count, so
+// that none comes again when the mode changes there and back.
 func (a Access) nextNumber() int {
 	if n := len(a.Tokens); n > 0 {
 		if a.Last <= a.Tokens[n-1] {
@@ -69,7 +69,7 @@ func (a Access) nextNumber() int {
 	return max(a.Last, bound+1)
 }
 
-// Newest is the number of the last token that a link has, of its mode; 0: none. Where the source's Secrets were not read, nobody knows.
+// Newest returns the number of the last token that a link has, of its mode; 0: none. Where the source's Secrets were not read, nobody knows.
 func (v Pair) Newest(a Access) (int, error) {
 	numbers := append(slices.Clone(a.Tokens), a.Last)
 	if v.Link.Spec.Credentials.Mode == api.Bound {

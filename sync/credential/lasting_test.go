@@ -13,8 +13,8 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// lastingTo is a link of mode LegacyToken whose target has issued these tokens, and has Secrets of others without one; its source
-// carries one of them, and announces it.
+// lastingTo returns a link of mode LegacyToken whose target has issued these tokens, and has Secrets of others without one; its source carries one
+// of them, and announces it.
 func lastingTo(t *testing.T, carried int, issued, others []int) Pair {
 	t.Helper()
 	v := rotating(t, object.NewSecret([]byte(wordOf(carried))))

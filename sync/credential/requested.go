@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// requestedRotation is the rotation of a link that people ask for, as the inventory of its target's end tells, or nil.
+// requestedRotation returns the rotation of a link that people ask for, as the inventory of its target's end tells, or nil.
 func (s *Set) requestedRotation(l fleet.Link) *Asked {
 	r := inventory.Asked(s.Owner, state.TargetEnd(l), s.Clusters[l.Target.Canonical()].Seen)
 	if r == nil || l.Spec.Credentials.Mode == api.Existing {
@@ -18,7 +18,7 @@ func (s *Set) requestedRotation(l fleet.Link) *Asked {
 	return &Asked{Past: r.After, Revoke: r.Revoke}
 }
 
-// Unmet is what an inventory is to ask for from now on: nothing more once it is done.
+// Unmet returns what an inventory is to ask for from now on: nothing more once it is done.
 func (s *Set) Unmet(end object.End, asked *inventory.Rotation) *inventory.Rotation {
 	if asked == nil {
 		return nil
@@ -59,14 +59,14 @@ func (s *Set) RestartedByPeople(l fleet.Link) bool {
 	return l.Spec.UsesRemoteDiscovery() && source.Known() && (source.Unconfined() || !source.Saw(linkerd.Destination(l.Source.Spec.Linkerd)))
 }
 
-// Newest is the number of the last token that a link has, or is to have by what its target's end has recorded.
+// Newest returns the number of the last token that a link has, or is to have by what its target's end has recorded.
 func (s *Set) Newest(l fleet.Link, recorded inventory.Inventory) (int, error) {
 	a := s.Access(l)
 	a.Last, _ = LastOf(a.Account, recorded.Entries)
 	return s.Identified(l).Newest(a)
 }
 
-// Using is the number of the token that a link's source took; 0: of none.
+// Using returns the number of the token that a link's source took; 0: of none.
 func (s *Set) Using(l fleet.Link) int {
 	used, number := s.Lasting(l).Use, s.Lasting(l).Number
 	if l.Spec.Credentials.Mode == api.Bound {

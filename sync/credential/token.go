@@ -55,7 +55,7 @@ func claimsOf(token object.Secret) (claims, bool) {
 
 func (c claims) life() time.Duration { return c.Expires.Sub(c.Issued) }
 
-// generationKey is the key of the Secret that the n-th token of an account is bound to: deleting it revokes that token.
+// generationKey returns the key of the Secret that the n-th token of an account is bound to: deleting it revokes that token.
 func generationKey(account object.Key, n int) object.Key {
 	return object.Key{Kind: "Secret", Namespace: account.Namespace, Name: account.Name + "-" + strconv.Itoa(n)}
 }
@@ -63,8 +63,8 @@ func generationKey(account object.Key, n int) object.Key {
 // Later is in the name of each token that does not expire but the first.
 const Later = "-token."
 
-// tokenSecret is the key of the Secret that holds the n-th token of an account that does not expire. The number stands behind a dot: behind
-// a hyphen it would be that of a token of another account.
+// tokenSecret returns the key of the Secret that holds the n-th token of an account that does not expire. The number stands behind a dot: behind a
+// hyphen it would be that of a token of another account.
 func tokenSecret(account object.Key, n int) object.Key {
 	k := object.Key{Kind: "Secret", Namespace: account.Namespace, Name: account.Name + "-token"}
 	if n > 1 {
@@ -73,7 +73,7 @@ func tokenSecret(account object.Key, n int) object.Key {
 	return k
 }
 
-// LastOf are the highest numbers among keys: of the account's tokens that do not expire, and of those of mode Bound; 0 for none.
+// LastOf returns the highest numbers among keys: of the account's tokens that do not expire, and of those of mode Bound; 0 for none.
 func LastOf(account object.Key, keys []object.Key) (last, bound int) {
 	for _, k := range keys {
 		if of, n := parseTokenKey(k); of == account {
@@ -100,7 +100,7 @@ func parseTokenKey(k object.Key) (account object.Key, n int) {
 	return account, n
 }
 
-// numberOf is the n of generation; 0 for any other key.
+// numberOf returns the n of generation; 0 for any other key.
 func numberOf(account, k object.Key) int {
 	if of, n := parseGeneration(k); of == account {
 		return n
@@ -122,11 +122,11 @@ func parseGeneration(k object.Key) (account object.Key, n int) {
 	return account, n
 }
 
-// Issued are the numbers, in order, of an account's Secrets of ours that are live in a target: of those that tokens are bound to,
-// and of those that hold tokens which do not expire.
+// Issued are the numbers, in order, of an account's Secrets of linkwright that are live in a target: of those that tokens are bound to, and of those
+// that hold tokens which do not expire.
 type Issued struct{ Live, Tokens []int }
 
-// IssuedIn tells what is live in a target, by account.
+// IssuedIn returns what is live in a target, by account.
 func IssuedIn(s state.Cluster) map[object.Key]Issued {
 	out := map[object.Key]Issued{}
 	for k, r := range s.Seen.Records() {
@@ -150,10 +150,10 @@ func IssuedIn(s state.Cluster) map[object.Key]Issued {
 	return out
 }
 
-// Former are the keys of all generations of the account that are live in the target.
+// Former returns the keys of all generations of the account that are live in the target.
 func (a Access) Former() []object.Key { return keysOf(a.Account, a.Live) }
 
-// Lasting are the keys of all its tokens that do not expire.
+// Lasting returns the keys of all its tokens that do not expire.
 func (a Access) Lasting() []object.Key { return a.tokens(a.Tokens) }
 
 func (a Access) tokens(numbers []int) []object.Key {
@@ -171,7 +171,7 @@ func With(live, more []object.Key) []object.Key {
 	return slices.Compact(out)
 }
 
-// Bound says that a token is one that is bound to a Secret, and no stand-in.
+// Bound reports whether a token is one that is bound to a Secret, and no stand-in.
 func Bound(token object.Secret) bool {
 	_, ok := claimsOf(token)
 	return ok

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Tried is what is tried of a link with a credential, in short.
+// Tried returns what is tried of a link with a credential, in short.
 func (v Pair) Tried(c *linkerd.Credential) string {
 	h := sha256.New()
 	for _, part := range []string{c.Print, v.Target.Facts.API.Server, v.Target.Facts.API.CA} {
@@ -25,8 +25,7 @@ func (v Pair) Tried(c *linkerd.Credential) string {
 	return what + hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// Trial is what is tried: the bytes in the link's last Secret, that of the control plane where there is one. Nothing where there are
-// none.
+// Trial returns what is tried: the bytes in the link's last Secret, that of the control plane where there is one. Nothing where there are none.
 func (v Pair) Trial(secret object.Body) object.Trial {
 	config, err := dataOf(secret, linkerd.KubeconfigKey)
 	if err != nil || len(config) == 0 {
@@ -35,7 +34,7 @@ func (v Pair) Trial(secret object.Body) object.Trial {
 	return object.Trial{Target: v.Link.Target.Name, Config: object.NewSecret(config), Lists: linkerd.Lists(v.Link.Spec.UsesRemoteDiscovery())}
 }
 
-// Proven is what is known of a credential, by what is tried of it; nil: nothing.
+// Proven returns what is known of a credential, by what is tried of it; nil: nothing.
 func (v Pair) Proven(tried string) *state.Proof {
 	if v.Proof == nil || v.Proof.Print != tried {
 		return nil
@@ -43,7 +42,7 @@ func (v Pair) Proven(tried string) *state.Proof {
 	return v.Proof
 }
 
-// Fails tells that a credential does not work, or nil.
+// Fails returns a reason if a credential does not work; else nil.
 func (v Pair) Fails(p *state.Proof) *object.Reason {
 	if p == nil || p.Why == nil {
 		return nil
@@ -52,7 +51,7 @@ func (v Pair) Fails(p *state.Proof) *object.Reason {
 		v.Link.Source.Name, v.Link.Target.Name, p.Why.Message)
 }
 
-// Withheld says why a credential may not be written yet, or nil: with Warn only a refusal counts.
+// Withheld returns why a credential may not be written yet, or nil: with Warn only a refusal counts.
 func (v Pair) Withheld(p *state.Proof) *object.Reason {
 	switch why := v.Fails(p); {
 	case p == nil:

@@ -94,7 +94,7 @@ func (d *Branch) Follows(ctx context.Context, commit, last api.Commit, allowed [
 	return why
 }
 
-// read makes a declaration of a tree. Its errors are of this machine: the next pass tries again.
+// read makes a declaration of a tree. Its errors are of this machine: the next sync tries again.
 func (d *Branch) read(ctx context.Context, s source.Snapshot) (sync.Declaration, error) {
 	f, problems, err := d.Loader.Load(ctx, Origin{s, d.Dir})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// mayFollow is the rule of what people allow: why next may not be applied where last was, with allowed (empty: nothing is);
-// nil: it may. follows tells of two commits whether the first is the second, or descends from it.
+// mayFollow returns the rule of what people allow: why next may not be applied where last was, with allowed (empty: nothing is); nil: it may.
+// follows tells of two commits whether the first is the second, or descends from it.
 //
 //	next is last, or descends from it                    yes
 //	next is what is allowed                              yes
@@ -41,8 +41,8 @@ func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Com
 	}
 }
 
-// mayApplyUnknown says why a commit may not be applied while nobody knows what was applied before: it must itself be allowed. What
-// descends from that may not: whether the allowance is spent is not known either.
+// mayApplyUnknown returns why a commit may not be applied while nobody knows what was applied before: it must itself be allowed. What descends from
+// that may not: whether the allowance is spent is not known either.
 func (d *Branch) mayApplyUnknown(ctx context.Context, commit api.Commit, allowed []api.Commit) error {
 	for _, one := range allowed {
 		one, err := d.fullHash(ctx, one, commit)
@@ -56,7 +56,7 @@ func (d *Branch) mayApplyUnknown(ctx context.Context, commit api.Commit, allowed
 	return fmt.Errorf("linkwright cannot check whether %s descends from it (make a cluster reachable that carries it, or: %s)", commit, d.allow(commit))
 }
 
-// allow is the command that allows a commit.
+// allow returns the command that allows a commit.
 func (d *Branch) allow(commit api.Commit) string {
 	return d.In.Command("allow non-fast-forward " + string(commit))
 }

@@ -1,4 +1,4 @@
-// Package forge answers one question: what does the service that hosts the repository want of us, beside Git?
+// Package forge answers one question: what does the service that hosts the repository want of linkwright, beside Git?
 package forge
 
 import (
@@ -54,7 +54,7 @@ type App struct {
 // Format keeps fmt out of the fields.
 func (a *App) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "GitHub App %d", a.ID) }
 
-// Check says what is wrong with the fields, without asking anybody.
+// Check returns what is wrong with the fields, without asking anybody.
 func (a *App) Check() error {
 	if a.ID <= 0 || a.Installation <= 0 {
 		return errors.New("GitHub App: the ids of the app and of its installation are positive numbers")
@@ -72,8 +72,8 @@ func (a *App) Check() error {
 	return nil
 }
 
-// Token gives a token of the installation that is good for minutes at least. Its errors name the app and what to check, and
-// hold nothing that GitHub wrote; a *Refusal among them says how it answered.
+// Token returns a token of the installation that is good for minutes at least. Its errors name the app and what to check, and hold nothing that
+// GitHub wrote; a *Refusal among them says how it answered.
 func (a *App) Token(ctx context.Context) (Secret, error) {
 	if err := a.acquire(ctx); err != nil {
 		return Secret{}, err
@@ -146,7 +146,7 @@ func (a *App) fetch(ctx context.Context) (Secret, time.Time, error) {
 	return NewSecret(got.Token), got.ExpiresAt, nil
 }
 
-// hint says what to look at after a refusal.
+// hint returns what to look at after a refusal.
 func hint(r *Refusal) error {
 	switch {
 	case r.Code == http.StatusUnauthorized:

@@ -23,7 +23,7 @@ func (a *App) LendGit(server string) error {
 	return nil
 }
 
-// gitHost is where a forge serves Git, by where its API is: beside it, but for github.com and for enterprises at ghe.com.
+// gitHost returns where a forge serves Git, by where its API is: beside it, but for github.com and for enterprises at ghe.com.
 func gitHost(api string) string {
 	if bare, ok := strings.CutPrefix(api, "api."); ok && (bare == "github.com" || strings.HasSuffix(bare, ".ghe.com")) {
 		return bare
@@ -31,7 +31,7 @@ func gitHost(api string) string {
 	return api
 }
 
-// hostOf is an address's host without its port: Git and API may be at different ones.
+// hostOf returns an address's host without its port: Git and API may be at different ones.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -38,7 +38,7 @@ type posted struct {
 	givenUp bool
 }
 
-// NewPoster gives a Poster that calls post. told hears of failures, of the same one once.
+// NewPoster returns a Poster that calls post. told hears of failures, of the same one once.
 func NewPoster(post func(context.Context, Status) error, logged func(Status, error)) *Poster {
 	return &Poster{post: post, logged: logged, wake: make(chan struct{}, 1), posted: map[api.Commit]posted{}}
 }
@@ -102,7 +102,7 @@ func (p *Poster) try(ctx context.Context) time.Duration {
 	return p.patience(err)
 }
 
-// waiting is the newest status, if it is news.
+// waiting returns the newest status, if it is news.
 func (p *Poster) waiting() *Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *Poster) waiting() *Status {
 	return p.newest
 }
 
-// once is one request. It has lastTry to end after ctx did, so that what is under way is not posted twice.
+// once returns one request. It has lastTry to end after ctx did, so that what is under way is not posted twice.
 func (p *Poster) once(ctx context.Context, s Status) error {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -96,7 +96,7 @@ func TestPosterPostsOnce(t *testing.T) {
 	})
 }
 
-// While one is under way the newest replaces what waits; the pass that tells never waits.
+// While one is under way the newest replaces what waits; the sync that tells never waits.
 func TestPosterOneAtATime(t *testing.T) {
 	posting(t, nil, func(p *forge.Poster, got *posts, _ func()) {
 		let := make(chan struct{})

@@ -40,7 +40,7 @@ type Status struct {
 	URL         string // where there is more; empty: nowhere
 }
 
-// Access is with what an API is asked, read anew for each request: the way there, and a token.
+// Access is with what an API is asked, read again for each request: the way there, and a token.
 type Access func(context.Context) (*http.Client, Secret, error)
 
 // Client talks to one repository's API.
@@ -66,8 +66,8 @@ func NewClient(kind Kind, target Place, access Access) (*Client, error) {
 	return &Client{kind, target, access}, nil
 }
 
-// Post tells a status. The errors name the commit and say what to do, and hold nothing that the server wrote; a *Refusal
-// among them says how it answered.
+// Post posts a status. The errors name the commit and say what to do, and hold nothing that the server wrote; a *Refusal among them says how it
+// answered.
 func (c *Client) Post(ctx context.Context, s Status) error {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func (c *Client) post(ctx context.Context, way *http.Client, token Secret, s Sta
 	return Refused(response, time.Now())
 }
 
-// noRedirect is a client that carries a token nowhere else.
+// noRedirect returns a client that carries a token nowhere else.
 func noRedirect(c *http.Client) *http.Client {
 	own := http.Client{}
 	if c != nil {
@@ -120,7 +120,7 @@ func noRedirect(c *http.Client) *http.Client {
 	return &own
 }
 
-// isRepeated says that GitLab has that very state already: it takes a repetition for a mistake.
+// isRepeated reports whether GitLab has that very state already: it takes a repetition for a mistake.
 func (c *Client) isRepeated(r *http.Response) bool {
 	if c.kind != GitLab || r.StatusCode != http.StatusBadRequest {
 		return false
@@ -129,7 +129,7 @@ func (c *Client) isRepeated(r *http.Response) bool {
 	return err == nil && bytes.Contains(body, []byte("Cannot transition status"))
 }
 
-// request is what the documentation of each forge says.
+// request returns what the documentation of each forge says.
 func (c *Client) request(ctx context.Context, token Secret, s Status) (*http.Request, error) {
 	path, body, header := c.github(s)
 	switch c.kind {
@@ -204,7 +204,7 @@ func advice(r *Refusal) string {
 	return ""
 }
 
-// permanent says that trying again does not help this commit.
+// permanent reports whether trying again does not help this commit.
 func permanent(err error) bool {
 	var r *Refusal
 	if !errors.As(err, &r) || r.Limited {

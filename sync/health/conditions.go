@@ -10,8 +10,8 @@ import (
 // Settles is for how long what is being set up may take.
 const Settles = 5 * time.Minute
 
-// readinessStages are the stages that make a link ready or not, with the reason of each. That nobody serves behind a mirror is no fault
-// of the link.
+// readinessStages returns the stages that make a link ready or not, with the reason of each. That nobody serves behind a mirror is no fault of the
+// link.
 //
 //	stage                  reason                 settles by itself
 //	renders                NotRendered            while the target has given no token yet, or it is about to be verified
@@ -27,18 +27,17 @@ func readinessStages() map[Stage]reason.Code {
 	}
 }
 
-// Denial is what is told of an end that a guard or a policy denies what is to be done there.
+// Denial returns what is told of an end that a guard or a policy denies what is to be done there.
 func Denial(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
 	return notReady(was, now, fault{reason: reason.Denied, message: string(why.Code)})
 }
 
-// Beginning is what is told of a link of which nothing is written yet.
+// Beginning returns what is told of a link of which nothing is written yet.
 func Beginning(now time.Time) []object.Condition {
 	return notReady(nil, now, fault{soon: true})
 }
 
-// Conditions sums a link's stages up, for what was told of it before. Due is when they must be judged anew though nothing moved;
-// zero: never.
+// Conditions sums a link's stages up, for what was told of it before. Due is when they must be judged again though nothing moved; zero: never.
 //
 //	stages that count                      Ready    Reconciling   Stalled
 //	none failed, and both ends were read   True
@@ -71,14 +70,14 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 	return notReady(was, now, fault{code, stageAndCode(v), soon}), due
 }
 
-// Decisive gives the first stage that keeps a link from being ready; a zero Verdict: none does.
+// Decisive returns the first stage that keeps a link from being ready; a zero Verdict: none does.
 func Decisive(all []Verdict) Verdict {
 	v, _ := decisive(all)
 	return v
 }
 
-// decisive is the first stage that keeps a link from being ready, with the reason to tell; none: the link is. A credential that
-// nobody tried does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
+// decisive returns the first stage that keeps a link from being ready, with the reason to tell; none: the link is. A credential that nobody tried
+// does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
 func decisive(all []Verdict) (Verdict, reason.Code) {
 	for _, v := range all {
 		observed := v.Passing != Unknown || v.Stage != Reachable && v.Stage != Written && v.Stage != Leads
@@ -89,7 +88,7 @@ func decisive(all []Verdict) (Verdict, reason.Code) {
 	return Verdict{}, ""
 }
 
-// unverified says that nobody tried the credential, and nothing ahead of that is in its way.
+// unverified reports whether nobody tried the credential, and nothing ahead of that is in its way.
 func unverified(all []Verdict, first Verdict) bool {
 	for _, v := range all {
 		switch v.Stage {
@@ -109,7 +108,7 @@ type fault struct {
 	soon    bool
 }
 
-// notReady tells of a fault. While it may settle, one fault after another is no news.
+// notReady reports a fault. While it may settle, one fault after another is no news.
 func notReady(was []object.Condition, now time.Time, f fault) []object.Condition {
 	kind := object.Stalled
 	if f.soon {
@@ -131,7 +130,7 @@ func keepSince(was []object.Condition, now time.Time, next ...object.Condition) 
 	return next
 }
 
-// Condition is that of one type; zero where there is none.
+// Condition returns that of one type; zero where there is none.
 func Condition(all []object.Condition, kind string) object.Condition {
 	for _, c := range all {
 		if c.Type == kind {
@@ -141,7 +140,7 @@ func Condition(all []object.Condition, kind string) object.Condition {
 	return object.Condition{}
 }
 
-// mayRecover says that what failed may come right by itself.
+// mayRecover reports whether what failed may come right by itself.
 func mayRecover(v Verdict, settingUp bool) bool {
 	switch v.Stage {
 	case Written, Leads:
@@ -152,7 +151,7 @@ func mayRecover(v Verdict, settingUp bool) bool {
 	return v.Stage == Renders && v.Why != nil && (v.Why.Code == reason.CredentialNotIssued || v.Why.Code == reason.CredentialNotVerified)
 }
 
-// stageAndCode is the stage and the code of what failed: what a server said is for reports, which take secrets out.
+// stageAndCode returns the stage and the code of what failed: what a server said is for reports, which take secrets out.
 func stageAndCode(v Verdict) string {
 	if v.Why == nil {
 		return v.Stage.String()

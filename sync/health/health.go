@@ -29,7 +29,7 @@ const (
 	Serving
 )
 
-// String is what people call it.
+// String returns what people call it.
 func (s Stage) String() string {
 	return [...]string{
 		Renders: "renders", Reachable: "target reachable", Trusted: "trust anchors shared", Works: "access works", Written: "credentials written",
@@ -50,7 +50,7 @@ const (
 	NotAsked // it does not apply, or is declared not to count
 )
 
-// String is how it is told.
+// String returns how it is told.
 func (p Passing) String() string {
 	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotAsked: "not asked"}[p]
 }
@@ -62,7 +62,7 @@ type Verdict struct {
 	Why     *object.Reason // of a stage that failed or is unknown; what is worth knowing of one that passed
 }
 
-// First gives the first stage that failed; false: none did.
+// First returns the first stage that failed; false: none did.
 func First(all []Verdict) (Verdict, bool) {
 	for _, v := range all {
 		if v.Passing == Failed {
@@ -94,7 +94,7 @@ func (v Link) Health(blocked *object.Reason, pulse linkerd.Pulse, now time.Time)
 	return append([]Verdict{v.renders(blocked), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.controllerStages(pulse)...)
 }
 
-// controllerStages are the last stages alone: those that are read from what Linkerd's controllers write.
+// controllerStages returns the last stages alone: those that are read from what Linkerd's controllers write.
 func (v Link) controllerStages(pulse linkerd.Pulse) []Verdict {
 	return []Verdict{v.leads(), v.gateway(pulse), v.serving(pulse)}
 }
@@ -103,7 +103,7 @@ func (v Link) renders(blocked *object.Reason) Verdict {
 	switch {
 	case blocked == nil:
 		return Verdict{Stage: Renders, Passing: Passed}
-	case !v.Target.Known(): // for want of its facts
+	case !v.Target.Known(): // without its facts
 		return Verdict{Renders, Unknown, blocked}
 	}
 	return Verdict{Renders, Failed, blocked}
@@ -227,7 +227,7 @@ func (v Link) serving(p linkerd.Pulse) Verdict {
 	return Verdict{Stage: Serving, Passing: Passed}
 }
 
-// mirrorsHidden says that mirrors may not be read in the source, or nil.
+// mirrorsHidden returns a reason if mirrors may not be read in the source; else nil.
 func (v Link) mirrorsHidden() *object.Reason {
 	return v.Source.Seen.HidesAny(linkerd.MirrorWatches(v.Link.Source.Spec.Linkerd)[:2]...)
 }
@@ -239,7 +239,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// named are the first of them.
+// named returns the first of them.
 func named(keys []object.Key) string {
 	var out []string
 	for _, k := range keys[:min(len(keys), maxMirrors)] {

@@ -14,7 +14,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// healthy is a link of which every stage passes.
+// healthy returns a link of which every stage passes.
 func healthy() (Link, linkerd.Pulse) {
 	spec := api.Cluster{}.WithDefaults()
 	v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Reading: state.Read}, Target: state.Cluster{Reading: state.Read}, Proof: &state.Proof{}}}}

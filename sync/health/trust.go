@@ -21,7 +21,7 @@ type Trust struct {
 	Next time.Time      // when that may differ by the clock; zero: never
 }
 
-// Broken says that proxies of source and target cannot talk to each other.
+// Broken reports whether proxies of source and target cannot talk to each other.
 func (t Trust) Broken() bool { return t.Why != nil && t.Why.Code == reason.TrustAnchorsNotShared }
 
 // Trust compares the anchors of both ends as sets of certificates. An issuer that is signed by one shared anchor is enough:
@@ -54,7 +54,7 @@ func (v Link) Trust(now time.Time) Trust {
 	return Trust{Next: notice}
 }
 
-// anchorsHidden says that the anchors of an end may not be read, or nil.
+// anchorsHidden returns a reason if the anchors of an end may not be read; else nil.
 func (v Link) anchorsHidden() *object.Reason {
 	if why := v.Source.Facts.Lack(linkerd.AsAnchor); why != nil {
 		return object.Because(why.Code, "cluster %s: %s", v.Link.Source.Name, why.Message)
@@ -86,7 +86,7 @@ func describeAnchors(all []linkerd.Anchor) string {
 	return strings.Join(names, ", ")
 }
 
-// Distrust is why the source's end is held where the link requires shared anchors, or nil. Anchors that nobody lets us read may be
+// Distrust returns why the source's end is held where the link requires shared anchors, or nil. Anchors that nobody lets linkwright read may be
 // shared or not.
 func (v Link) Distrust(now time.Time) *object.Reason {
 	if why := v.anchorsHidden(); why != nil && v.Link.Spec.TrustAnchors == api.Require {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// observedLease is a lease of somebody else and since when, by our clock, it is unchanged.
+// observedLease is a lease of somebody else and since when, by this process's clock, it is unchanged.
 type observedLease struct {
 	lease *coordinationv1.Lease
 	since time.Time
@@ -23,7 +23,7 @@ func (w *observedLease) observe(lease *coordinationv1.Lease, now time.Time) {
 	}
 }
 
-// free says that nobody holds the lease: it was released, or unchanged for its duration.
+// free reports whether nobody holds the lease: it was released, or unchanged for its duration.
 func (w *observedLease) free(now time.Time) bool {
 	s := w.lease.Spec
 	if s.HolderIdentity == nil || *s.HolderIdentity == "" {
@@ -32,7 +32,7 @@ func (w *observedLease) free(now time.Time) bool {
 	return now.Sub(w.since) > duration(s)
 }
 
-// wait is how long to wait before the next attempt: as long as it is told, or until the lease runs out if that is earlier.
+// wait returns how long to wait before the next attempt: as long as it is told, or until the lease runs out if that is earlier.
 func (w *observedLease) wait(pause time.Duration, now time.Time) time.Duration {
 	if w.lease == nil || w.free(now) {
 		return pause
@@ -40,7 +40,7 @@ func (w *observedLease) wait(pause time.Duration, now time.Time) time.Duration {
 	return min(pause, duration(w.lease.Spec)-now.Sub(w.since)+time.Millisecond)
 }
 
-// fresh says that the lease was renewed within its duration, as far as clocks agree.
+// fresh reports whether the lease was renewed within its duration, as far as clocks agree.
 func (w *observedLease) fresh(now time.Time) bool {
 	if w.lease == nil || w.free(now) {
 		return false
@@ -66,8 +66,8 @@ func (w *observedLease) heldError() error {
 	return fmt.Errorf("%w: %s has it since %s", ErrHeld, *s.HolderIdentity, since)
 }
 
-// try is one attempt: ours, or nil and the error, or nil for a lease that is held.
-// Our own name as the holder is nothing to us: another process may carry it, or an earlier life.
+// try returns one attempt: ours, or nil and the error, or nil for a lease that is held. linkwright's own name as the holder is nothing to
+// linkwright: another process may carry it, or an earlier life.
 func (l Lock) try(ctx context.Context, w *observedLease) (*heldLease, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Renew)
 	defer cancel()
@@ -94,7 +94,7 @@ func (l Lock) try(ctx context.Context, w *observedLease) (*heldLease, error) {
 	return l.acquired(lease, now, err)
 }
 
-// create begins anew; who is second gets AlreadyExists and sees the lease next time.
+// create begins again; who is second gets AlreadyExists and sees the lease next time.
 func (l Lock) create(ctx context.Context, now time.Time) (*coordinationv1.Lease, error) {
 	first := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name}, Spec: l.spec(now, 1)}
 	l.label(first)
@@ -108,10 +108,10 @@ func (l Lock) create(ctx context.Context, now time.Time) (*coordinationv1.Lease,
 // aboutKey is the annotation that says what a lease is about.
 const aboutKey = "linkwright.dev/lease-of"
 
-// About is what a lease is about, as its holder's Lock.Of said; empty: nobody said.
+// About returns what a lease is about, as its holder's Lock.Of said; empty: nobody said.
 func About(lease *coordinationv1.Lease) string { return lease.Annotations[aboutKey] }
 
-// checkSubject is an error where the lease is about something else. One of an earlier version does not say.
+// checkSubject returns an error where the lease is about something else. One of an earlier version does not say.
 func (l Lock) checkSubject(lease *coordinationv1.Lease) error {
 	if it := About(lease); it != "" && l.Of != "" && it != l.Of {
 		return fmt.Errorf("%w: it belongs to %s, and not to %s: delete it if nobody uses it any more",
@@ -142,7 +142,7 @@ func (l Lock) spec(now time.Time, leadership int32) coordinationv1.LeaseSpec {
 	}
 }
 
-// after is the time of an acquisition: now, or just after the last one where our clock is behind its.
+// after returns the time of an acquisition: now, or just after the last one where this process's clock is behind its.
 func after(last *metav1.MicroTime, now time.Time) *metav1.MicroTime {
 	if last != nil && !now.After(last.Add(time.Millisecond)) {
 		now = last.Add(time.Millisecond)

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// heldLease is a lease of ours. It is used by one goroutine at a time.
+// heldLease is a lease of linkwright. It is used by one goroutine at a time.
 type heldLease struct {
 	lock    Lock
 	lease   *coordinationv1.Lease // as last written
@@ -20,7 +20,7 @@ type heldLease struct {
 func (h *heldLease) lead(ctx context.Context, f func(ctx context.Context, leadership int64) error) (lost bool, err error) {
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	// Renewals outlive ctx: the lease is ours until f has returned.
+	// Renewals outlive ctx: the lease is linkwright's until f has returned.
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	ended := make(chan bool, 1)
@@ -61,8 +61,8 @@ func (h *heldLease) refresh(ctx context.Context, until time.Time) error {
 	return h.put(ctx, h.lock.Identity)
 }
 
-// put writes the holder. A conflict that left the lease ours (somebody annotated it, or an answer to us
-// was lost) is none: it is written again on what is there now.
+// put writes the holder. A conflict that left the lease ours (somebody annotated it, or an answer to linkwright was lost) is none: it is written
+// again on what is there now.
 func (h *heldLease) put(ctx context.Context, holder string) error {
 	err := h.write(ctx, holder)
 	if !apierrors.IsConflict(err) {

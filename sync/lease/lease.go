@@ -29,10 +29,9 @@ const (
 
 // Lock is one Lease of coordination.k8s.io/v1 and who we are.
 //
-// Within Duration after our last renewal nobody else takes the lease. When no renewal succeeded for
-// Renew, the term's context ends: what is left of Duration is what a term has to drain in, and only as
-// far as it does so two terms never overlap. Others' clocks are not compared with ours: a lease has run
-// out when it was seen unchanged for its duration by our own clock.
+// Within Duration after linkwright's last renewal nobody else takes the lease. When no renewal succeeded for Renew, the term's context ends: what is
+// left of Duration is what a term has to drain in, and only as far as it does so two terms never overlap. Others' clocks are not compared with ours:
+// a lease has run out when it was seen unchanged for its duration by linkwright's own clock.
 type Lock struct {
 	Client                    coordination.LeasesGetter
 	Namespace, Name, Identity string
@@ -102,7 +101,7 @@ func (l Lock) Once(ctx context.Context, f func(ctx context.Context, leadership i
 	return err
 }
 
-// take is one attempt; only a lease that seems to have run out is watched for longer.
+// take returns one attempt; only a lease that seems to have run out is watched for longer.
 func (l Lock) take(ctx context.Context) (*heldLease, error) {
 	var w observedLease
 	for {
@@ -119,7 +118,7 @@ func (l Lock) take(ctx context.Context) (*heldLease, error) {
 	}
 }
 
-// waitForLease tries until the lease is ours, ctx ends (nil, without error) or the server refuses.
+// waitForLease tries until the lease is linkwright's, ctx ends (nil, without error) or the server refuses.
 func (l Lock) waitForLease(ctx context.Context) (*heldLease, error) {
 	var w observedLease
 	for {
@@ -138,7 +137,7 @@ func permanent(err error) bool {
 	return errors.Is(err, ErrOther) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
 }
 
-// pause says whether there was time for it before ctx ended.
+// pause reports whether there was time for it before ctx ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

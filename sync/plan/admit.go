@@ -22,7 +22,7 @@ type part struct {
 	verifications         []Try
 }
 
-// base is what is to be recorded of the base; nil: its entries are as they should be.
+// base returns what is to be recorded of the base; nil: its entries are as they should be.
 func base(parts []part) (out *inventory.Inventory) {
 	for _, p := range parts {
 		if p.base != nil {
@@ -32,7 +32,7 @@ func base(parts []part) (out *inventory.Inventory) {
 	return out
 }
 
-// retiring are the clusters whose removal begins, sorted.
+// retiring returns the clusters whose removal begins, sorted.
 func retiring(parts []part) (out []api.ClusterName) {
 	for _, p := range parts {
 		out = append(out, p.retire...)
@@ -47,7 +47,7 @@ type admission struct {
 	written map[object.Key]bool // in the parts so far, in this cluster as a target
 }
 
-// admit gives what each end adds to the step.
+// admit returns what each end adds to the step.
 func (c *cluster) admit(all []proposal) []part {
 	a := &admission{cluster: c, written: map[object.Key]bool{}}
 	parts := make([]part, len(all))
@@ -194,16 +194,16 @@ func (a *admission) admitChanges(next inventory.Inventory, changes []object.Chan
 	return out
 }
 
-// removesAnything says that a write takes something away, or begins to: an object, a selector, an entry of an inventory. Whatever
-// else is written can be taken back.
+// removesAnything reports whether a write takes something away, or begins to: an object, a selector, an entry of an inventory. Whatever else is
+// written can be taken back.
 func removesAnything(next, old inventory.Inventory, changes []object.Change) bool {
 	return next.Leaving && !old.Leaving ||
 		slices.ContainsFunc(changes, func(c object.Change) bool { return c.Action.Takes() }) ||
 		slices.ContainsFunc(old.Entries, func(k object.Key) bool { return !next.Has(k) })
 }
 
-// needsFreshRead gives the clusters of an end that are to be read by requests first, and says that the end waits for them; nil: all were.
-// Those that could not be read at all have been asked, but for a source that is to lose its access for that.
+// needsFreshRead returns the clusters of an end that are to be read by requests first, and says that the end waits for them; nil: all were. Those
+// that could not be read at all have been asked, but for a source that is to lose its access for that.
 func (a *admission) needsFreshRead(end object.End) (why *object.Reason, read []api.ClusterName) {
 	source := a.Today(end.Link.Source)
 	for _, name := range []api.ClusterName{a.name, source, a.Holder(end.Link)} {
@@ -219,7 +219,7 @@ func (a *admission) needsFreshRead(end object.End) (why *object.Reason, read []a
 	return object.Because(reason.WaitingForRead, "linkwright reads cluster %s once more before it deletes anything", read[0]), read
 }
 
-// pending is the other end of a link whose last end here goes, while nobody knows how that stands.
+// pending returns the other end of a link whose last end here goes, while nobody knows how that stands.
 func (a *admission) pending(end object.End) []object.End {
 	own, _ := a.inventoryOf(end)
 	if a.peer(own).State.Known() {
@@ -228,7 +228,7 @@ func (a *admission) pending(end object.End) []object.End {
 	return []object.End{{Cluster: a.Other(end), Link: end.Link}}
 }
 
-// blockedReason is why an end is held: a suspended target issues no token, and that is no fault.
+// blockedReason returns why an end is held: a suspended target issues no token, and that is no fault.
 func (a *admission) blockedReason(end object.End, why *object.Reason) *object.Reason {
 	if why.Code != reason.CredentialNotIssued {
 		return why
@@ -252,7 +252,7 @@ func (a *admission) blockUndiscovered(row Row) Row {
 	return row
 }
 
-// deniedRow is the row of a closed end: it stays as it is, and so many changes wait.
+// deniedRow returns the row of a closed end: it stays as it is, and so many changes wait.
 func deniedRow(row Row, why *object.Reason, changes int) Row {
 	row.Phase, row.Why = Denied, why
 	if changes > 0 {
@@ -265,7 +265,7 @@ func deniedRow(row Row, why *object.Reason, changes int) Row {
 	return row
 }
 
-// PrunePolicy is the SyncPolicy's prune.policy as a Policy. An adoption is asked for, and changes nothing of what is declared.
+// PrunePolicy returns the SyncPolicy's prune.policy as a Policy. An adoption is asked for, and changes nothing of what is declared.
 func PrunePolicy(w state.Snapshot, _ object.End, changes []object.Change) *object.Reason {
 	policy := w.Policy().Prune.Policy
 	for _, c := range changes {

@@ -186,8 +186,8 @@ func TestAdoptKeep(t *testing.T) {
 	}
 }
 
-// An account by a name of ours that carries another installation's mark is nobody's to take, whatever is asked for: of it only
-// the mark was read.
+// An account by a name of linkwright that carries another installation's mark is nobody's to take, whatever is asked for: of it only the mark was
+// read.
 func TestAdoptAccessOfOthers(t *testing.T) {
 	for _, from := range []string{"", "old"} {
 		s := linked(t, "")

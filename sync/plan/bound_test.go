@@ -56,8 +56,8 @@ func playUIDs() func(*state.Cluster) {
 	}
 }
 
-// reconcile is one of a pass: the step, then the tokens it needs; what is in place is forgotten. The source's token is good
-// after every turn once it has one.
+// reconcile returns one of a sync: the step, then the tokens it needs; what is in place is forgotten. The source's token is good after every turn
+// once it has one.
 func (i *issuer) reconcile(name api.ClusterName, policies ...Policy) Step {
 	i.t.Helper()
 	had := i.accepted()
@@ -105,7 +105,7 @@ func (i *issuer) grant(r object.TokenRequest) object.Secret {
 	return object.NewSecret([]byte("e30." + base64.RawURLEncoding.EncodeToString(payload) + ".c2ln"))
 }
 
-// inUse is the token in west's Secret for its mirror, and what it is bound to.
+// inUse returns the token in west's Secret for its mirror, and what it is bound to.
 func (i *issuer) inUse() (token object.Secret, secret, uid string, expires int64) {
 	token = linkerd.TokenOf(bodyOf(i.live["west"].Seen, mirrorKey))
 	parts := strings.Split(string(token.Bytes()), ".")
@@ -121,7 +121,7 @@ func (i *issuer) inUse() (token object.Secret, secret, uid string, expires int64
 	return token, c.K.Secret.Name, c.K.Secret.UID, c.Exp
 }
 
-// accepted says that east takes the token that west uses: what it hangs on is there, by uid, and it has not expired.
+// accepted reports whether east takes the token that west uses: what it hangs on is there, by uid, and it has not expired.
 func (i *issuer) accepted() bool {
 	token, secret, uid, expires := i.inUse()
 	if secret == "" {

@@ -21,8 +21,8 @@ import (
 //	anything, for adopt and release           the cluster: hidden
 //	all that is left in a departed cluster    the cluster, once people abandon it: yields
 
-// cleanedUp says which cleanups of the cluster are done: nothing of the end is left, or its link is declared again. Nobody would tell
-// of one again that is removed from the record, so the cluster is read for it once more.
+// cleanedUp returns which cleanups of the cluster are done: nothing of the end is left, or its link is declared again. Nobody would tell of one
+// again that is removed from the record, so the cluster is read for it once more.
 func (c *cluster) cleanedUp(s Step) Step {
 	for _, d := range c.Pending[c.name] {
 		row := s.row(object.End{Cluster: c.name, Link: d.Link()})
@@ -36,7 +36,7 @@ func (c *cluster) cleanedUp(s Step) Step {
 	return s
 }
 
-// departure is from a cluster that leaves, or that people gave up.
+// departure is from a cluster that leaves, or that people abandoned.
 type departure struct{ *cluster }
 
 // reportComplete adds the row that says of a cluster that is leaving that it is through.
@@ -69,7 +69,7 @@ func (p departure) warnAtBase(rows []Row) []Row {
 	return rows
 }
 
-// polledOnly reports what is read every 30 s because nobody lets us watch it, or nil.
+// polledOnly reports what is read every 30 s because nobody lets linkwright watch it, or nil.
 func (p departure) polledOnly(keys []object.Key) *object.Reason {
 	if len(keys) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (p departure) explainUnread(why *object.Reason) *object.Reason {
 		why.Message, p.Command("abandon "+string(p.name)))
 }
 
-// notAbandoned says why a cluster is not given up, though people said so; empty: it is, they did not, or nobody can tell now.
+// notAbandoned returns why a cluster is not given up, though people said so; empty: it is, they did not, or nobody can tell now.
 func (p departure) notAbandoned() string {
 	declared, _, _ := p.Declared(p.name)
 	switch {
@@ -107,7 +107,8 @@ func (p departure) notAbandoned() string {
 	return ""
 }
 
-// abandonedRow says what stays behind in a cluster that people gave up, and how it is taken away by hand: pending cleanups, and these ends of links.
+// abandonedRow returns what stays behind in a cluster that people abandoned, and how it is taken away by hand: pending cleanups, and these ends of
+// links.
 func (p departure) abandonedRow(ends ...object.End) Row {
 	var left []string
 	for _, o := range p.PendingIn(p.name) {
@@ -144,7 +145,7 @@ func (p departure) abandonIfForbidden(s Step) Step {
 	return s
 }
 
-// GiveUp gives a step of a departed cluster as it is if the account may do none of its writes: the cluster is given up if people abandoned it;
+// GiveUp returns a step of a departed cluster as it is if the account may do none of its writes: the cluster is given up if people abandoned it;
 // false: they did not, or something there waits for something else.
 func GiveUp(w state.Snapshot, s Step) (Step, bool) {
 	p := departure{newCluster(w, s.Cluster, nil, nil)}
@@ -152,7 +153,7 @@ func GiveUp(w state.Snapshot, s Step) (Step, bool) {
 	return Step{Cluster: s.Cluster, Commit: s.Commit, Rows: rows}, ok
 }
 
-// abandonedRows are the rows of a departed cluster that people abandoned, if nothing of what is left there can go; else they are as they were.
+// abandonedRows returns the rows of a departed cluster that people abandoned, if nothing of what is left there can go; else they are as they were.
 func (p departure) abandonedRows(rows []Row, stuck func(Row) bool) ([]Row, bool) {
 	if !p.Forget[p.name] || !p.HasLeft(p.name) {
 		return rows, false
@@ -170,7 +171,7 @@ func (p departure) abandonedRows(rows []Row, stuck func(Row) bool) ([]Row, bool)
 	return []Row{p.abandonedRow(left...)}, true
 }
 
-// waitsForHidden says that a row waits for something that may not be read in its own cluster.
+// waitsForHidden reports whether a row waits for something that may not be read in its own cluster.
 func (p departure) waitsForHidden(r Row) bool {
 	return r.Why != nil && slices.ContainsFunc(p.current.Seen.Hidden, func(h object.Hidden) bool { return *h.Why() == *r.Why })
 }

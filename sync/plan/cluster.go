@@ -20,12 +20,12 @@ type cluster struct {
 	desiredEnds []object.Wanted
 	recorded    []inventory.Inventory
 	rebuilt     []inventory.Inventory // what is recorded, with what was lost of it
-	unrecorded  []labelledObject      // what carries our mark and stands in no inventory
+	unrecorded  []labelledObject      // what carries linkwright's mark and stands in no inventory
 	renamed     bool                  // the base is of the cluster's former name
 	loading     credential.Loading    // what the destination controller has loaded
 }
 
-// labelledObject is an object that carries our mark.
+// labelledObject is an object that carries linkwright's mark.
 type labelledObject struct {
 	key    object.Key
 	record object.Record
@@ -36,10 +36,10 @@ func newCluster(w state.Snapshot, name api.ClusterName, r Renderer, policies []P
 	return &cluster{comparison: &comparison{pruning: p}, name: name, current: w.Clusters[name], loading: p.Loading(name)}
 }
 
-// base is the cluster's own end.
+// base returns the cluster's own end.
 func (c *cluster) base() object.End { return object.End{Cluster: c.name} }
 
-// inventoryOf is what is recorded of an end.
+// inventoryOf returns what is recorded of an end.
 func (c *cluster) inventoryOf(end object.End) (inventory.Inventory, bool) {
 	i, ok := slices.BinarySearchFunc(c.recorded, end, func(i inventory.Inventory, e object.End) int { return i.End.Compare(e) })
 	if !ok {
@@ -48,7 +48,7 @@ func (c *cluster) inventoryOf(end object.End) (inventory.Inventory, bool) {
 	return c.recorded[i], true
 }
 
-// writeInventory is the write of an inventory, which happens only on what was read.
+// writeInventory returns the write of an inventory, which happens only on what was read.
 func (c *cluster) writeInventory(next, old inventory.Inventory) (object.Change, *object.Reason) {
 	o, err := next.Object(c.Owner)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *cluster) writeInventory(next, old inventory.Inventory) (object.Change, 
 	return w, nil
 }
 
-// deleteInventory is the end of an inventory: nothing it records is left.
+// deleteInventory returns the end of an inventory: nothing it records is left.
 func (c *cluster) deleteInventory(inv inventory.Inventory) object.Change {
 	return object.Change{
 		End: inv.End, Action: object.Delete, Key: inventory.Key(c.Owner, inv.End), Was: inv.Was,
@@ -80,7 +80,7 @@ func (c *cluster) deleteInventory(inv inventory.Inventory) object.Change {
 	}
 }
 
-// mirrorsHidden says that nothing of a source's end may go, since nobody sees what is mirrored for it, or nil.
+// mirrorsHidden returns a reason if nothing of a source's end may go, since nobody sees what is mirrored for it; else nil.
 func (c *cluster) mirrorsHidden(end object.End) *object.Reason {
 	if end.IsBase() || !end.IsSource() {
 		return nil
@@ -90,7 +90,7 @@ func (c *cluster) mirrorsHidden(end object.End) *object.Reason {
 	return c.current.Seen.HidesAny(append(linkerd.MirrorWatches(l), links)...)
 }
 
-// firstHidden says that something may not be read in the cluster, or nil.
+// firstHidden returns a reason if something may not be read in the cluster; else nil.
 func (c *cluster) firstHidden() *object.Reason {
 	if hidden := c.current.Seen.Hidden; len(hidden) > 0 {
 		return hidden[0].Why()

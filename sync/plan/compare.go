@@ -19,10 +19,10 @@ type proposal struct {
 	prune   prune.Verdict   // what may go, and what is to be recorded
 }
 
-// declared says that the end is declared; any other leaves.
+// declared reports whether the end is declared; any other leaves.
 func (p proposal) declared() bool { return p.desired.End == p.prune.End }
 
-// compare gives what each end lacks, declared ones first; desired ends and verdicts are sorted.
+// compare returns what each end lacks, declared ones first; desired ends and verdicts are sorted.
 func (c *cluster) compare() []proposal {
 	c.rebuilt = c.Rebuilt(c.name, c.recorded, func(k object.Key, r object.Record) { c.unrecorded = append(c.unrecorded, labelledObject{k, r}) })
 	verdicts := prune.Select(c.input(c.name, c.desiredEnds, c.rebuilt), func(end object.End) prune.Peer {
@@ -47,7 +47,7 @@ func (c *cluster) compare() []proposal {
 	return out
 }
 
-// newInventory is the inventory of an end that has none.
+// newInventory returns the inventory of an end that has none.
 func (c *cluster) newInventory(want object.Wanted) inventory.Inventory {
 	next := inventory.Inventory{End: want.End}
 	if want.End.IsSource() {
@@ -70,7 +70,7 @@ func (c *cluster) propose(want object.Wanted, v prune.Verdict) proposal {
 	return p
 }
 
-// baseBlocked says why the base's objects cannot be applied, though they can be rendered.
+// baseBlocked returns why the base's objects cannot be applied, though they can be rendered.
 func (c *cluster) baseBlocked(want object.Wanted) *object.Reason {
 	if !want.End.IsBase() || len(want.Objects) == 0 {
 		return nil

@@ -75,8 +75,8 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 	return n
 }
 
-// deniedUpdate is news of an end to which a guard or a policy says no: of one in a target, too, and of one that is declared no more, since
-// nothing else tells of those.
+// deniedUpdate is news of an end to which a guard or a policy says no: of one in a target, too, and of one that is no longer declared, since nothing
+// else tells of those.
 func (c conditions) deniedUpdate(row Row, was inventory.Inventory) conditionsUpdate {
 	why := object.Reason{}
 	if row.Why != nil {
@@ -90,7 +90,7 @@ func (c conditions) deniedUpdate(row Row, was inventory.Inventory) conditionsUpd
 	return n
 }
 
-// atRest says that an end is as it will be for a while.
+// atRest reports whether an end is as it will be for a while.
 func (c conditions) atRest(row Row) bool {
 	return slices.Contains([]Phase{Ready, Waiting, Blocked}, row.Phase) || row.Phase == Changing && c.Failing[c.name][row.End]
 }

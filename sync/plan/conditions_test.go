@@ -33,7 +33,7 @@ func (s *sim) lead(leads bool) {
 	s.controllers = append(s.controllers, play) // after those that have it lead
 }
 
-// reports is the reason of Ready that stands in west's inventory.
+// reports returns the reason of Ready that stands in west's inventory.
 func (s *sim) reports() string {
 	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
 	return string(health.Condition(inv.Conditions, object.Ready).Reason)
@@ -149,7 +149,7 @@ func TestConditionsOverARestart(t *testing.T) {
 	same(t, "writes once it does", reportedOnce, describe(s.reconcile("west")))
 }
 
-// recorded is the write of an inventory.
+// recorded returns the write of an inventory.
 func recorded(t *testing.T, inv inventory.Inventory) object.Change {
 	t.Helper()
 	o, err := inv.Object(object.DefaultOwner)

@@ -24,7 +24,7 @@ type Renderer interface {
 	Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted
 }
 
-// Wants gives every declared end of a cluster as it is to be, sorted: the base, then links. One that leaves has none.
+// Wants returns every declared end of a cluster as it is to be, sorted: the base, then links. One that leaves has none.
 func Wants(w state.Snapshot, name api.ClusterName, r Renderer) []object.Wanted {
 	return newDesired(w, r).ends(name)
 }
@@ -39,7 +39,7 @@ func newDesired(w state.Snapshot, r Renderer) *desired {
 	return &desired{Set: credential.Of(state.Identify(w)), renderer: r}
 }
 
-// ends gives every declared end of a cluster; if only some are asked for, others may be left out.
+// ends returns every declared end of a cluster; if only some are asked for, others may be left out.
 func (d *desired) ends(name api.ClusterName, only ...object.End) []object.Wanted {
 	c, out, in := d.Declared(name)
 	if c == nil || c.Spec.State == api.Leaving {
@@ -95,7 +95,7 @@ func (d *desired) source(l fleet.Link) object.Wanted {
 	return d.renderer.Source(in)
 }
 
-// target is a link's end in its target. What was given to the source stays while the source may still use it.
+// target returns a link's end in its target. What was given to the source stays while the source may still use it.
 func (d *desired) target(l fleet.Link) object.Wanted {
 	in := render.Input{Link: l, Target: d.withLastAddresses(l, d.TargetFacts(l))}
 	switch l.Spec.Credentials.Mode {
@@ -116,14 +116,14 @@ func (d *desired) target(l fleet.Link) object.Wanted {
 	return d.renderer.Target(in)
 }
 
-// liveLink is the live Linkerd Link of a link, if it is ours.
+// liveLink returns the live Linkerd Link of a link, if it is linkwright's.
 func (d *desired) liveLink(l fleet.Link) (object.Body, bool) {
 	observed, key := d.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
 	body, ok := observed.Body(key)
 	return body, ok && observed.Record(key).Mark == object.Ours
 }
 
-// lastAddresses are the gateway's addresses that a link has, if the gateway itself has none now. What others wrote there is none.
+// lastAddresses returns the gateway's addresses that a link has, if the gateway itself has none now. What others wrote there is none.
 func (d *desired) lastAddresses(l fleet.Link) []string {
 	body, ok := d.liveLink(l)
 	key := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
@@ -133,7 +133,7 @@ func (d *desired) lastAddresses(l fleet.Link) []string {
 	return linkerd.AddressesIn(body)
 }
 
-// withLastAddresses are the target's facts, with the addresses that the link has if the gateway has none.
+// withLastAddresses returns the target's facts, with the addresses that the link has if the gateway has none.
 func (d *desired) withLastAddresses(l fleet.Link, target *linkerd.Facts) *linkerd.Facts {
 	if target == nil || !target.Gateway.Homeless() {
 		return target
@@ -146,7 +146,7 @@ func (d *desired) withLastAddresses(l fleet.Link, target *linkerd.Facts) *linker
 	return &at
 }
 
-// stale says since when the target of a link that stands gives no answer, or nil: all that is there stays as it is.
+// stale returns since when the target of a link that stands gives no answer, or nil: all that is there stays as it is.
 func (d *desired) stale(l fleet.Link) *object.Reason {
 	target := d.Clusters[l.Target.Canonical()]
 	since := target.Stale

@@ -115,7 +115,7 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-// Repaired is told as in place.
+// Repaired is reported as in place.
 func TestRepaired(t *testing.T) {
 	step := Step{Changes: make([]object.Change, 1), Rows: []Row{{End: westEast, Phase: Changing}, {Phase: Blocked}}}
 	got := step.Repaired()

@@ -26,7 +26,7 @@ func describe(s Step) []string {
 	return out
 }
 
-// actions are the words of a step's writes but those that tell nothing but conditions.
+// actions returns the words of a step's writes but those that tell nothing but conditions.
 func actions(s Step) []string {
 	conditions := func(c object.Change) bool { return c.Why.Code == reason.ConditionsChanged }
 	s.Ahead = slices.DeleteFunc(slices.Clone(s.Ahead), conditions)
@@ -188,7 +188,7 @@ func TestBaseOncePerCommit(t *testing.T) {
 	}
 }
 
-// A cluster that holds nothing of ours and gets nothing is not written to, not even a base.
+// A cluster that holds nothing of linkwright and gets nothing is not written to, not even a base.
 func TestNothingDeclaredNothingWritten(t *testing.T) {
 	s := newSim(t, declare(t, two, ""), two...)
 	for _, c := range two {

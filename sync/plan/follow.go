@@ -16,7 +16,7 @@ import (
 // own: a gateway that moves on and on has its links' controllers start over no more often.
 const followInterval, followJitter = 30 * time.Second, 3 * time.Second
 
-// Follows says that a change is an update of a Linkerd Link for nothing but what its target tells of itself.
+// Follows reports whether a change is an update of a Linkerd Link for nothing but what its target tells of itself.
 func Follows(c object.Change) bool {
 	return c.Action == object.Update && c.Why.Code == reason.FactsChanged
 }
@@ -44,7 +44,7 @@ func limitFollowing(w state.Snapshot, end object.End, changes []object.Change) (
 		end.Link.Target, last.UTC().Format(time.TimeOnly), until.UTC().Format(time.TimeOnly)), until
 }
 
-// jitter is the link's own part of spread: always the same.
+// jitter returns the link's own part of spread: always the same.
 func jitter(link api.Pair) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(link.String())) // it never fails

@@ -41,7 +41,7 @@ func (h healthChecks) add(s Step) Step {
 	return s
 }
 
-// declaredLink is the link of a source's end that is declared.
+// declaredLink returns the link of a source's end that is declared.
 func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 	if c.Fleet == nil || row.End.IsBase() || !row.End.IsSource() || row.Leaving {
 		return fleet.Link{}, false
@@ -49,7 +49,7 @@ func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 	return c.Fleet.Link(row.End.Link)
 }
 
-// health are the stages of a link, and when they may differ by the clock.
+// health returns the stages of a link, and when they may differ by the clock.
 func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []health.Verdict, next time.Time) {
 	blocked := row.Why
 	if row.Phase != Blocked {
@@ -74,8 +74,8 @@ func (r Row) Condition() object.Condition {
 	return health.Condition(conditions, object.Ready)
 }
 
-// NotWorking is why the link of a source's end is not known to work, as the first stage says that keeps it from that; nil: it works, or has
-// no stages.
+// NotWorking returns why the link of a source's end is not known to work, as the first stage says that keeps it from that; nil: it works, or has no
+// stages.
 func (r Row) NotWorking() *object.Reason {
 	c := r.Condition()
 	if c.Status == "" || c.Status == object.True {
@@ -87,11 +87,11 @@ func (r Row) NotWorking() *object.Reason {
 	return &object.Reason{Code: c.Reason, Message: c.Message}
 }
 
-// Ready says that the link of a source's end is known to work.
+// Ready reports whether the link of a source's end is known to work.
 func (r Row) Ready() bool { return r.Condition().Status == object.True }
 
-// gatewayFailure says that the controller of a link in place finds the gateway dead, or nil. Of anchors and access remarks tell without it; of
-// what is merely not seen yet, and of mirrors that nobody serves behind, only the stages.
+// gatewayFailure returns a reason if the controller of a link in place finds the gateway dead; else nil. Of anchors and access remarks tell without
+// it; of what is merely not seen yet, and of mirrors that nobody serves behind, only the stages.
 func (r Row) gatewayFailure() *object.Reason {
 	for _, v := range r.Health {
 		if v.Passing == health.Failed && v.Stage == health.Gateway {

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// identify says why nothing may be written to the cluster at all, or nil, and then has its inventories. The checks in order:
+// identify returns why nothing may be written to the cluster at all, or nil, and then has its inventories. The checks in order:
 //
 //	another cluster than its name means          see state.Unidentified
 //	no admission policies confine linkwright     if they must
@@ -45,7 +45,7 @@ func (c *cluster) identify() *object.Reason {
 	return nil
 }
 
-// unconfined says why no admission policies confine linkwright's account in the cluster, and what to do; nil: they do.
+// unconfined returns why no admission policies confine linkwright's account in the cluster, and what to do; nil: they do.
 func (c *cluster) unconfined() *object.Reason {
 	if !c.current.Known() || c.current.Gap == "" {
 		return nil
@@ -57,7 +57,8 @@ func (c *cluster) unconfined() *object.Reason {
 	return object.Because(code, "%s: %s, run %s", c.current.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
 }
 
-// otherNamespaces says that inventories, of which the base may be lost, list something in another namespace than those that are declared, or nil.
+// otherNamespaces returns a reason if inventories, of which the base may be lost, list something in another namespace than those that are declared;
+// else nil.
 func (c *cluster) otherNamespaces(recorded []inventory.Inventory) *object.Reason {
 	l := c.Spec(c.name).Linkerd
 	for _, inv := range recorded {
@@ -72,7 +73,7 @@ func (c *cluster) otherNamespaces(recorded []inventory.Inventory) *object.Reason
 	return nil
 }
 
-// allBlocked are the rows of a cluster to which nothing may be written.
+// allBlocked returns the rows of a cluster to which nothing may be written.
 func (c *cluster) allBlocked(why *object.Reason) []Row {
 	rows := make([]Row, len(c.desiredEnds))
 	for i, want := range c.desiredEnds {
@@ -84,7 +85,7 @@ func (c *cluster) allBlocked(why *object.Reason) []Row {
 // formerName is a name that a cluster has given up for another.
 type formerName struct{ *cluster }
 
-// rows are that of the name, for as long as inventories name it; none: it can be forgotten.
+// rows returns that of the name, for as long as inventories name it; none: it can be forgotten.
 func (f formerName) rows() []Row {
 	why := f.mentions()
 	if why == nil {
@@ -117,7 +118,7 @@ func (f formerName) mentions() *object.Reason {
 	return nil
 }
 
-// mayMention says that an inventory may be of an end that has the cluster's name: reading all takes much longer.
+// mayMention reports whether an inventory may be of an end that has the cluster's name: reading all takes much longer.
 func (f formerName) mayMention(observed object.Observation) bool {
 	for k := range observed.Kind("", "ConfigMap") {
 		if inventory.Named(f.Owner, k) && strings.Contains(k.Name, string(f.name)) {
@@ -127,7 +128,7 @@ func (f formerName) mayMention(observed object.Observation) bool {
 	return false
 }
 
-// others are all names but the cluster's own, in order.
+// others returns all names but the cluster's own, in order.
 func (f formerName) others() (out []api.ClusterName) {
 	for name := range f.Clusters {
 		if name != f.name {

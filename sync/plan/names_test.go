@@ -118,7 +118,7 @@ func TestSecondNameIsUnlinked(t *testing.T) {
 	}
 }
 
-// The target of a link by a name that is declared no more is asked as any other: while it cannot be read, its guards are not known.
+// The target of a link by a name that is no longer declared is asked as any other: while it cannot be read, its guards are not known.
 func TestSecondNameIsDropped(t *testing.T) {
 	s := twoNames(t)
 	kept := s.live["east"].Seen.Record(access)
@@ -132,7 +132,7 @@ func TestSecondNameIsDropped(t *testing.T) {
 	}
 }
 
-// So it is if the cluster is declared no more, either.
+// So it is if the cluster is no longer declared, either.
 func TestSecondNameOfADepartedCluster(t *testing.T) {
 	s := twoNames(t)
 	s.snapshot.Departed = slices.Clone(s.snapshot.Fleet.Clusters[:1])

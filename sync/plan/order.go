@@ -30,8 +30,8 @@ func (c *cluster) collect(s Step, parts []part) Step {
 // ordering is the last stage: what is written first, and when to ask again.
 type ordering struct{ *cluster }
 
-// order orders the writes of a step, puts the base and our namespace before everything else, and says when to ask again. Next is what is
-// to be recorded of the base; nil: its entries are as they should be.
+// order orders the writes of a step, puts the base and linkwright's namespace before everything else, and says when to ask again. Next is what is to
+// be recorded of the base; nil: its entries are as they should be.
 func (o ordering) order(s Step, next *inventory.Inventory) Step {
 	s = sorted(s)
 	s = o.writeBase(s, next)
@@ -79,8 +79,8 @@ func (o ordering) writeBase(s Step, entries *inventory.Inventory) Step {
 	return s
 }
 
-// mustRecordCommit: once per commit, in a cluster that is to stay and holds or gets anything of ours; never for a term alone. An adoption
-// writes the base only if that is the first of all that is ours there: it applies no commit.
+// mustRecordCommit: once per commit, in a cluster that is to stay and holds or gets anything of linkwright; never for a term alone. An adoption
+// writes the base only if that is the first of all that is linkwright's there: it applies no commit.
 func (o ordering) mustRecordCommit(s Step, old inventory.Inventory, found bool) bool {
 	declared, _, _ := o.Declared(o.name)
 	switch {
@@ -110,8 +110,8 @@ func (o ordering) namespace() []object.Change {
 	return []object.Change{change(o.base(), object.Create, namespace, object.Record{}, reason.Missing, "namespace of accounts and inventories")}
 }
 
-// nextProgress is when what an end waits for may have happened without any write of ours; zero: never. What another cluster's
-// step must do first is told by that cluster, unless another process writes it.
+// nextProgress returns when what an end waits for may have happened without any write of linkwright; zero: never. What another cluster's step must
+// do first is told by that cluster, unless another process writes it.
 func (o ordering) nextProgress(r Row) time.Time {
 	switch {
 	case r.Phase != Waiting && r.Phase != Blocked || r.Why == nil:
@@ -124,7 +124,7 @@ func (o ordering) nextProgress(r Row) time.Time {
 	return time.Time{}
 }
 
-// progressesAlone says that what an end waits for may happen without any write of ours.
+// progressesAlone reports whether what an end waits for may happen without any write of linkwright.
 func (o ordering) progressesAlone(r Row) bool {
 	switch r.Why.Code {
 	case reason.CredentialNotIssued:
@@ -140,7 +140,7 @@ func (o ordering) progressesAlone(r Row) bool {
 	return r.Why.Code == reason.Waiting || r.Why.Code == reason.Terminating
 }
 
-// nextDrainCheck is when a drain is looked at again: the longer it has taken, the later, and at its deadline.
+// nextDrainCheck returns when a drain is read again: the longer it has taken, the later, and at its deadline.
 func (o ordering) nextDrainCheck(until time.Time) time.Time {
 	taken := o.Policy().Prune.Deadline() - until.Sub(o.Now)
 	next := o.Now.Add(max(retryInterval, taken/4))
@@ -150,7 +150,7 @@ func (o ordering) nextDrainCheck(until time.Time) time.Time {
 	return next
 }
 
-// secondNames are those that the base is to list: the declared ones, and those by which links to the cluster are still recorded.
+// secondNames returns those that the base is to list: the declared ones, and those by which links to the cluster are still recorded.
 func (o ordering) secondNames() (out []api.ClusterName) {
 	if o.Fleet != nil {
 		out = o.Fleet.Names(o.name)

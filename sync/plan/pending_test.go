@@ -133,7 +133,7 @@ func TestPendingCleanupOfADeclaredLink(t *testing.T) {
 	}
 }
 
-// What was seen before this pass strikes nothing off.
+// What was seen before this sync strikes nothing off.
 func TestCleanupIsConfirmedByAFreshRead(t *testing.T) {
 	s := pendingIn(t)
 	s.down["east"] = false
@@ -147,8 +147,8 @@ func TestCleanupIsConfirmedByAFreshRead(t *testing.T) {
 	}
 }
 
-// A cluster that is declared no more and cannot be read says how it is given up; given up, it is forgotten, says what stays
-// behind, and nobody waits for it. One that can be read is unlinked, whatever people said.
+// A cluster that is no longer declared and cannot be read says how it is given up; given up, it is forgotten, says what stays behind, and nobody
+// waits for it. One that can be read is unlinked, whatever people said.
 func TestAbandonCluster(t *testing.T) {
 	s := pendingIn(t)
 	s.snapshot.Fleet = declare(t, two[1:], "")
@@ -247,8 +247,8 @@ func TestAccessOfADeadSource(t *testing.T) {
 	}
 }
 
-// What says that a source is alive, or that nobody knows, keeps its access for ever, and has the grace begin anew; and so does
-// an older look at a dead one.
+// What says that a source is alive, or that nobody knows, keeps its access for ever, and has the grace begin again; and so does an older look at a
+// dead one.
 func TestAccessOfASourceThatReturns(t *testing.T) {
 	for name, change := range map[string]func(*state.Snapshot){
 		"inventories that say nothing": func(w *state.Snapshot) {
@@ -317,7 +317,7 @@ func TestAnsweringSourceIsNotUnreachable(t *testing.T) {
 	}
 }
 
-// The grace of a source that is heard in between begins anew, however old the unlink is.
+// The grace of a source that is heard in between begins again, however old the unlink is.
 func TestUnreachableTimeoutStartsAgain(t *testing.T) {
 	s := linked(t, all)
 	s.snapshot.Fleet = declare(t, two, "")

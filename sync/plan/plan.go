@@ -16,7 +16,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Next gives the next step of one cluster.
+// Next returns the next step of one cluster.
 func Next(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy) Step {
 	c := newCluster(w, name, r, policies)
 	s := Step{Cluster: name, Commit: w.Commit(), Unconfined: c.unconfined()}

@@ -127,7 +127,7 @@ func TestPreflightSkip(t *testing.T) {
 	}
 }
 
-// A verdict is one of the bytes that were tried: another token or address is tried anew.
+// A verdict is one of the bytes that were tried: another token or address is tried again.
 func TestPreflightOfOtherBytes(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", discovering)), two...)
 	first := s.proves("passes")

@@ -24,7 +24,7 @@ type pruning struct {
 	policies []Policy
 }
 
-// input is what package prune judges of a cluster, by its rebuilt inventories.
+// input returns what package prune judges of a cluster, by its rebuilt inventories.
 func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded []inventory.Inventory) prune.Input {
 	current := p.Clusters[name]
 	l := p.Spec(name).Linkerd
@@ -55,8 +55,8 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded [
 	return in
 }
 
-// external gives the ends of a cluster whose controller is the user's, each with the release of Helm's that installed the
-// multicluster extension there: those that are declared so, and what is recorded of the same links by a former name of the source.
+// external returns the ends of a cluster whose controller is the user's, each with the release of Helm's that installed the multicluster extension
+// there: those that are declared so, and what is recorded of the same links by a former name of the source.
 func (p *pruning) external(name api.ClusterName, in prune.Input) map[object.End]linkerd.Helm {
 	var out map[object.End]linkerd.Helm
 	add := func(end object.End) {
@@ -81,7 +81,7 @@ func (p *pruning) external(name api.ClusterName, in prune.Input) map[object.End]
 	return out
 }
 
-// retired are the recorded Secrets of tokens of declared ends.
+// retired returns the recorded Secrets of tokens of declared ends.
 func (p *pruning) retired(in prune.Input) map[object.Key]bool {
 	out := map[object.Key]bool{}
 	for _, inv := range in.Recorded {
@@ -97,8 +97,8 @@ func (p *pruning) retired(in prune.Input) map[object.Key]bool {
 	return out
 }
 
-// peer is how the other end of an undeclared link stands, of which own is recorded. A name that was never written to has no end. A
-// cluster that is not identified tells nothing. What was read earlier is read again before anything goes by it: see unread.
+// peer returns how the other end of an undeclared link stands, of which own is recorded. A name that was never written to has no end. A cluster that
+// is not identified tells nothing. What was read earlier is read again before anything goes by it: see unread.
 func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	end := own.End
 	at := p.Other(end)
@@ -148,7 +148,7 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 // ignoreOrphans is for whom stray objects are no matter.
 func ignoreOrphans(object.Key, object.Record) {}
 
-// denied says why nothing of an end is written, whatever is to do there.
+// denied returns why nothing of an end is written, whatever is to do there.
 func (p *pruning) denied(end object.End) *object.Reason {
 	if why := p.MayNotApply(end.Cluster); why != nil {
 		return why
@@ -161,14 +161,14 @@ func (p *pruning) denied(end object.End) *object.Reason {
 	return nil
 }
 
-// silent says that a cluster was tried and gave no answer at all, and that nobody asked for the end to be left alone. Whoever
-// answers is alive, whatever it says and however long people grant: a refusal, a fault of its own, a certificate that nobody
-// trusts. Whom nobody could ask, for want of a credential, is not known to be dead.
+// silent reports whether a cluster was tried and gave no answer at all, and that nobody asked for the end to be left alone. Whoever answers is
+// alive, whatever it says and however long people grant: a refusal, a fault of its own, a certificate that nobody trusts. Whom nobody could ask,
+// without a credential, is not known to be dead.
 func (p *pruning) silent(end object.End) bool {
 	return state.Silent(p.Clusters[end.Cluster]) && p.denied(end) == nil
 }
 
-// abandoned says that people gave a cluster up that is declared no more and cannot be read. One that can be read is unlinked first: see
+// abandoned reports whether people gave a cluster up that is no longer declared and cannot be read. One that can be read is unlinked first: see
 // yields.
 func (p *pruning) abandoned(name api.ClusterName) bool {
 	current := p.Clusters[name]
@@ -176,7 +176,7 @@ func (p *pruning) abandoned(name api.ClusterName) bool {
 	return p.Forget[name] && p.HasLeft(name) && tried && p.Unidentified(name) != nil
 }
 
-// transientCodes are the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.
+// transientCodes returns the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.
 func transientCodes() []reason.Code { return []reason.Code{reason.Throttled, reason.Canceled} }
 
 // adviseAbandon adds to what is hidden in a cluster how that is granted, or given up, once no declaration names the cluster any more.
@@ -187,8 +187,7 @@ func (p *pruning) adviseAbandon(name api.ClusterName, hidden *object.Reason) *ob
 	return object.Because(hidden.Code, "%s, with a revision that still declares cluster %s; or, to abandon what is left there, run %s", hidden.Message, name, p.Command("abandon "+string(name)))
 }
 
-// unreadable says why a cluster that answers, or that nobody has tried yet, could not be read; nil: it was, or is silent, or
-// nobody could ask it.
+// unreadable returns why a cluster that answers, or that nobody has tried yet, could not be read; nil: it was, or is silent, or nobody could ask it.
 func unreadable(current state.Cluster) *object.Reason {
 	switch {
 	case current.Known() || state.Silent(current):
@@ -201,7 +200,7 @@ func unreadable(current state.Cluster) *object.Reason {
 	return current.Err
 }
 
-// firstHiddenEntry says that something that an end recorded may not be read, or nil.
+// firstHiddenEntry returns a reason if something that an end recorded may not be read; else nil.
 func firstHiddenEntry(current state.Cluster, inv inventory.Inventory) *object.Reason {
 	for _, k := range inv.Entries {
 		if why := current.Seen.Hides(k); why != nil {

@@ -11,7 +11,7 @@ import (
 // maxNamed is how many objects that are not ready a reason names; the row has all.
 const maxNamed = 3
 
-// withReadiness is the row of an end in place, with what of it is not ready.
+// withReadiness returns the row of an end in place, with what of it is not ready.
 func withReadiness(row Row, want object.Wanted, observed object.Observation) Row {
 	var said []string
 	for _, o := range want.Objects {

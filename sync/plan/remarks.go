@@ -36,7 +36,7 @@ func (r remarks) add(s Step) Step {
 	return s
 }
 
-// sourceRemark is what may be said of a source's end in place, or nil, and when that may differ: what keeps the link from working first.
+// sourceRemark returns what may be said of a source's end in place, or nil, and when that may differ: what keeps the link from working first.
 func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time) {
 	var trust health.Trust
 	if l.Spec.TrustAnchors != api.Skip {
@@ -57,7 +57,7 @@ func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time)
 	return notLoaded, earliest(trust.Next, next)
 }
 
-// gatewayWithoutAddress says that a link in place keeps its target's last addresses, or nil.
+// gatewayWithoutAddress returns a reason if a link in place keeps its target's last addresses; else nil.
 func (r remarks) gatewayWithoutAddress(l fleet.Link) *object.Reason {
 	if target := r.TargetFacts(l); target == nil || !target.Gateway.Homeless() {
 		return nil
@@ -66,7 +66,7 @@ func (r remarks) gatewayWithoutAddress(l fleet.Link) *object.Reason {
 		l.Target.Name, strings.Join(r.lastAddresses(l), ","))
 }
 
-// credentialFailure says that the credential in place does not work, or nil.
+// credentialFailure returns a reason if the credential in place does not work; else nil.
 func (r remarks) credentialFailure(l fleet.Link) *object.Reason {
 	if _, asked := r.verifies(object.End{Cluster: l.Source.Name, Link: l.Pair()}); !asked {
 		return nil
@@ -79,8 +79,8 @@ func (r remarks) credentialFailure(l fleet.Link) *object.Reason {
 	return v.Fails(v.Proven(v.Tried(cred)))
 }
 
-// formerTokens reports tokens that the source may still use, though others are to take their place, or nil: so the end is looked at again. No
-// watch tells when a token that the source took is known to work, so the step is asked again at the moment that it gives.
+// formerTokens reports tokens that the source may still use, though others are to take their place, or nil: so the end is read again. No watch tells
+// when a token that the source took is known to work, so the step is asked again at the moment that it gives.
 func (r remarks) formerTokens(l fleet.Link) (*object.Reason, time.Time) {
 	a, bound := r.Access(l), l.Spec.Credentials.Mode == api.Bound
 	why := ""

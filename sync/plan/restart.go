@@ -14,7 +14,7 @@ import (
 // restarts are those of the cluster's destination controller, for credentials that changed in place.
 type restarts struct{ *cluster }
 
-// add has the controller restarted for all of them in one write: the pods of its Deployment start anew.
+// add has the controller restarted for all of them in one write: the pods of its Deployment start again.
 func (r restarts) add(s Step) Step {
 	if len(r.loading.NotLoaded) == 0 || r.restartDenied() != nil {
 		return s
@@ -28,7 +28,7 @@ func (r restarts) add(s Step) Step {
 	return s
 }
 
-// restart is the write: of one annotation, by the uid of what was read.
+// restart returns the write: of one annotation, by the uid of what was read.
 func (r restarts) restart() object.Change {
 	l := r.Spec(r.name).Linkerd
 	reported := linkerd.Told{At: r.Now, Marks: r.loading.Marks}
@@ -36,7 +36,7 @@ func (r restarts) restart() object.Change {
 		reason.CredentialsChanged, "the credentials that it loaded changed: its pods restart")
 }
 
-// restartDenied says why the destination controller may not be restarted now, or nil.
+// restartDenied returns why the destination controller may not be restarted now, or nil.
 func (r restarts) restartDenied() *object.Reason {
 	k := linkerd.Destination(r.Spec(r.name).Linkerd)
 	live, next := r.current.Seen.Record(k), r.loading.Next(r.Now)

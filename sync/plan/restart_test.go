@@ -76,7 +76,7 @@ func kubeconfigOf(secret object.Body) string {
 	return base64.StdEncoding.EncodeToString(s.Data[linkerd.KubeconfigKey])
 }
 
-// behind are the secrets that were read before they changed.
+// behind returns the secrets that were read before they changed.
 func (r *reader) behind() (out []string) {
 	for k, was := range r.read {
 		if body, ok := r.live["west"].Seen.Body(k); ok && kubeconfigOf(body) != was {

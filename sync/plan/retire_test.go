@@ -25,7 +25,7 @@ func meshOf(names ...api.ClusterName) (docs string) {
 	return docs
 }
 
-// meshed is a mesh that is in place, and that the record knows.
+// meshed returns a mesh that is in place, and that the record knows.
 func meshed(t *testing.T, names ...api.ClusterName) *sim {
 	t.Helper()
 	s := newSim(t, declare(t, names, meshOf(names...)), names...)

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// used is the token that west uses.
+// used returns the token that west uses.
 func (i *issuer) used() string {
 	token, _, _, _ := i.inUse()
 	return string(token.Bytes())

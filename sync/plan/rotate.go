@@ -67,7 +67,7 @@ func (c rotating) rotate(l fleet.Link, revoke bool) Turn {
 	return t
 }
 
-// rotatable gives the inventory of a link's end in its target, or why its token cannot be replaced.
+// rotatable returns the inventory of a link's end in its target, or why its token cannot be replaced.
 func (c rotating) rotatable(l fleet.Link, end object.End, revoke bool) (inventory.Inventory, *object.Reason) {
 	policy := c.Policy().Prune.Policy
 	switch {

@@ -77,9 +77,8 @@ func TestSameStepBeforeNext(t *testing.T) {
 	}
 }
 
-// sinceless is a step without the one thing written that tells the time: since when an end of a source leaves, or the source
-// of one of a target is dead, or nothing is declared in a place, or a condition stands, in an inventory that did not say so before,
-// and in no other.
+// sinceless returns a step without the one thing written that tells the time: since when an end of a source leaves, or the source of one of a target
+// is dead, or nothing is declared in a place, or a condition stands, in an inventory that did not say so before, and in no other.
 func sinceless(t *testing.T, w state.Snapshot, s Step) Step {
 	t.Helper()
 	s.Ahead = slices.Clone(s.Ahead)

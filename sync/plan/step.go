@@ -18,7 +18,7 @@ type Step struct {
 	Denied  *object.Reason
 	// Unconfined says why no admission policies confine linkwright's account there, and what to do; nil: they do, or it is not known.
 	Unconfined *object.Reason
-	Ahead      []object.Change // before anything else, one after the other: our namespace, the base, inventories
+	Ahead      []object.Change // before anything else, one after the other: linkwright's namespace, the base, inventories
 	Changes    []object.Change // by phase, then key; what takes something away last
 	After      []object.Change // inventories of ends that are through
 	Needs      []Need          // tokens to ask the cluster for, once all of that is done
@@ -50,7 +50,7 @@ type Recorded struct {
 	Judged Judged
 }
 
-// Orphans carry our label and are not provably ours: the first of them by key, and how many more there are. They are only reported.
+// Orphans carry linkwright's label and are not provably ours: the first of them by key, and how many more there are. They are only reported.
 type Orphans struct {
 	Strays     []Stray
 	MoreStrays int
@@ -92,8 +92,8 @@ const (
 	Removed   Phase = "Removed"
 )
 
-// Row is how one end stands. Other is the cluster of the link's other end, empty for a base. Going lists what of ours goes in the end,
-// and Unready what of an end in place is not ready.
+// Row is how one end stands. Other is the cluster of the link's other end, empty for a base. Going lists what of linkwright goes in the end, and
+// Unready what of an end in place is not ready.
 type Row struct {
 	End     object.End
 	Phase   Phase
@@ -106,7 +106,7 @@ type Row struct {
 	Until   time.Time        // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
 }
 
-// Quiet says that a row has nothing to tell: a base in place without a remark, or one that goes when the links do.
+// Quiet reports whether a row has nothing to tell: a base in place without a remark, or one that goes when the links do.
 func (r Row) Quiet() bool {
 	if !r.End.IsBase() {
 		return false
@@ -120,7 +120,7 @@ func (r Row) Quiet() bool {
 	return false
 }
 
-// Left says that nothing of ours is left in the cluster: nobody need remember it.
+// Left reports whether nothing of linkwright is left in the cluster: nobody need remember it.
 func (s Step) Left() bool {
 	if s.Denied != nil || s.Writes()+len(s.Look) > 0 {
 		return false
@@ -133,7 +133,7 @@ func (s Step) Left() bool {
 	return true
 }
 
-// Moments are when the step may differ by the clock: Again and Retry, and where that is but another look, the deadlines behind it.
+// Moments returns when the step may differ by the clock: Again and Retry, and where that is but another look, the deadlines behind it.
 func (s Step) Moments() []time.Time {
 	out := []time.Time{s.Again}
 	if !s.Retry.IsZero() {
@@ -156,7 +156,7 @@ func (s Step) row(end object.End) Row {
 	return s.Rows[at]
 }
 
-// Writes says how many writes the step plans.
+// Writes returns how many writes the step plans.
 func (s Step) Writes() int { return len(s.Ahead) + len(s.Changes) + len(s.After) }
 
 // within has the step asked again at a moment, if not earlier; zero: not for this.
@@ -165,7 +165,7 @@ func (t *Times) within(at time.Time) { t.Again = earliest(t.Again, at) }
 // retry has the step asked again at a moment, if not earlier, and nothing wait for that; zero: not for this.
 func (t *Times) retry(at time.Time) { t.Retry = earliest(t.Retry, at) }
 
-// earliest is the first of moments that are not zero; zero if all are.
+// earliest returns the first of moments that are not zero; zero if all are.
 func earliest(all ...time.Time) (first time.Time) {
 	for _, at := range all {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
@@ -206,8 +206,8 @@ func (j Judged) Left(all []inventory.Approval) (out []inventory.Approval) {
 	return out
 }
 
-// Stray is an object that carries our label and is not provably ours, or that a controller of Linkerd's left for a link of which
-// nothing else is there: nobody but people takes it away.
+// Stray is an object that carries linkwright's label and is not provably ours, or that a controller of Linkerd's left for a link of which nothing
+// else is there: nobody but people takes it away.
 type Stray struct {
 	Key object.Key `json:"key"`
 	Why string     `json:"why"` // it proves nothing
@@ -221,7 +221,7 @@ type Unready struct {
 	Failed bool
 }
 
-// Repairs says that all a step plans is to write what others changed or deleted in ends that were as declared.
+// Repairs reports whether all a step plans is to write what others changed or deleted in ends that were as declared.
 func (s Step) Repairs() bool {
 	if s.Denied != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.Needs)+len(s.Look) > 0 {
 		return false
@@ -233,7 +233,7 @@ func (s Step) Repairs() bool {
 	return !slices.ContainsFunc(s.Changes, func(c object.Change) bool { return !repairs(c) }) && !slices.ContainsFunc(s.Rows, blocked)
 }
 
-// Repaired is a step that only repairs, once it was done: its ends are in place.
+// Repaired returns a step that only repairs, once it was done: its ends are in place.
 func (s Step) Repaired() Step {
 	s.Changes, s.Rows = nil, slices.Clone(s.Rows)
 	for i := range s.Rows {

@@ -28,7 +28,7 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 	return nil
 }
 
-// resumes is when the first suspension ends that has an end of these rows suspended.
+// resumes returns when the first suspension ends that has an end of these rows suspended.
 func resumes(w state.Snapshot, rows []Row) (at time.Time) {
 	for _, row := range rows {
 		if row.Phase != Suspended {

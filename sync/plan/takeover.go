@@ -26,15 +26,15 @@ func (t ownership) step(s Step) Step {
 	return t.release(s)
 }
 
-// unchanged is the row of a cluster that nothing is done in: without one it would seem to hold nothing of ours.
+// unchanged returns the row of a cluster that nothing is done in: without one it would seem to hold nothing of linkwright.
 func (t ownership) unchanged(s Step) Step {
 	s.Rows = []Row{{End: object.End{Cluster: t.name}, Phase: Ready}}
 	return s
 }
 
-// adopt plans, in place of everything else, the takeover of what others made for the links of Takeover.Adopt: the inventory
-// first, then our marks on each object, and nothing more. What they should be is for the next ordinary step, which also
-// takes away what is recorded and not declared: the older set of objects, once what takes its place stands.
+// adopt plans, in place of everything else, the takeover of what others made for the links of Takeover.Adopt: the inventory first, then linkwright's
+// marks on each object, and nothing more. What they should be is for the next ordinary step, which also takes away what is recorded and not
+// declared: the older set of objects, once what takes its place stands.
 func (t ownership) adopt(s Step) Step {
 	if t.desiredEnds = t.adoptedEnds(); len(t.desiredEnds) == 0 {
 		return t.unchanged(s)
@@ -50,13 +50,13 @@ func (t ownership) adopt(s Step) Step {
 	return ordering(t).order(t.collect(s, parts), nil)
 }
 
-// adopted are the links of Takeover.Adopt of which this cluster is an end.
+// adopted returns the links of Takeover.Adopt of which this cluster is an end.
 func (t ownership) adopted() []fleet.Link {
 	_, out, in := t.Declared(t.name)
 	return slices.DeleteFunc(slices.Concat(out, in), func(l fleet.Link) bool { return !t.Adopt[l.Pair()] })
 }
 
-// adoptedEnds are the ends that an adoption is about.
+// adoptedEnds returns the ends that an adoption is about.
 func (t ownership) adoptedEnds() (out []object.Wanted) {
 	for _, l := range t.adopted() {
 		out = append(out, object.Wanted{End: object.End{Cluster: t.name, Link: l.Pair()}})
@@ -96,8 +96,8 @@ func (t ownership) adoptEnd(l fleet.Link) part {
 	return out
 }
 
-// release plans, in place of everything else, to take our marks off what the snapshot's Release names. An inventory goes once none of
-// its objects is ours any more, and the base after all others: whatever was interrupted is found again.
+// release plans, in place of everything else, to take linkwright's marks off what the snapshot's Release names. An inventory goes once none of its
+// objects is linkwright's any more, and the base after all others: whatever was interrupted is found again.
 func (t ownership) release(s Step) Step {
 	if !t.Release.Touches(t.Snapshot, t.name) {
 		return t.unchanged(s)

@@ -33,7 +33,7 @@ func (t tokens) add(s Step) Step {
 	return s
 }
 
-// sourceReady says that the source's end would be written if it had a credential.
+// sourceReady reports whether the source's end would be written if it had a credential.
 func (t tokens) sourceReady(l fleet.Link) bool {
 	end := object.End{Cluster: l.Source.Name, Link: l.Pair()}
 	if t.denied(object.End{Cluster: t.name, Link: l.Pair()}) != nil || t.MayNotApply(l.Source.Name) != nil {

@@ -15,7 +15,7 @@ import (
 
 var access = object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 
-// syncDoc is a SyncPolicy, and policyDoc one of which only prune says something.
+// syncDoc returns a SyncPolicy, and policyDoc one of which only prune says something.
 func syncDoc(spec string) string {
 	return "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {" + spec + "}\n"
 }

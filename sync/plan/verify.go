@@ -53,7 +53,7 @@ func (c *cluster) verifies(end object.End) (fleet.Link, bool) {
 	return l, ok && l.Spec.Credentials.Preflight != api.Skip && c.denied(end) == nil
 }
 
-// newVerification is the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
+// newVerification returns the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
 func newVerification(v credential.Pair, want object.Wanted, tried string) []Try {
 	secrets, at := v.Secrets(), string(v.Link.Target.Name)
 	last := secrets[len(secrets)-1]
@@ -70,8 +70,8 @@ func newVerification(v credential.Pair, want object.Wanted, tried string) []Try 
 	return []Try{{Link: v.Link.Pair(), Print: tried, At: at, Trial: request}}
 }
 
-// delivers says that changes bring a credential to a reader that must not get a bad one: the control plane, which ends when it cannot
-// list; with Require the service mirror, too, which reads what somebody else wrote when its Link names it.
+// delivers reports whether changes bring a credential to a reader that must not get a bad one: the control plane, which ends when it cannot list;
+// with Require the service mirror, too, which reads what somebody else wrote when its Link names it.
 func (c verifier) delivers(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
 	at, target := l.Source.Spec.Linkerd, l.Target.Name
 	plane, link := linkerd.ControlPlaneSecret(at, target), linkerd.LinkKey(at, target)
@@ -89,7 +89,7 @@ func (c verifier) delivers(l fleet.Link, cred *linkerd.Credential, changes []obj
 	})
 }
 
-// announced says that the live Linkerd Link names the credential.
+// announced reports whether the live Linkerd Link names the credential.
 func (c verifier) announced(link object.Key, cred *linkerd.Credential) bool {
 	body, _ := c.current.Seen.Body(link)
 	_, entries := linkerd.Announced(body)

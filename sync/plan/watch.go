@@ -14,11 +14,11 @@ import (
 	"github.com/linkwright/linkwright/sync/takeover"
 )
 
-// Ledger is what must be read before it is known what else to look at.
+// Ledger returns what must be read before it is known what else to look at.
 func Ledger() []object.Watch { return []object.Watch{inventory.Watch()} }
 
-// required says that nothing can be decided in a cluster without a look, so that the whole cluster counts as unread where the account may
-// not look:
+// required reports whether nothing can be decided in a cluster without a look, so that the whole cluster counts as unread where the account may not
+// look:
 //
 //	our ConfigMaps in linkwright-access           what is ours, and what was written down of it
 //	Namespace kube-system                         which cluster it is
@@ -29,9 +29,8 @@ func required(w object.Watch) bool {
 	return w.Group == "" && (w.Kind == "Namespace" || w.Kind == inventory.Watch().Kind && w.Namespace == object.AccessNamespace)
 }
 
-// Watches lists all that has to be looked at in a cluster: what ends hold and held, what facts are
-// read from, and what Linkerd's controllers left. Ledger is an observation of Ledger(), which comes first; the renderer
-// tells which kinds overlays bring in.
+// Watches lists all that has to be read in a cluster: what ends hold and held, what facts are read from, and what Linkerd's controllers left. Ledger
+// is an observation of Ledger(), which comes first; the renderer tells which kinds overlays bring in.
 func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observation) ([]object.Watch, error) {
 	recorded, err := inventory.Read(w.Owner, ledger)
 	if err != nil {
@@ -59,7 +58,7 @@ func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observ
 	return out, nil
 }
 
-// gateways are those that a cluster has by second names, if they are other Services.
+// gateways returns those that a cluster has by second names, if they are other Services.
 func gateways(w state.Snapshot, c fleet.Cluster) (out []object.Watch) {
 	if w.Fleet == nil {
 		return nil
@@ -73,7 +72,7 @@ func gateways(w state.Snapshot, c fleet.Cluster) (out []object.Watch) {
 	return out
 }
 
-// Extras are the kinds of a declared base that no link's end holds, in the version that is wanted of each.
+// Extras returns the kinds of a declared base that no link's end holds, in the version that is wanted of each.
 func Extras(w state.Snapshot, c fleet.Cluster, r Renderer) []object.Watch {
 	if declared, _, _ := w.Declared(c.Name); declared == nil {
 		return nil
@@ -111,7 +110,7 @@ func recordedElsewhere(multicluster string, recorded []inventory.Inventory, list
 	return out
 }
 
-// sameList says that two watches list the same, perhaps in different versions.
+// sameList reports whether two watches list the same, perhaps in different versions.
 func sameList(w, o object.Watch) bool {
 	return w.Group == o.Group && w.Kind == o.Kind && w.Namespace == o.Namespace && len(w.Names)+len(o.Names) == 0
 }

@@ -35,7 +35,7 @@ func (h Home) read(ctx context.Context, owner string, look readFunc, last invent
 	return inventory.ReadRecord(key, observed)
 }
 
-// Record is what the management cluster remembers for an owner; an absent one is empty.
+// Record returns what the management cluster remembers for an owner; an absent one is empty.
 func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error) {
 	return h.read(ctx, owner, h.Cluster.Observe, inventory.Record{})
 }
@@ -43,8 +43,8 @@ func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error
 // amendments is how often a change of the record is tried: each time somebody else was quicker.
 const amendments = 20
 
-// Amend writes down what a person decided: it reads the record, has it changed, writes it, and begins anew if somebody else wrote it
-// meanwhile, so that of two people at once neither loses anything. An error of change ends it, and nothing is written.
+// Amend writes down what a person decided: it reads the record, has it changed, writes it, and begins again if somebody else wrote it meanwhile, so
+// that of two people at once neither loses anything. An error of change ends it, and nothing is written.
 func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Record) error) error {
 	var failed error
 	for range amendments {

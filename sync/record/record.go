@@ -37,7 +37,7 @@ type Keeper struct {
 	changes []*Change
 }
 
-// load gives the record as it is now.
+// load returns the record as it is now.
 func (k *Keeper) load(ctx context.Context) (inventory.Record, error) {
 	look := k.Home.Cluster.Observe
 	if k.Watch {
@@ -126,7 +126,7 @@ func addJudged(r *inventory.Record, j plan.Judged) (news bool) {
 	return news
 }
 
-// limits are what a record is to remember of the limits in force.
+// limits returns what a record is to remember of the limits in force.
 func (k *Keeper) limits(r inventory.Record) *inventory.Limits {
 	f := k.Store.Declared.IfApplied()
 	if f == nil {
@@ -166,8 +166,8 @@ func (k *Keeper) RemovePending(ctx context.Context, name api.ClusterName, paid [
 	})
 }
 
-// Forget drops a cluster that left the fleet and holds nothing of ours any more, and with it that people abandon it: a cluster that
-// gets its name later is not meant. gone are the decisions that it takes with it.
+// Forget drops a cluster that left the fleet and holds nothing of linkwright any more, and with it that people abandon it: a cluster that gets its
+// name later is not meant. gone are the decisions that it takes with it.
 func (k *Keeper) Forget(ctx context.Context, name api.ClusterName) (gone []inventory.Decision, err error) {
 	err = k.Amend(ctx, func(r *inventory.Record) bool {
 		_, known := r.Clusters[name]
@@ -202,7 +202,7 @@ func (k *Keeper) Amend(ctx context.Context, change func(*inventory.Record) bool)
 	}
 	all := k.takeChanges()
 	err := k.amendBy(ctx, all)
-	if err != nil && ctx.Err() != nil { // our time is over, and not theirs
+	if err != nil && ctx.Err() != nil { // linkwright's time is over, and not theirs
 		k.add(slices.DeleteFunc(all, func(o *Change) bool { return o == a })...)
 		return err
 	}

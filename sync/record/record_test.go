@@ -44,7 +44,7 @@ func keeper(at object.Cluster) *Keeper {
 	}
 }
 
-// remembering is a record keeper whose clusters are all new, and one of which is being written down; the rest wait for that.
+// remembering returns a record keeper whose clusters are all new, and one of which is being written down; the rest wait for that.
 func remembering(first context.Context, t *testing.T) (*Keeper, gated, *errgroup.Group) {
 	t.Helper()
 	management := memcluster.New(memcluster.Options{}, "home").Cluster("home")
@@ -112,7 +112,7 @@ func TestRecordWithoutTheFirst(t *testing.T) {
 	}
 }
 
-// Another process wrote meanwhile: what it knows of its clusters stays, and all of ours comes beside it.
+// Another process wrote meanwhile: what it knows of its clusters stays, and all of linkwright comes beside it.
 func TestRecordOfTwoProcesses(t *testing.T) {
 	k, g, all := remembering(t.Context(), t)
 	other := keeper(g.Cluster)

@@ -31,8 +31,8 @@ type Duty string
 const (
 	Reading Duty = "reading" // what is needed to tell how all stands
 	Writing Duty = "writing" // that, and all that steps write but for Telling and Sweeping
-	// Telling has Linkerd's destination controller start anew with a credential that changed. RBAC grants that by the right to change all of
-	// its Deployment, so it is for accounts that admission policies confine.
+	// Telling has Linkerd's destination controller start again with a credential that changed. RBAC grants that by the right to change all of its
+	// Deployment, so it is for accounts that admission policies confine.
 	Telling  Duty = "telling"
 	Sweeping Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
 	// Wide is Writing with all Secrets of the control plane's namespace: those for clusters that are not declared yet, and with
@@ -40,8 +40,8 @@ const (
 	Wide Duty = "writing, wide"
 )
 
-// For gives what an account needs in a cluster for some duties, and nothing more: from what is watched there and what ends hold.
-// Only what the fleet declares is known here, not what former declarations left.
+// For returns what an account needs in a cluster for some duties, and nothing more: from what is watched there and what ends hold. Only what the
+// fleet declares is known here, not what former declarations left.
 func For(w state.Snapshot, c fleet.Cluster, r plan.Renderer, duties ...Duty) (Rules, error) {
 	g := ruleSet{rules: map[resource][]string{}}
 	for _, d := range duties {
@@ -82,7 +82,7 @@ func (g ruleSet) grantAll(w state.Snapshot, c fleet.Cluster, r plan.Renderer, d 
 	return nil
 }
 
-// Sweeps says that links from a cluster need Sweeping in their ordinary life: linkwright takes members out of federated Services, and nobody
+// Sweeps reports whether links from a cluster need Sweeping in their ordinary life: linkwright takes members out of federated Services, and nobody
 // may be there to take the mirrors of an External link away. Other links need it only if their controller does not do that in time.
 func Sweeps(w state.Snapshot, c fleet.Cluster) bool {
 	_, out, _ := w.Declared(c.Name)
@@ -113,7 +113,7 @@ func (g ruleSet) grantRead(w object.Watch) {
 	}
 }
 
-// kindsHeld are the kinds that ends hold in the cluster, and those that its overlay brings in.
+// kindsHeld returns the kinds that ends hold in the cluster, and those that its overlay brings in.
 func (g ruleSet) kindsHeld(w state.Snapshot, c fleet.Cluster, r plan.Renderer) (out []resource) {
 	for _, k := range render.Kinds() {
 		for scope, namespace := range map[render.Scope]string{
@@ -141,8 +141,8 @@ func (g ruleSet) writes(c fleet.Cluster, kinds []resource) {
 	mc := c.Spec.Linkerd.MulticlusterNamespace
 	g.grant(resource{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
 	g.grant(resource{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
-	// Held only to be granted, without escalate, to the controllers of links; and what issues tokens of accounts of ours. All but the
-	// control plane's Secrets is granted ahead of the first link.
+	// Held only to be granted, without escalate, to the controllers of links; and what issues tokens of accounts of linkwright. All but the control
+	// plane's Secrets is granted ahead of the first link.
 	g.grant(resource{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
 	g.grant(resource{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
 	g.grant(resource{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
@@ -193,7 +193,7 @@ func (g ruleSet) all() Rules {
 	return out
 }
 
-// covered says that names add nothing to what is granted of all.
+// covered reports whether names add nothing to what is granted of all.
 func (g ruleSet) covered(t resource, verbs []string) bool {
 	all := t
 	all.names = ""
@@ -205,7 +205,7 @@ func rank(verb string) int {
 	return slices.Index([]string{"get", "list", "watch", "create", "update", "patch", "delete", "bind"}, verb)
 }
 
-// resourceOf is the plural of a kind, as API servers build it, with the subresource.
+// resourceOf returns the plural of a kind, as API servers build it, with the subresource.
 func resourceOf(t resource) string {
 	kind, sub, _ := strings.Cut(t.kind, "/")
 	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: t.group, Kind: kind})

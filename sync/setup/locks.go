@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/sync/lease"
 )
 
-// Locks are the leases to hold: the installation's, or one for each cluster of --only-write, once and in order of their
-// names: two processes that each held what the other waits for would wait for ever.
+// Locks returns the leases to hold: the installation's, or one for each cluster of --only-write, once and in order of their names: two processes
+// that each held what the other waits for would wait for ever.
 func (e *Engine) Locks(only ...api.ClusterName) ([]lease.Lock, error) {
 	client, err := kubernetes.NewForConfig(e.Clusters.LeaseConfig())
 	if err != nil {
@@ -44,16 +44,15 @@ func Syncing(locks []lease.Lock) []lease.Lock {
 	return locks
 }
 
-// LeaseOf is the name of an installation's lease.
+// LeaseOf returns the name of an installation's lease.
 func LeaseOf(owner string) string { return "linkwright-" + owner }
 
-// LeaseOnly is the name of the lease of a process with --only-write for a cluster: another
-// installation's may have that name.
+// LeaseOnly returns the name of the lease of a process with --only-write for a cluster: another installation's may have that name.
 func LeaseOnly(owner string, cluster api.ClusterName) string {
 	return LeaseOf(owner) + "-" + string(cluster)
 }
 
-// OfOnly is what that lease is about.
+// OfOnly returns what that lease is about.
 func OfOnly(owner string, cluster api.ClusterName) string {
 	return "--owner " + owner + " --only-write " + string(cluster)
 }
@@ -61,8 +60,8 @@ func OfOnly(owner string, cluster api.ClusterName) string {
 // slowRetry is how often a command renews leases that it holds beside the installation's own: there may be many.
 const slowRetry = 4 * time.Second
 
-// AllLocks are the installation's lease, and those of processes with --only-write, of all clusters that are declared, or
-// remembered: also where nobody took one yet, so that none begins for the first time in the middle.
+// AllLocks returns the installation's lease, and those of processes with --only-write, of all clusters that are declared, or remembered: also where
+// nobody took one yet, so that none begins for the first time in the middle.
 func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.Lock, error) {
 	all, err := e.Locks(e.Loop.Only...)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 
 var errLineage = errors.New("the history between the two commits is too large")
 
-// descent tells whether commit descends from last: what a commit names as its parents needs no server.
+// descent returns an error if commit does not descend from last: what a commit names as its parents needs no server.
 func (v *visit) descent(ctx context.Context, commit, last plumbing.Hash) error {
 	if v.store.open() == nil && slices.Contains(v.store.commits(), commit) {
 		o := v.store.objects()

@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// packed is an object as it stands in a pack.
+// packed is an object as it is in a pack.
 type packed struct {
 	kind  plumbing.ObjectType
 	data  []byte

@@ -12,8 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Bounds of one snapshot, under Path, be it of a commit or of a directory. What Include and Exclude leave out counts
-// nothing, but that it is looked at.
+// Bounds of one snapshot, under Path, be it of a commit or of a directory. What Include and Exclude leave out counts nothing, but that it is read.
 const (
 	// MaxFiles bounds files and directories together: a tree may name one directory many times over.
 	MaxFiles = 20_000
@@ -23,7 +22,7 @@ const (
 	MaxDepth = 64
 	// MaxName bounds the name of a file or directory, in bytes, as file systems do.
 	MaxName = 255
-	// MaxLooked bounds the entries of directories that are looked at, chosen or not.
+	// MaxLooked bounds the entries of directories that are read, chosen or not.
 	MaxLooked = 1_000_000
 )
 
@@ -109,7 +108,7 @@ func (b *builder) order(at string, n *node) error {
 	return nil
 }
 
-// entry gives nil for what is not chosen.
+// entry returns nil for what is not chosen.
 func (b *builder) entry(at string, e entry, old *node, v verdict) (*node, error) {
 	if b.compared++; b.compared > MaxLooked {
 		return nil, fmt.Errorf("%s: there are more than %d entries: name a smaller directory with --path", at, MaxLooked)

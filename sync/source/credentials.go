@@ -146,7 +146,7 @@ type appCache struct {
 	keys Keys       // of last; mu
 }
 
-// app gives the App of the keys, the same one as long as they are: it remembers its token.
+// app returns the App of the keys, the same one as long as they are: it remembers its token.
 func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 	if len(keys[KeyApp]) == 0 && len(keys[KeyInstallation]) == 0 && len(keys[KeyAppKey]) == 0 {
 		return nil, nil //nolint:nilnil // without an app there is none
@@ -174,7 +174,7 @@ func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 	return next, nil
 }
 
-// app are the keys on which an App depends.
+// app returns the keys on which an App depends.
 func (k Keys) app() Keys {
 	out := Keys{}
 	for _, name := range []string{KeyApp, KeyInstallation, KeyAppKey, KeyAppURL, KeyCA, KeyProxy} {
@@ -183,7 +183,7 @@ func (k Keys) app() Keys {
 	return out
 }
 
-// same says that an App of these keys is the App of those.
+// same reports whether an App of these keys is the App of those.
 func (k Keys) same(other Keys) bool {
 	for name, value := range k {
 		if string(value) != string(other[name]) {
@@ -193,7 +193,7 @@ func (k Keys) same(other Keys) bool {
 	return true
 }
 
-// authorization is the header that proves who we are, or empty.
+// authorization returns the header that proves who we are, or empty.
 func (c credentials) authorization() string {
 	switch {
 	case !c.token.IsZero():

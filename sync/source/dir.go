@@ -13,9 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/config"
 )
 
-// Dir gives a plain directory on this machine, read once, under the rules that a commit is read under: what passes here
-// passes from Git, with the same bounds. Of the options Path, Include and Exclude count; nothing beside Path is looked at,
-// but what dir's .gitmodules says. The .git of dir is left out; Commit is empty.
+// Dir returns a plain directory on this machine, read once, under the rules that a commit is read under: what passes here passes from Git, with the
+// same bounds. Of the options Path, Include and Exclude count; nothing beside Path is read, but what dir's .gitmodules says. The .git of dir is left
+// out; Commit is empty.
 func Dir(dir string, o Options) (Snapshot, error) {
 	chosen, err := newChoice(o)
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *plain) entry(at string, d fs.DirEntry) entry {
 	return e
 }
 
-// has says that something of that name, or with "." anything at all, is in a directory.
+// has reports whether something of that name, or with "." anything at all, is in a directory.
 func (p *plain) has(at, name string) bool {
 	at = path.Join(p.below, at)
 	if name != "." {
@@ -135,8 +135,8 @@ func descend(root *os.Root, at string) error {
 	return nil
 }
 
-// submodules gives the paths that .gitmodules names. Where one was never checked out, nothing else in a work tree tells it
-// from an empty directory.
+// submodules returns the paths that .gitmodules names. Where one was never checked out, nothing else in a work tree tells it from an empty
+// directory.
 func submodules(root *os.Root) ([]string, error) {
 	const most = 1 << 20
 	info, err := root.Lstat(".gitmodules")
@@ -161,7 +161,7 @@ func submodules(root *os.Root) ([]string, error) {
 	return slices.Sorted(slices.Values(out)), nil
 }
 
-// File gives one file of this machine as a tree of its own, under the rules of Dir. Path does not count.
+// File returns one file of this machine as a tree of its own, under the rules of Dir. Path does not count.
 func File(name string, o Options) (Snapshot, error) {
 	chosen, err := newChoice(o)
 	if err != nil {

@@ -54,7 +54,7 @@ func unwrapLibrary(err error) error {
 	}
 }
 
-// explain says which repository, which ref, what is wrong and what to do.
+// explain returns which repository, which ref, what is wrong and what to do.
 func (s *Source) explain(v *visit, rev string, err error) error {
 	if err == nil {
 		return nil
@@ -113,7 +113,7 @@ func (s *Source) reason(v *visit, err error) string {
 	return v.who.trust(err)
 }
 
-// isOwnError says that no word of an error is a server's or a library's, or that it was cleared of secrets before.
+// isOwnError reports whether no word of an error is a server's or a library's, or that it was cleared of secrets before.
 func isOwnError(err error) bool {
 	var (
 		keys    *keysError
@@ -130,7 +130,7 @@ func isOwnError(err error) bool {
 		errors.As(err, &proxy) && proxy.cause == nil
 }
 
-// unreached says that the server itself, and not a proxy, could not be connected to.
+// unreached reports whether the server itself, and not a proxy, could not be connected to.
 func unreached(err error) bool {
 	var (
 		proxy *proxyError
@@ -139,7 +139,7 @@ func unreached(err error) bool {
 	return !errors.As(err, &proxy) && errors.As(err, &op) && op.Op == "dial"
 }
 
-// refusal says what a status means for a repository.
+// refusal returns what a status means for a repository.
 func (c credentials) refusal(r *forge.Refusal) string {
 	switch {
 	case r.Limited || r.Code/100 == 3:
@@ -165,12 +165,12 @@ func serverText(err error) string {
 	return ""
 }
 
-// truncated says that a pack ended early, or is none.
+// truncated reports whether a pack ended early, or is none.
 func truncated(err error) bool {
 	return connectionCut(err) || errors.Is(err, transport.ErrEmptyUploadPackRequest) || notGit(err)
 }
 
-// sha256Names says that a listing was not understood since its hashes are longer.
+// sha256Names reports whether a listing was not understood since its hashes are longer.
 func sha256Names(err error) bool {
 	var data *packp.ErrUnexpectedData
 	return errors.As(err, &data) && bytes.Contains(data.Data, []byte("object-format=sha256"))

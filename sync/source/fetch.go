@@ -130,7 +130,7 @@ func (v *visit) upload(ctx context.Context, request func(*packp.AdvRefs) *packp.
 	}
 }
 
-// wantsMultiAck says that a server's answer is what Azure DevOps answers without it: 400 over https, nothing over ssh.
+// wantsMultiAck reports whether a server's answer is what Azure DevOps answers without it: 400 over https, nothing over ssh.
 func wantsMultiAck(err error) bool {
 	var refused *forge.Refusal
 	return errors.Is(err, transport.ErrEmptyUploadPackRequest) || errors.Is(err, io.EOF) ||

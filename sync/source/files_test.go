@@ -60,7 +60,7 @@ func TestBuildBounds(t *testing.T) {
 	}
 }
 
-// What is left out counts no bounds, but it may not be looked at for ever.
+// What is left out counts no bounds, but it may not be read for ever.
 func TestBuildLooksAtSoMuch(t *testing.T) {
 	c, err := newChoice(Options{Include: []string{"*.yaml"}})
 	if err != nil {

@@ -44,12 +44,12 @@ type Waiting struct {
 	why   string
 }
 
-// Error tells the last failure, and when the next try is.
+// Error returns the last failure, and when the next try is.
 func (w *Waiting) Error() string {
 	return w.why + w.Fleeting()
 }
 
-// Fleeting is what of the text differs from one try to the next, though the cause is the same.
+// Fleeting returns what of the text differs from one try to the next, though the cause is the same.
 func (w *Waiting) Fleeting() string {
 	return "; linkwright tries again at " + w.Until.UTC().Format("15:04:05 UTC")
 }
@@ -94,8 +94,8 @@ func (at *host) release(failure error, why string) {
 	at.until, at.why = time.Now().Add(max(backOff(at.failures), least)), why
 }
 
-// backOff is the pause after so many failures in a row, shortened by up to a quarter, so that many who saw the same failure
-// do not come back together.
+// backOff returns the pause after so many failures in a row, shortened by up to a quarter, so that many who saw the same failure do not come back
+// together.
 func backOff(failures int) time.Duration {
 	d := mostWait
 	if failures < 10 {
@@ -126,7 +126,7 @@ func failureOf(err error) (least time.Duration, failed bool) {
 	return 0, errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errCut) || connectionCut(err)
 }
 
-// connectionCut says that a connection ended where more was to come.
+// connectionCut reports whether a connection ended where more was to come.
 func connectionCut(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||

@@ -27,7 +27,7 @@ const (
 	maxRedirects = 5
 )
 
-// openHTTP gives a session whose connections serve the whole visit.
+// openHTTP returns a session whose connections serve the whole visit.
 func (v *dialer) openHTTP(end *transport.Endpoint) (transport.UploadPackSession, error) {
 	if v.http == nil {
 		v.http = v.transport()
@@ -63,13 +63,13 @@ func (v *dialer) transport() *http.Transport {
 	return t
 }
 
-// otherClient is a client for what else an organisation's servers are asked, by the same way and with the same trust, but
-// without who we are. It keeps no connections.
+// otherClient returns a client for what else an organisation's servers are asked, by the same way and with the same trust, but without who we are.
+// It keeps no connections.
 func (s *Source) otherClient(who credentials) *http.Client {
 	return &http.Client{Transport: s.hosts().Transport(s.direct(who))}
 }
 
-// direct is the way of aside, without turns.
+// direct returns the way of aside, without turns.
 func (s *Source) direct(who credentials) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -154,7 +154,7 @@ func (o *origin) redirect(q *http.Request, r *http.Response) error {
 	return nil
 }
 
-// What a server may do to us over http.
+// What a server may do to linkwright over http.
 var (
 	errPage      = errors.New("the server returned a web page, not a Git repository (check the address: some servers want .git at its end; check the credentials: others show a page without them)")
 	errRedirects = fmt.Errorf("the server redirected linkwright more than %d times (use the repository's own address)", maxRedirects)

@@ -29,7 +29,7 @@ func tryLock(name string) (*os.File, error) {
 	return nil, &os.PathError{Op: "lock", Path: name, Err: err}
 }
 
-// ownedByUs says that a file belongs to whom we run as.
+// ownedByUs reports whether a file belongs to whom we run as.
 func ownedByUs(info os.FileInfo) bool {
 	at, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(at.Uid) == int64(os.Geteuid())

@@ -16,7 +16,7 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// The server packs anew, and throws away what nothing reaches, while we ask.
+// The server packs again, and throws away what nothing reaches, while we ask.
 func TestPollWhileRepacked(t *testing.T) {
 	r := newRepo(t)
 	for i := range 20 {
@@ -136,7 +136,7 @@ func TestFollowsAMerge(t *testing.T) {
 	}
 }
 
-// A tag that is made anew for a commit that we hold is another object to fetch, and brings nothing else.
+// A tag that is created again for a commit that we hold is another object to fetch, and brings nothing else.
 func TestPollOfAMovedTag(t *testing.T) {
 	r := newRepo(t)
 	cache := t.TempDir()

@@ -43,7 +43,7 @@ func (v *dialer) open(ctx context.Context) (transport.UploadPackSession, error) 
 	return v.openHTTP(end)
 }
 
-// enter reads the credentials and then, since a GitHub App's may come from the same host, waits for our turn there.
+// enter reads the credentials and then, since a GitHub App's may come from the same host, waits for a free slot there.
 func (v *dialer) enter(ctx context.Context) (err error) {
 	if v.begun {
 		return nil
@@ -62,7 +62,7 @@ func (v *dialer) enter(ctx context.Context) (err error) {
 	return err
 }
 
-// leave ends the visit and, with how it went, our turn.
+// leave ends the visit and, with how it went, linkwright's turn.
 func (v *visit) leave(ctx context.Context, err error) error {
 	err = unwrapLibrary(err)
 	if v.session != nil {
@@ -81,7 +81,7 @@ func (v *visit) leave(ctx context.Context, err error) error {
 	return err
 }
 
-// hosts are those of the options, else our own.
+// hosts returns those of the options, else linkwright's own.
 func (s *Source) hosts() *Hosts {
 	if s.options.Hosts != nil {
 		return s.options.Hosts

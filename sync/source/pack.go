@@ -80,7 +80,7 @@ func (w *diskWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// explainAdd tells a full disk, a bound, an end of our patience and a broken pack from one another.
+// explainAdd distinguishes a full disk, a bound, an end of linkwright's patience and a broken pack from one another.
 func (s *store) explainAdd(ctx context.Context, disk, err error) error {
 	var bound *tooLarge
 	switch {
@@ -133,8 +133,8 @@ func survey(pack io.Reader) ([]plumbing.Hash, error) {
 	return slices.SortedFunc(maps.Keys(bases), func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) }), err
 }
 
-// surveyObject gives the size of what an object unfolds to, and of a delta also the work that this is, and notes what it
-// refers to by name. A delta that lies about its base is found out by whoever applies it, at the price of that base.
+// surveyObject returns the size of what an object unfolds to, and of a delta also the work that this is, and notes what it refers to by name. A
+// delta that lies about its base is found out by whoever applies it, at the price of that base.
 func surveyObject(scan *packfile.Scanner, bases map[plumbing.Hash]bool) (size, work int64, err error) {
 	h, err := scan.NextObjectHeader()
 	if err != nil {

@@ -38,10 +38,10 @@ const DefaultTimeout = 30 * time.Second
 // Snapshot is one commit, whole. Commit is empty for a plain directory. Tree implements fs.ReadDirFS, fs.ReadFileFS and
 // fs.StatFS, never changes, and may be read from many goroutines.
 //
-// Tree holds directories and regular files only. A symbolic link, a submodule or a device anywhere under Path, whether
-// anything would use it or not, gives an error that names it instead of a snapshot; so no reader of a Tree has to ask
-// whether a name leads elsewhere. (A reader that takes trees from elsewhere, too, sees a link in the type of its
-// fs.DirEntry, and refuses it.) Beside Path nothing is looked at. MaxFiles, MaxBytes, MaxDepth and MaxName are its bounds.
+// Tree holds directories and regular files only. A symbolic link, a submodule or a device anywhere under Path, whether anything would use it or not,
+// gives an error that names it instead of a snapshot; so no reader of a Tree has to ask whether a name leads elsewhere. (A reader that takes trees
+// from elsewhere, too, sees a link in the type of its fs.DirEntry, and refuses it.) Beside Path nothing is read. MaxFiles, MaxBytes, MaxDepth and
+// MaxName are its bounds.
 type Snapshot struct {
 	Commit api.Commit
 	Tree   fs.FS
@@ -110,9 +110,8 @@ func (s *Source) String() string { return s.remote.name }
 // Format keeps every verb from spelling out what the addresses held.
 func (s *Source) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, s.String()) }
 
-// Poll gives the snapshot at the ref's head. While the head stands still the very same Snapshot comes back, for the price
-// of one ref listing; a pinned commit costs no request once it was given. Whatever the head is, is given: whether it may be
-// applied after another one, Follows tells.
+// Poll returns the snapshot at the ref's head. While the head stands still the very same Snapshot comes back, for the price of one ref listing; a
+// pinned commit costs no request once it was given. Whatever the head is, is given: whether it may be applied after another one, Follows tells.
 func (s *Source) Poll(ctx context.Context) (Snapshot, error) {
 	var snap Snapshot
 	err := s.visit(ctx, s.options.Ref, func(ctx context.Context, v *visit) (err error) {
@@ -129,9 +128,9 @@ func (s *Source) Poll(ctx context.Context) (Snapshot, error) {
 	return snap, err
 }
 
-// At gives the snapshot of a branch, a tag, or a commit that a branch or tag reaches, by its hash or four digits of it and
-// more. All 40 digits are a commit and never a name; so are fewer after "commit:". Neighbours like main~1 are not understood. A commit that the store holds costs no request; one that no ref names may
-// cost fetching the whole history.
+// At returns the snapshot of a branch, a tag, or a commit that a branch or tag reaches, by its hash or four digits of it and more. All 40 digits are
+// a commit and never a name; so are fewer after "commit:". Neighbours like main~1 are not understood. A commit that the store holds costs no
+// request; one that no ref names may cost fetching the whole history.
 func (s *Source) At(ctx context.Context, rev string) (Snapshot, error) {
 	if err := checkRef(rev); err != nil {
 		return Snapshot{}, err

@@ -91,7 +91,7 @@ func (c credentials) knownHosts() (*knownhosts.HostKeyDB, error) {
 	return known, nil
 }
 
-// askAgent lets the agent sign, where there is no key of our own. The agent's connection must stay for the handshake.
+// askAgent lets the agent sign, where there is no key of linkwright's own. The agent's connection must stay for the handshake.
 func (v *dialer) askAgent(ctx context.Context, config *ssh.ClientConfig) (forget func(), err error) {
 	if v.who.signer != nil {
 		return func() {}, nil
@@ -132,7 +132,7 @@ func (c credentials) denied(err error) error {
 	return &sshDenied{fmt.Sprintf("the server does not let the user %s in with %s (check that its public key is registered there)", c.user, text)}
 }
 
-// sshDenied is a server that takes none of our keys.
+// sshDenied is a server that takes none of linkwright's keys.
 type sshDenied struct{ text string }
 
 func (e *sshDenied) Error() string { return e.text }

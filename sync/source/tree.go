@@ -29,7 +29,7 @@ func (o *objects) tree(commit plumbing.Hash, dir string, c choice, before *files
 	return build(o, root, c, before)
 }
 
-// treeOf gives the tree of a commit.
+// treeOf returns the tree of a commit.
 func (o *objects) treeOf(hash plumbing.Hash) (plumbing.Hash, error) {
 	c, err := o.commit(hash)
 	if err != nil {

@@ -43,14 +43,14 @@ const (
 	VerifyTagAndHEAD Mode = "TagAndHEAD" // both
 )
 
-// Modes are all that there are.
+// Modes returns all that there are.
 func Modes() []Mode { return []Mode{VerifyHEAD, VerifyTag, VerifyTagAndHEAD} }
 
 func (m Mode) head() bool { return m == VerifyHEAD || m == VerifyTagAndHEAD }
 func (m Mode) tag() bool  { return m == VerifyTag || m == VerifyTagAndHEAD }
 
-// Trust says what must be signed, and by whom. Keys is called anew for each visit that judges something, so that a key
-// that was taken away counts no more at the next poll.
+// Trust says what must be signed, and by whom. Keys is called again for each visit that judges something, so that a key that was taken away counts
+// no more at the next poll.
 type Trust struct {
 	Mode Mode
 	Keys func(context.Context) (trust.Keys, error)
@@ -110,7 +110,7 @@ func (p evidence) verify(keys trust.Keys) error {
 	return nil
 }
 
-// current gives the keys of this visit.
+// current returns the keys of this visit.
 func (w *verifier) current(ctx context.Context) (trust.Keys, error) {
 	if w.keys == nil {
 		keys, err := w.Keys(ctx)
@@ -122,8 +122,8 @@ func (w *verifier) current(ctx context.Context) (trust.Keys, error) {
 	return *w.keys, nil
 }
 
-// again gives the last snapshot once more if it is still believed: judged anew where the keys have changed. It gives none
-// where the ref names another tag by now, or the same one under another name, which is judged like a new commit.
+// again returns the last snapshot once more if it is still believed: judged again where the keys have changed. It gives none where the ref names
+// another tag by now, or the same one under another name, which is judged like a new commit.
 func (v *visit) again(ctx context.Context, at target, last Snapshot) (Snapshot, error) {
 	if v.verifier.Mode == "" {
 		return last, nil
@@ -208,7 +208,7 @@ func (v *visit) gatherEvidence(o *objects, at target, commit plumbing.Hash) (evi
 	return p, nil
 }
 
-// tagged is what a tag is of: what the server said is compared with it.
+// tagged returns what a tag is of: what the server said is compared with it.
 func tagged(raw []byte) (plumbing.Hash, error) {
 	obj := &plumbing.MemoryObject{}
 	obj.SetType(plumbing.TagObject)
@@ -262,7 +262,7 @@ func (v *visit) holds(hash plumbing.Hash) bool {
 	return o.storage.HasEncodedObject(hash) == nil
 }
 
-// tagsOf gives the annotated tags that name a commit, the last ones by name first, and only so many: each may cost a fetch.
+// tagsOf returns the annotated tags that name a commit, the last ones by name first, and only so many: each may cost a fetch.
 func tagsOf(refs *packp.AdvRefs, commit plumbing.Hash) []target {
 	const most = 8
 	var out []target

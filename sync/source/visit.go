@@ -80,8 +80,8 @@ func (v *visit) reachable(at target) target {
 	return target{want: at.tips, commit: at.commit, history: true}
 }
 
-// target gives a target's snapshot. What is missing is fetched. What turns out to be damaged, or is missing after a fetch,
-// since a damaged pack may stand before the new one, is fetched into a new store.
+// target returns a target's snapshot. What is missing is fetched. What turns out to be damaged, or is missing after a fetch, since a damaged pack
+// may stand before the new one, is fetched into a new store.
 func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
 	snap, err := v.stored(ctx, at)
 	for try := range 2 {
@@ -101,7 +101,7 @@ func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
 	return snap, err
 }
 
-// mayHeal says that a fetch may help.
+// mayHeal reports whether a fetch may help.
 func mayHeal(err error) bool {
 	var d *damaged
 	return errors.Is(err, errNotStored) || errors.As(err, &d)
@@ -149,7 +149,7 @@ func (v *visit) refs(ctx context.Context) (*packp.AdvRefs, error) {
 	return refs, nil
 }
 
-// use gives the session away; who takes it closes it.
+// use hands the session over; who takes it closes it.
 func (v *visit) use() transport.UploadPackSession {
 	s := v.session
 	v.session, v.listed = nil, nil

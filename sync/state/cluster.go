@@ -26,7 +26,7 @@ type Cluster struct {
 	Stale time.Time
 }
 
-// As are the facts of the cluster by one of its names: a second name has a gateway of its own.
+// As returns the facts of the cluster by one of its names: a second name has a gateway of its own.
 func (s Cluster) As(c *fleet.Cluster) linkerd.Facts {
 	if c.Spec.SameAs == "" {
 		return s.Facts
@@ -53,7 +53,7 @@ const (
 	Simulated Reading = "Simulated"
 )
 
-// Known says that Seen and Facts tell what is in the cluster.
+// Known reports whether Seen and Facts tell what is in the cluster.
 func (s Cluster) Known() bool { return s.Reading == Read || s.Reading == Simulated }
 
 // Confinement says whether admission policies confine linkwright's account in a cluster.
@@ -73,8 +73,8 @@ type View struct {
 	Undiscovered   *object.Reason // why the source's control plane has no credential, and its Link names no selector that takes one; nil: it may have
 }
 
-// Saw says whether the key was looked for, and may be read: only then does "not seen" mean "not there". Namespaced
-// watches cover their namespace, named ones their names; a watch narrowed by a selector covers nothing.
+// Saw reports whether the key was looked for, and may be read: only then does "not seen" mean "not there". Namespaced watches cover their namespace,
+// named ones their names; a watch narrowed by a selector covers nothing.
 func (s Cluster) Saw(k object.Key) bool {
 	if !s.Known() || s.Reading == Simulated {
 		return s.Known()

@@ -17,14 +17,13 @@ type Identities struct {
 	known map[api.ClusterName]*object.Reason // nil: the cluster is the one that its name means
 }
 
-// Identify gives the identities of a snapshot.
+// Identify returns the identities of a snapshot.
 func Identify(s Snapshot) *Identities {
 	return &Identities{Snapshot: s, known: map[api.ClusterName]*object.Reason{}}
 }
 
-// Unidentified says why a cluster is not known to be the one its name means; nil: it is. What another cluster
-// shows is no fact about that name: nothing is written there, and nothing rendered, issued or concluded
-// from it elsewhere. The checks in order:
+// Unidentified returns why a cluster is not known to be the one its name means; nil: it is. What another cluster shows is no fact about that name:
+// nothing is written there, and nothing rendered, issued or concluded from it elsewhere. The checks in order:
 //
 //	not read                         unknown is not absent
 //	no identity                      it must be told from others
@@ -54,8 +53,8 @@ func (i *Identities) identify(name api.ClusterName) *object.Reason {
 	return i.renamedBase(name)
 }
 
-// namespacesChanged says that a cluster, in which a base still is, is declared with other namespaces of Linkerd than those it had when that was
-// written, or nil.
+// namespacesChanged returns a reason if a cluster, in which a base still is, is declared with other namespaces of Linkerd than those it had when
+// that was written; else nil.
 func (i *Identities) namespacesChanged(name api.ClusterName) *object.Reason {
 	c, _, _ := i.Declared(name)
 	base, found := inventory.ReadBase(i.Owner, i.Clusters[name].Seen)
@@ -72,7 +71,7 @@ func OtherNamespaces(name api.ClusterName, why string) *object.Reason {
 		"to move, declare state: Leaving with the former ones, and the new ones when nothing is left there", name, why)
 }
 
-// shared says that several names have the identity: only then is it asked which, since that is to look at all of them.
+// shared reports whether several names have the identity: only then is it asked which, since that is to look at all of them.
 func (i *Identities) shared(uid string) bool {
 	if i.Twins == nil {
 		i.Twins = i.Twinned()
@@ -93,7 +92,7 @@ func (s Snapshot) Twinned() map[string]bool {
 	return twins
 }
 
-// unidentified is all of that but the base's name. Without shared there is no other name for the cluster.
+// unidentified returns all of that but the base's name. Without shared there is no other name for the cluster.
 func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Reason {
 	cluster := i.Clusters[name]
 	uid := cluster.Facts.UID
@@ -156,7 +155,7 @@ func (i *Identities) renamedBase(name api.ClusterName) *object.Reason {
 	return nil
 }
 
-// Confirmed says that a cluster is known by its name without anybody's leave any more: the record has its identity, and its base the name.
+// Confirmed reports whether a cluster is known by its name without anybody's leave any more: the record has its identity, and its base the name.
 func (s Snapshot) Confirmed(name api.ClusterName, uid string) bool {
 	cluster := s.Clusters[name]
 	if !cluster.Known() || cluster.Facts.UID != uid || s.UIDs[name] != uid {
@@ -173,7 +172,7 @@ func (s Snapshot) Confirmed(name api.ClusterName, uid string) bool {
 	return true
 }
 
-// owner is the declared cluster to which the access of another name leads by mistake: the record has its identity by that name, or, if it does
+// owner returns the declared cluster to which the access of another name leads by mistake: the record has its identity by that name, or, if it does
 // not know that one, the base there does. Only the name with the wrong access is then in doubt. Empty: none.
 func (i *Identities) owner(name api.ClusterName, uid string) (owner api.ClusterName) {
 	if i.UIDs[name] == uid {
@@ -192,8 +191,8 @@ func (i *Identities) owner(name api.ClusterName, uid string) (owner api.ClusterN
 	return owner
 }
 
-// otherName gives another name with the same identity, the first in order; the former name of a cluster that
-// has its new one as a second name, or by people's leave, is none, nor is the new one of that, nor is a name whose access leads here by mistake.
+// otherName returns another name with the same identity, the first in order; the former name of a cluster that has its new one as a second name, or
+// by people's leave, is none, nor is the new one of that, nor is a name whose access leads here by mistake.
 func (i *Identities) otherName(name api.ClusterName, uid string) api.ClusterName {
 	var found []api.ClusterName
 	for other, cluster := range i.Clusters {

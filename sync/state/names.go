@@ -9,12 +9,12 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
-// TargetEnd is the target's end of a declared link: it is in the cluster of which the target may be a second name.
+// TargetEnd returns the target's end of a declared link: it is in the cluster of which the target may be a second name.
 func TargetEnd(l fleet.Link) object.End {
 	return object.End{Cluster: l.Target.Canonical(), Link: l.Pair()}
 }
 
-// Other is the cluster in which the other end of a link is, by the name that it has now.
+// Other returns the cluster in which the other end of a link is, by the name that it has now.
 func (s Snapshot) Other(end object.End) api.ClusterName {
 	if end.IsSource() {
 		return s.Holder(end.Link)
@@ -30,8 +30,8 @@ func (s Snapshot) OtherOf(end object.End) api.ClusterName {
 	return s.Other(end)
 }
 
-// Holder is the cluster in which the target's end of a link is: its target, by today's name, or the cluster of which that is a second name,
-// as it is declared or as the cluster itself tells.
+// Holder returns the cluster in which the target's end of a link is: its target, by today's name, or the cluster of which that is a second name, as
+// it is declared or as the cluster itself tells.
 func (s Snapshot) Holder(link api.Pair) api.ClusterName {
 	if s.Remembered(link.Target) {
 		return s.Today(link.Target)
@@ -48,7 +48,7 @@ func (s Snapshot) Holder(link api.Pair) api.ClusterName {
 	return slices.Min(found)
 }
 
-// mentions says that a cluster records the target's end of a link, or the target as a second name of its own.
+// mentions reports whether a cluster records the target's end of a link, or the target as a second name of its own.
 func (s Snapshot) mentions(link api.Pair, name api.ClusterName, cluster Cluster) bool {
 	if _, recorded := inventory.Of(s.Owner, object.End{Cluster: name, Link: link}, cluster.Seen); recorded {
 		return true
@@ -72,7 +72,7 @@ func (s Snapshot) renamed(name api.ClusterName) (api.ClusterName, bool) {
 	return "", false
 }
 
-// Today is the name that a cluster has now, other than a second one.
+// Today returns the name that a cluster has now, other than a second one.
 func (s Snapshot) Today(name api.ClusterName) api.ClusterName {
 	if c, _, _ := s.Declared(name); c != nil {
 		return c.Canonical()
@@ -83,13 +83,13 @@ func (s Snapshot) Today(name api.ClusterName) api.ClusterName {
 	return name
 }
 
-// Renamed says that a name was given up for another.
+// Renamed reports whether a name was given up for another.
 func (s Snapshot) Renamed(name api.ClusterName) bool {
 	_, renamed := s.renamed(name)
 	return renamed
 }
 
-// named gives all names under which a cluster was read, in order.
+// named returns all names under which a cluster was read, in order.
 func (s Snapshot) named(uid string) (out []api.ClusterName) {
 	for name, cluster := range s.Clusters {
 		if cluster.Known() && cluster.Facts.UID == uid {
@@ -100,7 +100,7 @@ func (s Snapshot) named(uid string) (out []api.ClusterName) {
 	return out
 }
 
-// accepts says that a cluster has its name by people's leave, or had it when it was last written to, also as a second one: its base says so.
+// accepts reports whether a cluster has its name by people's leave, or had it when it was last written to, also as a second one: its base says so.
 func (s Snapshot) accepts(name api.ClusterName) bool {
 	cluster := s.Clusters[name]
 	if s.Accepted[name] == cluster.Facts.UID {
@@ -110,7 +110,7 @@ func (s Snapshot) accepts(name api.ClusterName) bool {
 	return ok && (base.End.Cluster == name || slices.Contains(base.Names, name))
 }
 
-// Remembered says that a name is declared, or stands in the record of clusters: any other was never written to.
+// Remembered reports whether a name is declared, or stands in the record of clusters: any other was never written to.
 func (s Snapshot) Remembered(name api.ClusterName) bool {
 	c, _, _ := s.Declared(name)
 	_, recorded := s.UIDs[name]

@@ -41,7 +41,7 @@ type Declarations struct {
 type Record struct {
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
 	UIDs, Accepted map[api.ClusterName]string
-	// Pending are what clusters still hold of removed links; Forget are clusters that people give up, once they are declared no more.
+	// Pending are what clusters still hold of removed links; Forget are clusters that people give up, once they are no longer declared.
 	Pending map[api.ClusterName][]inventory.Pending
 	Forget  map[api.ClusterName]bool
 	// Guard limits what a revision may remove.
@@ -62,7 +62,7 @@ type Guard struct {
 // Process is what this process writes, and how it runs.
 type Process struct {
 	Term int64
-	// Elsewhere are clusters that other processes write: their terms are no fence to us.
+	// Elsewhere are clusters that other processes write: their terms are no fence to linkwright.
 	Elsewhere map[api.ClusterName]bool
 	// Probe has credentials tried of clusters that are not written here, too.
 	Probe bool
@@ -109,7 +109,7 @@ type Refusal struct {
 	Was    object.Record // of the object that was live
 }
 
-// Takeover is what people ask for in place of ordinary steps: to adopt what others made for links, or to release what is ours.
+// Takeover is what people ask for in place of ordinary steps: to adopt what others made for links, or to release what is linkwright's.
 type Takeover struct {
 	Adopt   map[api.Pair]bool // links; nil: nothing is adopted
 	Rules   AdoptRules
@@ -130,10 +130,10 @@ type Releasing struct {
 	All   bool
 }
 
-// Has says that a link is given up.
+// Has reports whether a link is given up.
 func (r *Releasing) Has(p api.Pair) bool { return r.All || r.Links[p] }
 
-// Touches says that something may be given up in a cluster.
+// Touches reports whether something may be given up in a cluster.
 func (r *Releasing) Touches(s Snapshot, name api.ClusterName) bool {
 	for link := range r.Links {
 		if link.Source == name || s.Holder(link) == name {

@@ -15,7 +15,7 @@ type Clusters struct {
 	mu         *sync.Mutex
 	at         sharedMap[api.ClusterName, state.Cluster]
 	digests    sharedMap[api.ClusterName, clusterDigest]
-	before     map[api.ClusterName][]object.Watch   // what was watched last in clusters that are to be read anew
+	before     map[api.ClusterName][]object.Watch   // what was watched last in clusters that are to be read again
 	announced  map[api.ClusterName]conditionEntries // decoded of what is in at
 	specs      map[api.ClusterName]sum              // declarations by which the facts in at were read
 	lists      watchLists                           // of at
@@ -55,7 +55,7 @@ func (c *Clusters) reidentify() {
 	c.versions++
 }
 
-// Has says that a cluster was read, or could not be.
+// Has reports whether a cluster was read, or could not be.
 func (c *Clusters) Has(name api.ClusterName) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,14 +63,14 @@ func (c *Clusters) Has(name api.ClusterName) bool {
 	return ok
 }
 
-// Last is a cluster as it was read last.
+// Last returns a cluster as it was read last.
 func (c *Clusters) Last(name api.ClusterName) state.Cluster {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at.at[name]
 }
 
-// ReadBy says that a cluster's facts were read by this declaration of it.
+// ReadBy reports whether a cluster's facts were read by this declaration of it.
 func (c *Clusters) ReadBy(name api.ClusterName, spec api.Cluster) bool {
 	of := sumOf(spec)
 	c.mu.Lock()
@@ -86,7 +86,7 @@ func (c *Clusters) SetReadBy(name api.ClusterName, spec api.Cluster) {
 	c.specs[name] = of
 }
 
-// Forget has all clusters read anew. Watches stay as they are.
+// Forget has all clusters read again. Watches stay as they are.
 func (c *Clusters) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,14 +97,14 @@ func (c *Clusters) Forget() {
 	c.reidentify()
 }
 
-// ForgetOne has a cluster read anew.
+// ForgetOne has a cluster read again.
 func (c *Clusters) ForgetOne(name api.ClusterName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(func(n api.ClusterName, _ state.Cluster) bool { return n == name })
 }
 
-// ForgetUnread has clusters read anew that could not be read.
+// ForgetUnread has clusters read again that could not be read.
 func (c *Clusters) ForgetUnread() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,14 +127,14 @@ func (c *Clusters) keep(names map[api.ClusterName]bool) {
 	maps.DeleteFunc(c.announced, func(n api.ClusterName, _ conditionEntries) bool { return !names[n] })
 }
 
-// Share gives the list to keep for what is to be watched in a cluster, and was last: clusters that are watched alike share one.
+// Share returns the list to keep for what is to be watched in a cluster, and was last: clusters that are watched alike share one.
 func (c *Clusters) Share(list, last []object.Watch) []object.Watch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lists.one(list, last)
 }
 
-// Watched is what was watched in a cluster last.
+// Watched returns what was watched in a cluster last.
 func (c *Clusters) Watched(name api.ClusterName) []object.Watch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *Clusters) Watched(name api.ClusterName) []object.Watch {
 	return c.before[name]
 }
 
-// Watches are what was watched last in each cluster, for the next store: with less than that, watches would end.
+// Watches returns what was watched last in each cluster, for the next store: with less than that, watches would end.
 func (c *Clusters) Watches() map[api.ClusterName][]object.Watch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +170,7 @@ func (c *Clusters) SetWatches(before map[api.ClusterName][]object.Watch) {
 	c.before = before
 }
 
-// counted are the uids that several clusters have. c.mu is held.
+// counted returns the uids that several clusters have. c.mu is held.
 func (c *Clusters) counted() map[string]bool {
 	if c.twins == nil {
 		c.twins = state.Snapshot{Clusters: c.at.at}.Twinned()

@@ -38,7 +38,7 @@ func (c *Credentials) forget(gone func(api.Pair, object.Secret) bool) {
 	c.issued.drop(func(p api.Pair, c linkerd.Credential) bool { return gone(p, c.Token) })
 }
 
-// keep forgets proofs of links that are declared no more. c.mu is held.
+// keep forgets proofs of links that are no longer declared. c.mu is held.
 func (c *Credentials) keep(f *fleet.Fleet) {
 	c.proofs.drop(func(p api.Pair, _ state.Proof) bool { _, declared := f.Link(p); return !declared })
 }

@@ -37,7 +37,7 @@ func (d *Declared) enter(f *fleet.Fleet, departed []fleet.Cluster) {
 	d.version++
 }
 
-// Commit is that of the declared fleet.
+// Commit returns that of the declared fleet.
 func (d *Declared) Commit() api.Commit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,7 +59,7 @@ func (d *Declared) Observe(head api.Commit) api.Commit {
 	return d.observed
 }
 
-// All are the declared clusters, and those of the record that are declared no more.
+// All returns the declared clusters, and those of the record that are no longer declared.
 func (d *Declared) All() []fleet.Cluster {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +69,7 @@ func (d *Declared) All() []fleet.Cluster {
 // all is All; d.mu is held, as in what follows with a small letter.
 func (d *Declared) all() []fleet.Cluster { return slices.Concat(d.fleet.Clusters, d.departed) }
 
-// Policy is the declared one; without a declaration, the default.
+// Policy returns the declared one; without a declaration, the default.
 func (d *Declared) Policy() api.SyncPolicy {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,7 +79,7 @@ func (d *Declared) Policy() api.SyncPolicy {
 	return d.fleet.Policy
 }
 
-// Declares says that a cluster is declared now.
+// Declares reports whether a cluster is declared now.
 func (d *Declared) Declares(name api.ClusterName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +87,7 @@ func (d *Declared) Declares(name api.ClusterName) bool {
 	return ok
 }
 
-// Names are the second names of a cluster.
+// Names returns the second names of a cluster.
 func (d *Declared) Names(name api.ClusterName) []api.ClusterName {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +97,7 @@ func (d *Declared) Names(name api.ClusterName) []api.ClusterName {
 	return d.fleet.Names(name)
 }
 
-// HasLeft says that a cluster of the record is declared no more.
+// HasLeft reports whether a cluster of the record is no longer declared.
 func (d *Declared) HasLeft(name api.ClusterName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,7 +108,7 @@ func (d *Declared) hasLeft(name api.ClusterName) bool {
 	return slices.ContainsFunc(d.departed, func(c fleet.Cluster) bool { return c.Name == name })
 }
 
-// StrikeOff notes that a cluster is in the record no more. It is looked at no more, if nobody declares it.
+// StrikeOff notes that a cluster is in the record no more. It is read no more, if nobody declares it.
 func (d *Declared) StrikeOff(name api.ClusterName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,7 +117,7 @@ func (d *Declared) StrikeOff(name api.ClusterName) {
 	}
 }
 
-// IsStruckOff says that a cluster is looked at no more.
+// IsStruckOff reports whether a cluster is read no more.
 func (d *Declared) IsStruckOff(name api.ClusterName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,14 +142,14 @@ func (d *Declared) Withdraw(commit api.Commit) {
 	}
 }
 
-// Applied is the fleet of the applied revision, and since when it is in this leadership; nil: none is yet.
+// Applied returns the fleet of the applied revision, and since when it is in this leadership; nil: none is yet.
 func (d *Declared) Applied() (*fleet.Fleet, time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.applied, d.since
 }
 
-// IfApplied is the declared fleet, if it is the applied one; nil: it is being judged.
+// IfApplied returns the declared fleet, if it is the applied one; nil: it is being judged.
 func (d *Declared) IfApplied() *fleet.Fleet {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,7 +170,7 @@ func (d *Declared) Confirm(commit api.Commit) {
 	d.confirmed = commit
 }
 
-// Confirmed is the applied commit, once a cluster was seen to carry it; empty: none was. carried are the commits that clusters carry now.
+// Confirmed returns the applied commit, once a cluster was seen to carry it; empty: none was. carried are the commits that clusters carry now.
 func (d *Declared) Confirmed(carried map[api.Commit][]api.ClusterName) api.Commit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,7 +215,7 @@ func (d *Declared) resetAnswers() {
 	}
 }
 
-// denies are the commits that the declared fleet may not be applied after, as far as that was asked. Nobody changes it. d.mu is held.
+// denies returns the commits that the declared fleet may not be applied after, as far as that was asked. Nobody changes it. d.mu is held.
 func (d *Declared) denies() map[api.Commit]*object.Reason {
 	if d.barred != nil {
 		return d.barred

@@ -17,7 +17,7 @@ import (
 // sum is a short word for something that is only compared.
 type sum = [sha256.Size]byte
 
-// sumOf is that of a declaration.
+// sumOf returns that of a declaration.
 func sumOf(c api.Cluster) sum {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -65,7 +65,7 @@ func digestOf(owner string, s state.Cluster, names []linkerd.Gateway, last condi
 	return out, next
 }
 
-// byNames are a cluster's gateways by its second names.
+// byNames returns a cluster's gateways by its second names.
 func byNames(f *fleet.Fleet, name api.ClusterName, s state.Cluster) (out []linkerd.Gateway) {
 	if f == nil || !s.Known() {
 		return nil
@@ -87,7 +87,7 @@ func showBase(to *bytes.Buffer, owner string, observed object.Observation) api.C
 	return inv.Commit
 }
 
-// shows says that other clusters' steps depend on an object, see shownBy.
+// shows reports whether other clusters' steps depend on an object, see shownBy.
 func shows(k object.Key) bool {
 	return k.Namespace == object.AccessNamespace || k.Kind == "Secret" || k.Kind == "Link"
 }

@@ -53,7 +53,7 @@ type Settings struct {
 type Overrides struct {
 	// Accepted confirms identities: name → uid of namespace kube-system.
 	Accepted map[api.ClusterName]string
-	// Forget gives clusters up that are declared no more and cannot be read: nobody looks for what they hold any more.
+	// Forget gives clusters up that are no longer declared and cannot be read: nobody looks for what they hold any more.
 	Forget map[api.ClusterName]bool
 	// Allowed are commits that may be applied although they do not follow what was applied; the first digits are enough.
 	Allowed []api.Commit
@@ -61,7 +61,7 @@ type Overrides struct {
 	Cap *api.PruneLimits
 }
 
-// New gives an empty store.
+// New returns an empty store.
 func New(settings Settings) *Store {
 	s := &Store{settings: settings}
 	s.Declared = Declared{mu: &s.mu, removed: map[api.ClusterName]bool{}, answers: map[[2]api.Commit]error{}}
@@ -86,7 +86,7 @@ type cached[T any] struct {
 	made  bool
 }
 
-// at gives the value for those versions.
+// at returns the value for those versions.
 func (c *cached[T]) at(of [3]int, value func() T) T {
 	if !c.made || c.of != of {
 		c.value, c.of, c.made = value(), of, true
@@ -125,7 +125,7 @@ func (s *Store) Enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	return clusters
 }
 
-// departed are the clusters that were written to and that nobody declares any more.
+// departed returns the clusters that were written to and that nobody declares any more.
 func departed(f *fleet.Fleet, r inventory.Record) []fleet.Cluster {
 	var out []fleet.Cluster
 	for _, name := range slices.Sorted(maps.Keys(r.Clusters)) {
@@ -138,7 +138,7 @@ func departed(f *fleet.Fleet, r inventory.Record) []fleet.Cluster {
 	return out
 }
 
-// SetRecord takes over what the management cluster remembers. Commits that people newly allow are judged anew.
+// SetRecord takes over what the management cluster remembers. Commits that people newly allow are judged again.
 func (s *Store) SetRecord(r inventory.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

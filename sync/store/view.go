@@ -33,7 +33,7 @@ type Basis struct {
 	peers  sum
 }
 
-// View is the snapshot of an epoch to plan writes from; false: that epoch is over, or what is declared is not applied. It is on loan: see
+// View returns the snapshot of an epoch to plan writes from; false: that epoch is over, or what is declared is not applied. It is on loan: see
 // Return.
 func (s *Store) View(epoch int) (View, bool) {
 	s.mu.Lock()
@@ -77,7 +77,7 @@ func (v View) ruled() sum {
 	return sha256.Sum256(h.Bytes())
 }
 
-// Basis is that of a step: what its peers show is a part of it.
+// Basis returns that of a step: what its peers show is a part of it.
 func (v View) Basis(s plan.Step) Basis {
 	h := sha256.New()
 	for _, peer := range v.peers(s) {
@@ -88,14 +88,14 @@ func (v View) Basis(s plan.Step) Basis {
 	return Basis{fleet: v.Fleet, record: v.record, rules: v.rules, peers: sum(h.Sum(nil))}
 }
 
-// Outdated says that a step, planned in an epoch after so many moves, may differ by what its peers show since.
+// Outdated reports whether a step, planned in an epoch after so many moves, may differ by what its peers show since.
 func (s *Store) Outdated(step plan.Step, epoch, moves int) bool {
 	v, ok := s.View(epoch)
 	defer s.Return(v)
 	return ok && slices.ContainsFunc(v.peers(step), func(peer api.ClusterName) bool { return v.digests[peer].moved > moves })
 }
 
-// because is why a commit is barred; empty: it is not.
+// because returns why a commit is barred; empty: it is not.
 func because(barred map[api.Commit]*object.Reason, commit api.Commit) string {
 	if why := barred[commit]; why != nil {
 		return why.Message
@@ -103,7 +103,7 @@ func because(barred map[api.Commit]*object.Reason, commit api.Commit) string {
 	return ""
 }
 
-// peers are the clusters at the other ends of all links of a step's cluster, declared or not.
+// peers returns the clusters at the other ends of all links of a step's cluster, declared or not.
 func (v View) peers(s plan.Step) []api.ClusterName {
 	var out []api.ClusterName
 	for _, l := range v.Fleet.Out(s.Cluster) {
@@ -119,7 +119,7 @@ func (v View) peers(s plan.Step) []api.ClusterName {
 	return slices.DeleteFunc(slices.Compact(out), func(n api.ClusterName) bool { return n == s.Cluster || n == "" })
 }
 
-// Snapshot is all that is known now. Nothing in it changes any more.
+// Snapshot returns all that is known now. Nothing in it changes any more.
 func (s *Store) Snapshot() state.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +128,8 @@ func (s *Store) Snapshot() state.Snapshot {
 	return w
 }
 
-// Near is a snapshot with no clusters but those that a cluster's links lead to: all that must be known to read it. So what the store keeps
-// need not be copied for each cluster that is read.
+// Near returns a snapshot with no clusters but those that a cluster's links lead to: all that must be known to read it. So what the store keeps need
+// not be copied for each cluster that is read.
 func (s *Store) Near(name api.ClusterName) state.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *Store) Near(name api.ClusterName) state.Snapshot {
 	return w
 }
 
-// bare is a snapshot without clusters. s.mu is held.
+// bare returns a snapshot without clusters. s.mu is held.
 func (s *Store) bare() state.Snapshot {
 	w := state.Snapshot{
 		Installation: s.settings.Installation,
@@ -155,7 +155,7 @@ func (s *Store) bare() state.Snapshot {
 	return w
 }
 
-// Carried are the commits that clusters carry.
+// Carried returns the commits that clusters carry.
 func (s *Store) Carried() map[api.ClusterName]api.Commit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,14 +166,14 @@ func (s *Store) Carried() map[api.ClusterName]api.Commit {
 	})
 }
 
-// Concerned says that keys of a cluster may be linkwright's, or are what other clusters depend on.
+// Concerned reports whether keys of a cluster may be linkwright's, or are what other clusters depend on.
 func (s *Store) Concerned(name api.ClusterName, keys []object.Key) bool {
 	observed := s.Clusters.Last(name).Seen
 	return slices.ContainsFunc(keys, func(k object.Key) bool { return shows(k) || observed.Record(k).Mark == object.Ours })
 }
 
-// Neighbours are the clusters whose steps wait for this one, whose own end of a link may be gone already; with declared, also those at the
-// other ends of its declared links.
+// Neighbours returns the clusters whose steps wait for this one, whose own end of a link may be gone already; with declared, also those at the other
+// ends of its declared links.
 func (s *Store) Neighbours(name api.ClusterName, declared bool) []api.ClusterName {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,7 +48,7 @@ func declare(s *Store, f *fleet.Fleet) {
 	s.Apply(f)
 }
 
-// based is a side whose base is so.
+// based returns a side whose base is so.
 func based(t *testing.T, change func(*inventory.Inventory)) state.Cluster {
 	t.Helper()
 	i := inventory.Inventory{End: object.End{Cluster: "east"}, Commit: "c1", Term: 1, Entries: []object.Key{{Kind: "Service", Namespace: "n", Name: "one"}}}

@@ -60,7 +60,7 @@ func westEast(credentials api.CredentialMode, controller api.ControllerMode) fle
 	return fleet.Link{Source: cluster("west"), Target: cluster("east"), Spec: &spec}
 }
 
-// chart is an object as Linkerd's multicluster chart makes it for west→east.
+// chart returns an object as Linkerd's multicluster chart makes it for west→east.
 func chart(group, kind, name string) live {
 	return live{
 		key:    object.Key{Group: group, Kind: kind, Namespace: "mc", Name: name},

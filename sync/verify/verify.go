@@ -63,7 +63,7 @@ type outcome struct {
 	refused bool
 }
 
-// New gives a verifier that has nothing to do yet.
+// New returns a verifier that has nothing to do yet.
 func New(o Options) *Verifier {
 	return &Verifier{Options: o, queue: map[string][]plan.Try{}, active: map[string]inFlight{}, fails: map[api.Pair]int{}}
 }
@@ -148,7 +148,7 @@ func (v *Verifier) done(r outcome) []plan.Try {
 	return waiting
 }
 
-// again is how long after a verification the next one of the link is.
+// again returns how long after a verification the next one of the link is.
 func (v *Verifier) again(r outcome) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -161,7 +161,7 @@ func (v *Verifier) again(r outcome) time.Duration {
 	return after
 }
 
-// Awaited says that a round waits for verifications: one without a limit waits for all of them.
+// Awaited reports whether a round waits for verifications: one without a limit waits for all of them.
 func (v *Verifier) Awaited(limit time.Duration) bool {
 	if limit > 0 {
 		return !v.Until(limit).IsZero()
@@ -171,7 +171,7 @@ func (v *Verifier) Awaited(limit time.Duration) bool {
 	return len(v.active)+len(v.queue) > 0
 }
 
-// Until is when the first verification under way is waited for no more; zero: none is.
+// Until returns when the first verification under way is waited for no more; zero: none is.
 func (v *Verifier) Until(limit time.Duration) (first time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -16,8 +16,7 @@ const (
 	maxClients              = 1024 // addresses that are remembered
 )
 
-// clientLimits counts wrong proofs by where they come from. It refuses nobody before his proof was looked at: behind a proxy
-// all have one address.
+// clientLimits counts wrong proofs by where they come from. It refuses nobody before his proof was read: behind a proxy all have one address.
 type clientLimits struct {
 	mu  sync.Mutex
 	by  map[string]*rate.Limiter // mu
@@ -44,7 +43,7 @@ func (s *clientLimits) spend(from string) bool {
 	return !mine || !all
 }
 
-// untrusted says that an address has sent too many wrong proofs.
+// untrusted reports whether an address has sent too many wrong proofs.
 func (s *clientLimits) untrusted(from string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

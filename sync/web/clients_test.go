@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wrong are the headers of a stranger.
+// wrong returns the headers of a stranger.
 func wrong() http.Header { return headers("X-Gitea-Signature", strings.Repeat("0", 64)) }
 
 // TestHookAmongStrangers: those who send without end, by signature or token, from the very same address, keep no true sender out.
@@ -104,7 +104,7 @@ func patient(t *testing.T, h *hearing, patience time.Duration) *httptest.Server 
 	return server
 }
 
-// A body that does not come ends with our patience, also where the server has more.
+// A body that does not come ends with linkwright's patience, also where the server has more.
 func TestHookSlowBody(t *testing.T) {
 	h := hear(t)
 	if code := <-slow(t, patient(t, h, 50*time.Millisecond).Listener.Addr().String()); code != http.StatusRequestTimeout {

@@ -101,7 +101,7 @@ type hookResult struct {
 	after   string // seconds until it may be worth another try
 }
 
-// hookResults is every result there is; the names are the metric's label.
+// hookResults returns every result there is; the names are the metric's label.
 func hookResults() map[string]hookResult {
 	out := map[string]hookResult{}
 	for _, r := range []hookResult{
@@ -198,7 +198,7 @@ func (h *hook) rateLimited(from string) string {
 	return "refused"
 }
 
-// ping says that the sender only tries the address.
+// ping reports whether the sender only tries the address.
 func ping(h http.Header) bool {
 	names := []string{"X-Github-Event", "X-Forgejo-Event", "X-Gitea-Event", "X-Event-Key"}
 	return slices.ContainsFunc(names, func(n string) bool {

@@ -128,7 +128,7 @@ func (p signature) holds(secrets hookSecrets, body io.Reader) (bool, error) {
 	return right || p.token != "" && p.known(secrets), nil
 }
 
-// known says that the token is one of the secrets.
+// known reports whether the token is one of the secrets.
 func (p signature) known(secrets hookSecrets) bool {
 	right := false
 	for _, s := range secrets {
@@ -149,7 +149,7 @@ func (s hookSecret) is(given string) bool {
 	return hmac.Equal(mine[:], theirs[:])
 }
 
-// key is what an HMAC is keyed with.
+// key returns what an HMAC is keyed with.
 func (s hookSecret) key(encoded bool) []byte {
 	if text, ok := bytes.CutPrefix(s, []byte("whsec_")); ok && encoded {
 		if key, err := base64.StdEncoding.DecodeString(string(text)); err == nil {

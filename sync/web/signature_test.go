@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// sign is how every sender but GitLab's token does it.
+// sign returns how every sender but GitLab's token does it.
 func sign(of func() hash.Hash, key, body string) string {
 	mac := hmac.New(of, []byte(key))
 	_, _ = io.WriteString(mac, body)

@@ -12,7 +12,7 @@ import (
 
 // Options say how a Server judges itself.
 type Options struct {
-	// MaxAge is how old the last pass may be, while leading, before /healthz fails; zero: any age.
+	// MaxAge is how old the last sync may be, while leading, before /healthz fails; zero: any age.
 	MaxAge time.Duration
 	// Version is what linkwright_build_info tells.
 	Version string
@@ -27,18 +27,18 @@ type Server struct {
 
 	mu      sync.Mutex
 	standby bool
-	fresh   time.Time // the last pass, or when leading began
-	ready   bool      // a pass was published
+	fresh   time.Time // the last sync, or when leading began
+	ready   bool      // a sync was published
 	body    []byte    // the last report
 }
 
-// New gives a server that leads, and has no report yet.
+// New returns a server that leads, and has no report yet.
 func New(o Options) *Server {
 	return &Server{maxAge: o.MaxAge, metrics: newMetrics(o), fresh: time.Now()}
 }
 
-// Publish shows a report in place of the last one, and counts what its pass did: each report once. A pass that is under way is
-// shown, and counted when it ends; metrics stay as they are until it has looked at every cluster.
+// Publish shows a report in place of the last one, and counts what its sync did: each report once. A pass that is under way is shown, and counted
+// when it ends; metrics stay as they are until it has looked at every cluster.
 func (s *Server) Publish(r report.Report) {
 	now := time.Now()
 	var b bytes.Buffer
@@ -60,8 +60,8 @@ func (s *Server) Publish(r report.Report) {
 	s.ready, s.body = s.ready || r.When != report.Syncing, b.Bytes()
 }
 
-// SetStandby says whether another replica holds the lease. A standby is ready and healthy without any
-// pass, and tells nothing of links and clusters: its leader does.
+// SetStandby says whether another replica holds the lease. A standby is ready and healthy without any sync, and tells nothing of links and clusters:
+// its leader does.
 func (s *Server) SetStandby(standby bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

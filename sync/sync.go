@@ -1,5 +1,5 @@
-// Package sync answers: when is which cluster reconciled? It keeps a queue of clusters, and reads, plans and writes each that is due.
-// It decides nothing: package plan says what is to be done in a cluster.
+// Package sync decides when a cluster is reconciled. It keeps a queue of clusters, and reads, plans and writes each cluster that is due. It does not
+// decide what to do in a cluster: package plan does.
 package sync
 
 import (

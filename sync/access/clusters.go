@@ -1,5 +1,5 @@
-// Package access answers: how are clusters reached? It opens connections by what declarations say of access, and exchanges one whose
-// access leads elsewhere. It reads the management cluster, where access Secrets and the record are.
+// Package access connects to clusters. It opens connections as declarations tell it, and exchanges a connection when its access changes. It also
+// reads the management cluster, which has the access Secrets and the record.
 package access
 
 import (

@@ -1,4 +1,4 @@
-// Package apply answers: in which order are the writes of a step made, and which are not, because an earlier one failed?
+// Package apply makes the writes of a step, in order. It skips a write if an earlier one that it depends on failed.
 package apply
 
 import (

@@ -1,4 +1,4 @@
-// Package cluster answers: what is there, and make it so. It knows Kubernetes and nothing of Linkerd or links.
+// Package cluster reads and writes one Kubernetes cluster. It knows nothing of Linkerd or of links.
 package cluster
 
 import (

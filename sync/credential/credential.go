@@ -1,4 +1,4 @@
-// Package credential answers: which credential does a link hold, and which tokens stay in its target?
+// Package credential decides which credential a link uses, and which tokens stay in its target.
 package credential
 
 import (

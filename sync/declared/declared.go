@@ -1,5 +1,5 @@
-// Package declared answers: what does a repository declare? It loads a commit's tree, built by kustomize if it says so, into a fleet, and
-// applies the clusters' overlays to what is rendered.
+// Package declared loads what a repository declares: it makes a fleet of a commit's tree, built by kustomize if the tree asks for that, and applies
+// the clusters' overlays to what is rendered.
 package declared
 
 import (

@@ -1,4 +1,4 @@
-// Package forge answers one question: what does the service that hosts the repository want of linkwright, beside Git?
+// Package forge talks to the service that hosts the repository: it gets tokens of a GitHub App, and sets the status of commits.
 package forge
 
 import (

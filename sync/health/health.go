@@ -1,4 +1,4 @@
-// Package health answers: does a link work, and how is that told?
+// Package health judges whether a link works, and makes conditions of that.
 package health
 
 import (

@@ -1,4 +1,5 @@
-// Package lease answers: who may write now? A term is one call: it begins, its context ends, it drains and returns.
+// Package lease holds the Lease of the leader. One period of leadership is one call: it begins, its context ends, and it returns once everything
+// under way has ended.
 package lease
 
 import (

@@ -41,7 +41,7 @@ func retiring(parts []part) (out []api.ClusterName) {
 	return slices.Compact(out)
 }
 
-// admission says of each proposal whether it goes, waits or is denied.
+// admission decides for each proposal whether it is written, waits or is denied.
 type admission struct {
 	*cluster
 	written map[object.Key]bool // in the parts so far, in this cluster as a target
@@ -69,7 +69,7 @@ func (a *admission) decide(p proposal) part {
 	return done
 }
 
-// declaredEnd admits what a declared end lacks, and what it no longer wants.
+// declaredEnd admits what a declared end lacks, and what it no longer needs.
 func (a *admission) declaredEnd(p proposal) part {
 	v, blocked := p.prune, p.desired.Blocked
 	changes, shared := a.unshared(p.changes)
@@ -157,8 +157,8 @@ func (a *admission) removal(p proposal) part {
 	return out
 }
 
-// admitChanges admits an end's changes and the inventory ahead of them, unless a policy is against it. An
-// inventory is written when a key is new, or gone, or an unlink begins; never for nothing.
+// admitChanges admits an end's changes and the inventory ahead of them, unless a policy denies it. An inventory is written if a key is new or gone,
+// or an unlink begins.
 func (a *admission) admitChanges(next inventory.Inventory, changes []object.Change) part {
 	is := func(s Phase, why *object.Reason) part { return part{row: Row{Phase: s, Why: why}} }
 	old, _ := a.inventoryOf(next.End)
@@ -194,16 +194,16 @@ func (a *admission) admitChanges(next inventory.Inventory, changes []object.Chan
 	return out
 }
 
-// removesAnything reports whether a write takes something away, or begins to: an object, a selector, an entry of an inventory. Whatever else is
-// written can be taken back.
+// removesAnything reports whether a write removes something, or begins to: an object, a selector, an entry of an inventory. All other writes can be
+// reverted.
 func removesAnything(next, old inventory.Inventory, changes []object.Change) bool {
 	return next.Leaving && !old.Leaving ||
 		slices.ContainsFunc(changes, func(c object.Change) bool { return c.Action.Takes() }) ||
 		slices.ContainsFunc(old.Entries, func(k object.Key) bool { return !next.Has(k) })
 }
 
-// needsFreshRead returns the clusters of an end that are to be read by requests first, and says that the end waits for them; nil: all were. Those
-// that could not be read at all have been asked, but for a source that is to lose its access for that.
+// needsFreshRead returns the clusters of an end that must be read by requests first, and the reason; nil: all were. It does not name clusters that
+// could not be read, but for a source that is to lose its access because of that.
 func (a *admission) needsFreshRead(end object.End) (why *object.Reason, read []api.ClusterName) {
 	source := a.Today(end.Link.Source)
 	for _, name := range []api.ClusterName{a.name, source, a.Holder(end.Link)} {
@@ -219,7 +219,7 @@ func (a *admission) needsFreshRead(end object.End) (why *object.Reason, read []a
 	return object.Because(reason.WaitingForRead, "linkwright reads cluster %s once more before it deletes anything", read[0]), read
 }
 
-// pending returns the other end of a link whose last end here goes, while nobody knows how that stands.
+// pending returns the other end of a link whose last end here is removed, while the state of that end is unknown.
 func (a *admission) pending(end object.End) []object.End {
 	own, _ := a.inventoryOf(end)
 	if a.peer(own).State.Known() {
@@ -228,7 +228,7 @@ func (a *admission) pending(end object.End) []object.End {
 	return []object.End{{Cluster: a.Other(end), Link: end.Link}}
 }
 
-// blockedReason returns why an end is held: a suspended target issues no token, and that is no fault.
+// blockedReason returns why an end is blocked. A suspended target issues no token, which is no fault.
 func (a *admission) blockedReason(end object.End, why *object.Reason) *object.Reason {
 	if why.Code != reason.CredentialNotIssued {
 		return why
@@ -239,7 +239,7 @@ func (a *admission) blockedReason(end object.End, why *object.Reason) *object.Re
 	return why
 }
 
-// blockUndiscovered blocks an end of which all is in place but what credential.Undiscovered leaves out.
+// blockUndiscovered blocks an end that is complete but for what credential.Undiscovered leaves out.
 func (a *admission) blockUndiscovered(row Row) Row {
 	if row.End.IsBase() || !row.End.IsSource() || row.Phase != Ready && row.Phase != Waiting || a.Fleet == nil {
 		return row
@@ -252,7 +252,7 @@ func (a *admission) blockUndiscovered(row Row) Row {
 	return row
 }
 
-// deniedRow returns the row of a closed end: it stays as it is, and so many changes wait.
+// deniedRow returns the row of a denied end: the end stays as it is, and the row counts the changes that wait.
 func deniedRow(row Row, why *object.Reason, changes int) Row {
 	row.Phase, row.Why = Denied, why
 	if changes > 0 {

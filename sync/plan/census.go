@@ -94,13 +94,13 @@ func (r tally) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api
 	return out
 }
 
-// goneFromSource reports whether nothing is recorded of a link in its source, which was read.
+// goneFromSource reports whether the source was read and has no inventory of a link.
 func (r tally) goneFromSource(recorded map[api.ClusterName][]inventory.Inventory, link api.Pair) bool {
 	all, read := recorded[link.Source]
 	return read && !slices.ContainsFunc(all, func(inv inventory.Inventory) bool { return inv.End.Link == link })
 }
 
-// recreatedIn reports whether the other cluster of a link has made it again since cleanup of the given one is pending.
+// recreatedIn reports whether the other cluster of a link has created it again since cleanup of the given one is pending.
 func (r tally) recreatedIn(recorded map[api.ClusterName][]inventory.Inventory, pending api.ClusterName, link api.Pair) bool {
 	other := link.Source
 	if other == pending {
@@ -109,7 +109,7 @@ func (r tally) recreatedIn(recorded map[api.ClusterName][]inventory.Inventory, p
 	return slices.ContainsFunc(recorded[other], func(inv inventory.Inventory) bool { return inv.End.Link == link && !inv.Leaving })
 }
 
-// inventories returns the inventories of all clusters that can be read and are who they are said to be.
+// inventories returns the inventories of all identified clusters that can be read.
 func (r tally) inventories() map[api.ClusterName][]inventory.Inventory {
 	out := map[api.ClusterName][]inventory.Inventory{}
 	for name, current := range r.Clusters {
@@ -225,7 +225,7 @@ func (r tally) desiredSelectors(l fleet.Link) (s linkerd.Selectors, narrows bool
 	return s, narrows
 }
 
-// liveSelectors returns those of a link's live Linkerd Link; of one that is not ours, none.
+// liveSelectors returns the selectors of a link's live Linkerd Link, or none if that is not linkwright's.
 func (r tally) liveSelectors(l fleet.Link) linkerd.Selectors {
 	observed, key := r.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
 	if observed.Record(key).Mark != object.Ours {
@@ -250,7 +250,7 @@ func (r tally) countOverlay(c *prune.Census, name api.ClusterName, base inventor
 	}
 }
 
-// overlayObjects returns the objects that a cluster's overlay brings now, sorted; false: nobody can tell.
+// overlayObjects returns the objects of a cluster's overlay, sorted; false: they are not known.
 func (r tally) overlayObjects(name api.ClusterName) (brought []object.Key, ok bool) {
 	for _, want := range r.ends(name, object.End{Cluster: name}) {
 		if want.End.IsBase() {
@@ -274,7 +274,7 @@ func selectorsUnit(p api.Pair, s linkerd.Selectors) inventory.Unit {
 	return inventory.Unit{Kind: inventory.UnitSelectors, Source: p.Source, Target: p.Target, To: shortHash(s)}
 }
 
-// shortHash names a value: 8 hex digits.
+// shortHash returns the first 8 hex digits of a value's hash.
 func shortHash(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

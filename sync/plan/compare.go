@@ -12,14 +12,14 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// proposal is what one end lacks and what of it may go, if nothing is against it.
+// proposal is what one end lacks and what of it may be removed, if no policy denies it.
 type proposal struct {
 	desired object.Wanted   // of a declared end; its Held says why it is not written
 	changes []object.Change // what a declared end lacks
 	prune   prune.Verdict   // what may go, and what is to be recorded
 }
 
-// declared reports whether the end is declared; any other leaves.
+// declared reports whether the end is declared. Any other end is being removed.
 func (p proposal) declared() bool { return p.desired.End == p.prune.End }
 
 // compare returns what each end lacks, declared ones first; desired ends and verdicts are sorted.
@@ -70,7 +70,7 @@ func (c *cluster) propose(want object.Wanted, v prune.Verdict) proposal {
 	return p
 }
 
-// baseBlocked returns why the base's objects cannot be applied, though they can be rendered.
+// baseBlocked returns why the base's objects cannot be applied, though they can be rendered; nil: they can.
 func (c *cluster) baseBlocked(want object.Wanted) *object.Reason {
 	if !want.End.IsBase() || len(want.Objects) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// comparison compares what ends are to hold with what is live, in any cluster.
+// comparison compares desired ends with live ones, in any cluster.
 type comparison struct {
 	*pruning
 	coverage object.Coverage
@@ -49,8 +49,8 @@ func (c *comparison) differs(want object.Wanted, current state.Cluster) ([]objec
 	return replaceRefused(c.Snapshot, out)
 }
 
-// conflict returns whose an object is that has the name of one of linkwright. What Linkerd's own tools may have made is told by its name, and by its
-// labels if they were read: an adoption reads them.
+// conflict returns why an object that is not linkwright's blocks an end, and what to do. If Linkerd's own tools may have made the object, it can be
+// adopted: its name shows that, and its labels if they were read.
 func (c *comparison) conflict(end object.End, k object.Key, observed object.Observation) *object.Reason {
 	at, target, do := c.Spec(end.Cluster).Linkerd, end.Link.Target, ""
 	r := observed.Record(k)
@@ -68,7 +68,7 @@ func kindName(o object.Object) string {
 	return object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}.Called()
 }
 
-// change returns one write of a desired object. A drain counts as a delete: it happens only to exactly what was seen.
+// change returns one write of a desired object. A drain is fenced like a delete: it changes only the object that was read.
 func change(end object.End, a object.Action, o object.Object, live object.Record, code reason.Code, message string) object.Change {
 	return object.Change{
 		End: end, Action: a, Key: o.Key, Object: o, Was: live, Fenced: a == object.Drain, Why: object.Reason{Code: code, Message: message},

@@ -82,10 +82,10 @@ func (c *cluster) allBlocked(why *object.Reason) []Row {
 	return rows
 }
 
-// formerName is a name that a cluster has given up for another.
+// formerName is a name that a cluster no longer has.
 type formerName struct{ *cluster }
 
-// rows returns that of the name, for as long as inventories name it; none: it can be forgotten.
+// rows returns the row of the name while inventories have it; none: the name can leave the record.
 func (f formerName) rows() []Row {
 	why := f.mentions()
 	if why == nil {
@@ -94,8 +94,7 @@ func (f formerName) rows() []Row {
 	return []Row{f.finishRow(Row{End: f.base(), Phase: Waiting, Why: why})}
 }
 
-// mentions says that the cluster's former name still stands in inventories: until it does not, the name is remembered,
-// since only it tells which cluster they mean.
+// mentions returns why the former name stays in the record: an inventory has it, and only the record says which cluster it means. nil: none has.
 func (f formerName) mentions() *object.Reason {
 	for _, name := range f.others() {
 		current := f.Clusters[name]
@@ -118,7 +117,7 @@ func (f formerName) mentions() *object.Reason {
 	return nil
 }
 
-// mayMention reports whether an inventory may be of an end that has the cluster's name: reading all takes much longer.
+// mayMention reports whether the name of an inventory contains the cluster's name. Reading all inventories takes much longer.
 func (f formerName) mayMention(observed object.Observation) bool {
 	for k := range observed.Kind("", "ConfigMap") {
 		if inventory.Named(f.Owner, k) && strings.Contains(k.Name, string(f.name)) {

@@ -20,8 +20,8 @@ type LeftOver struct {
 	Orphans []object.Key    // with linkwright's mark and in no inventory, by key: nothing proves that they are linkwright's (see state.Rebuilt)
 }
 
-// Left lists what clusters still hold, by cluster, and only those that hold something or were not read. It tells what is live and
-// recorded, never what a step would delete: a step that waits deletes nothing. asked chooses ends; nil: all of them, and orphans.
+// Left lists what clusters still hold, by cluster: only clusters that hold something or were not read. It lists what is live and recorded, not what
+// a step would delete. asked chooses ends; nil: all ends, and orphans.
 func Left(w state.Snapshot, asked func(object.End) bool) []LeftOver {
 	orphans := asked == nil
 	if orphans {

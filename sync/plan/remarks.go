@@ -11,8 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// remarks are reported at ends in place: tokens that live shorter than was asked, those that outlived their mode, and what keeps a link from
-// working.
+// remarks adds to Ready ends what people should know: short-lived tokens, tokens of a former mode, and what keeps a link from working.
 type remarks struct{ *cluster }
 
 func (r remarks) add(s Step) Step {
@@ -36,7 +35,7 @@ func (r remarks) add(s Step) Step {
 	return s
 }
 
-// sourceRemark returns what may be said of a source's end in place, or nil, and when that may differ: what keeps the link from working first.
+// sourceRemark returns the remark of a source's end, or nil, and when it may change. What keeps the link from working comes first.
 func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time) {
 	var trust health.Trust
 	if l.Spec.TrustAnchors != api.Skip {
@@ -57,7 +56,7 @@ func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time)
 	return notLoaded, earliest(trust.Next, next)
 }
 
-// gatewayWithoutAddress returns a reason if a link in place keeps its target's last addresses; else nil.
+// gatewayWithoutAddress returns that a link keeps its target's last addresses, or nil.
 func (r remarks) gatewayWithoutAddress(l fleet.Link) *object.Reason {
 	if target := r.TargetFacts(l); target == nil || !target.Gateway.Homeless() {
 		return nil
@@ -66,7 +65,7 @@ func (r remarks) gatewayWithoutAddress(l fleet.Link) *object.Reason {
 		l.Target.Name, strings.Join(r.lastAddresses(l), ","))
 }
 
-// credentialFailure returns a reason if the credential in place does not work; else nil.
+// credentialFailure returns why the credential in use does not work, or nil.
 func (r remarks) credentialFailure(l fleet.Link) *object.Reason {
 	if _, asked := r.verifies(object.End{Cluster: l.Source.Name, Link: l.Pair()}); !asked {
 		return nil
@@ -79,8 +78,7 @@ func (r remarks) credentialFailure(l fleet.Link) *object.Reason {
 	return v.Fails(v.Proven(v.Tried(cred)))
 }
 
-// formerTokens reports tokens that the source may still use, though others are to take their place, or nil: so the end is read again. No watch tells
-// when a token that the source took is known to work, so the step is asked again at the moment that it gives.
+// formerTokens returns why former tokens stay, or nil, and when to plan again: no watch shows when a token that the source uses is verified.
 func (r remarks) formerTokens(l fleet.Link) (*object.Reason, time.Time) {
 	a, bound := r.Access(l), l.Spec.Credentials.Mode == api.Bound
 	why := ""

@@ -11,10 +11,10 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// restarts are those of the cluster's destination controller, for credentials that changed in place.
+// restarts restarts the cluster's destination controller for credentials that changed in place.
 type restarts struct{ *cluster }
 
-// add has the controller restarted for all of them in one write: the pods of its Deployment start again.
+// add restarts the controller for all of them in one write.
 func (r restarts) add(s Step) Step {
 	if len(r.loading.NotLoaded) == 0 || r.restartDenied() != nil {
 		return s
@@ -28,7 +28,7 @@ func (r restarts) add(s Step) Step {
 	return s
 }
 
-// restart returns the write: of one annotation, by the uid of what was read.
+// restart returns the write of one annotation, fenced by the uid that was read.
 func (r restarts) restart() object.Change {
 	l := r.Spec(r.name).Linkerd
 	reported := linkerd.Told{At: r.Now, Marks: r.loading.Marks}
@@ -36,7 +36,7 @@ func (r restarts) restart() object.Change {
 		reason.CredentialsChanged, "the credentials that it loaded changed: its pods restart")
 }
 
-// restartDenied returns why the destination controller may not be restarted now, or nil.
+// restartDenied returns why the destination controller may not be restarted now; nil: it may.
 func (r restarts) restartDenied() *object.Reason {
 	k := linkerd.Destination(r.Spec(r.name).Linkerd)
 	live, next := r.current.Seen.Record(k), r.loading.Next(r.Now)
@@ -62,8 +62,7 @@ func (r restarts) restartDenied() *object.Reason {
 	return nil
 }
 
-// notLoaded says that the destination controller has not read the credential of a link in place, why it is not restarted now, and when it
-// may be; nil: it has.
+// notLoaded returns why the destination controller has not loaded a link's changed credential, and when it may restart; nil: it has loaded it.
 func (r restarts) notLoaded(l fleet.Link) (*object.Reason, time.Time) {
 	mark := r.Changed(l)
 	if mark == "" || !slices.Contains(r.loading.NotLoaded, mark) {
@@ -72,8 +71,8 @@ func (r restarts) notLoaded(l fleet.Link) (*object.Reason, time.Time) {
 	return r.restartDenied(), r.loading.Next(r.Now)
 }
 
-// loaded judges whether the control plane of a link's source runs with the credential that changed in place: it was told of that, and
-// all its pods started after it. What was never changed it read when it appeared.
+// loaded judges whether the control plane of a link's source runs with the credential that changed in place: it restarted for that, and all its pods
+// are new. It read a credential that never changed when that appeared.
 func (r restarts) loaded(l fleet.Link) health.Verdict {
 	is := func(p health.Passing, format string, a ...any) health.Verdict {
 		return health.Verdict{Stage: health.Loaded, Passing: p, Why: object.Because(reason.CredentialNotLoaded, format, a...)}

@@ -9,9 +9,9 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Turn is a rotation of one link that people ask for. Refused: why it cannot be. Already: it is asked for, and not done yet. Else
-// Change is what is written to ask for it, fenced, in the cluster of its End. Waits tells what keeps it from beginning, and Minds what
-// people must see to themselves, or nil.
+// Turn is a rotation of one link that people ask for. Refused says why it is impossible. Already: it was requested before, and is not done yet. Else
+// Change requests it, fenced, in the cluster of its End. Waits says why it cannot begin yet, and Minds what people must do themselves; both may be
+// nil.
 type Turn struct {
 	Link                  api.Pair
 	Past                  int
@@ -20,7 +20,7 @@ type Turn struct {
 	Refused, Waits, Minds *object.Reason
 }
 
-// Turns asks for another token of each of these links than it has, and to revoke, for the end of all that it has.
+// Turns requests a newer token for each of these links, and with revoke the end of all tokens that it has.
 func Turns(w state.Snapshot, links []fleet.Link, revoke bool, policies ...Policy) []Turn {
 	out := make([]Turn, len(links))
 	for i, l := range links {

@@ -9,8 +9,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// tokens are those that the cluster is to be asked for: for sources that this process writes, and that lack
-// nothing else. Whatever may keep a source's end from being written keeps its token from being issued.
+// tokens requests tokens from the cluster, for sources that this process writes and that lack nothing else. A source's end that may not be written
+// gets no token.
 type tokens struct{ *cluster }
 
 func (t tokens) add(s Step) Step {

@@ -11,10 +11,10 @@ import (
 	"github.com/linkwright/linkwright/sync/credential"
 )
 
-// verifier is of the credentials that a cluster uses as a source.
+// verifier checks the credentials that a cluster uses as a source.
 type verifier struct{ *cluster }
 
-// verifyResult is what is to be done about the credential of a source's end.
+// verifyResult is what to verify of a source's end, and when again.
 type verifyResult struct {
 	requests []Try
 	retry    time.Time // when it is tried again, for which nothing waits; zero: never
@@ -44,7 +44,7 @@ func (c verifier) verify(want object.Wanted, changes []object.Change) (out verif
 	return out, v.Withheld(v.Proven(tried))
 }
 
-// verifies says that credentials are tried here, and gives the link of a source's end that asks for it.
+// verifies returns the link of a source's end, and whether its credential is to be verified.
 func (c *cluster) verifies(end object.End) (fleet.Link, bool) {
 	if c.Proofs == nil || end.IsBase() || !end.IsSource() || c.Elsewhere[c.name] && !c.Probe || c.Fleet == nil {
 		return fleet.Link{}, false
@@ -70,8 +70,8 @@ func newVerification(v credential.Pair, want object.Wanted, tried string) []Try 
 	return []Try{{Link: v.Link.Pair(), Print: tried, At: at, Trial: request}}
 }
 
-// delivers reports whether changes bring a credential to a reader that must not get a bad one: the control plane, which ends when it cannot list;
-// with Require the service mirror, too, which reads what somebody else wrote when its Link names it.
+// delivers reports whether changes give a credential to a reader that must not get a bad one: the control plane, which ends when it cannot list;
+// with Require also the service mirror.
 func (c verifier) delivers(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
 	at, target := l.Source.Spec.Linkerd, l.Target.Name
 	plane, link := linkerd.ControlPlaneSecret(at, target), linkerd.LinkKey(at, target)

@@ -1,5 +1,4 @@
-// Package record answers: what does the management cluster remember, and how is it written down? It is one ConfigMap, which several
-// processes may write.
+// Package record reads and writes the record in the management cluster: one ConfigMap, which several processes may write.
 package record
 
 import (

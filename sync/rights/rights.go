@@ -1,4 +1,4 @@
-// Package rights answers: which rights does an account need in a cluster?
+// Package rights lists the rights that an account needs in a cluster.
 package rights
 
 import (

@@ -1,5 +1,4 @@
-// Package setup answers: what is one process of linkwright made of? New is the one place where repository, clusters, renderer and loop
-// come together.
+// Package setup assembles one process of linkwright: New connects repository, clusters, renderer and loop.
 package setup
 
 import (

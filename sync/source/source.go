@@ -1,7 +1,7 @@
-// Package source answers: what does Git say now?
+// Package source reads Git.
 //
-// It gives one commit as a tree of files, complete and in memory, or an error; never part of a commit, and never a work
-// tree on disk. It knows files and nothing of what they declare.
+// It returns one commit as a complete tree of files in memory, or an error. It never returns part of a commit, and never writes a work tree. It
+// knows files, and nothing of what they declare.
 package source
 
 import (

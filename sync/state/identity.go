@@ -10,8 +10,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// Identities are a snapshot and the answer, for each of its clusters, whether it is the one that its name means. They keep what they found
-// out, and serve one goroutine.
+// Identities answers, for each cluster of a snapshot, whether it is the one that its name means. It caches answers, and serves one goroutine.
 type Identities struct {
 	Snapshot
 	known map[api.ClusterName]*object.Reason // nil: the cluster is the one that its name means
@@ -65,7 +64,8 @@ func (i *Identities) namespacesChanged(name api.ClusterName) *object.Reason {
 		base.Linkerd.Namespace, base.Linkerd.MulticlusterNamespace))
 }
 
-// OtherNamespaces refuses a cluster that is declared with other namespaces of Linkerd than those it has; why says how that is known.
+// OtherNamespaces returns the reason to deny a cluster that is declared with other Linkerd namespaces than those it has. why says how linkwright
+// knows.
 func OtherNamespaces(name api.ClusterName, why string) *object.Reason {
 	return object.Because(reason.NamespaceChanged, "cluster %s %s, and declares other namespaces now: put the former ones back; "+
 		"to move, declare state: Leaving with the former ones, and the new ones when nothing is left there", name, why)
@@ -155,7 +155,7 @@ func (i *Identities) renamedBase(name api.ClusterName) *object.Reason {
 	return nil
 }
 
-// Confirmed reports whether a cluster is known by its name without anybody's leave any more: the record has its identity, and its base the name.
+// Confirmed reports whether the record has the identity of a cluster and its base has the name, so that nobody needs to accept it.
 func (s Snapshot) Confirmed(name api.ClusterName, uid string) bool {
 	cluster := s.Clusters[name]
 	if !cluster.Known() || cluster.Facts.UID != uid || s.UIDs[name] != uid {

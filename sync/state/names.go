@@ -22,7 +22,7 @@ func (s Snapshot) Other(end object.End) api.ClusterName {
 	return s.Today(end.Link.Source)
 }
 
-// OtherOf is other, or empty for a base.
+// OtherOf is Other; for a base it returns the empty name.
 func (s Snapshot) OtherOf(end object.End) api.ClusterName {
 	if end.IsBase() {
 		return ""
@@ -57,8 +57,8 @@ func (s Snapshot) mentions(link api.Pair, name api.ClusterName, cluster Cluster)
 	return found && slices.Contains(base.Names, link.Target)
 }
 
-// renamed says that a departed name's cluster is declared, and was accepted, under another: the one that it gives. What it
-// holds by the old name is handed over there.
+// renamed returns the new name of a cluster that is no longer declared by this name, and that people accepted under the new one. The new name takes
+// over what the cluster holds under the former name.
 func (s Snapshot) renamed(name api.ClusterName) (api.ClusterName, bool) {
 	cluster := s.Clusters[name]
 	if !cluster.Known() || cluster.Facts.UID == "" || !s.HasLeft(name) {
@@ -100,7 +100,7 @@ func (s Snapshot) named(uid string) (out []api.ClusterName) {
 	return out
 }
 
-// accepts reports whether a cluster has its name by people's leave, or had it when it was last written to, also as a second one: its base says so.
+// accepts reports whether people accepted a cluster under this name, or its base has the name, also as a second one.
 func (s Snapshot) accepts(name api.ClusterName) bool {
 	cluster := s.Clusters[name]
 	if s.Accepted[name] == cluster.Facts.UID {
@@ -110,7 +110,7 @@ func (s Snapshot) accepts(name api.ClusterName) bool {
 	return ok && (base.End.Cluster == name || slices.Contains(base.Names, name))
 }
 
-// Remembered reports whether a name is declared, or stands in the record of clusters: any other was never written to.
+// Remembered reports whether a name is declared or in the record. No other cluster was ever written to.
 func (s Snapshot) Remembered(name api.ClusterName) bool {
 	c, _, _ := s.Declared(name)
 	_, recorded := s.UIDs[name]

@@ -1,4 +1,4 @@
-// Package state answers: what is known of all clusters at one moment, and which cluster does a name mean?
+// Package state holds what is known of all clusters at one moment, and decides which cluster a name means.
 package state
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Snapshot is everything known at one moment. A cluster that was never read completely has no known Side. Nobody changes what a snapshot
-// holds: whoever knows more makes another one.
+// Snapshot is everything known at one moment. It is immutable: whoever learns more makes another snapshot. A cluster that was never read completely
+// is not Known.
 type Snapshot struct {
 	object.Installation // its Namespace is that of the record in the management cluster, as commands need it; empty: the usual one
 	Declarations
@@ -50,7 +50,7 @@ type Record struct {
 	Suspended []inventory.Decision
 }
 
-// Guard is what the record says of removals, and by what the process itself limits them.
+// Guard limits what a revision may remove: what the record says of removals, and the limits of the process.
 type Guard struct {
 	Limits    *inventory.Limits // nil: not known yet
 	Approvals []inventory.Approval
@@ -59,7 +59,7 @@ type Guard struct {
 	Cap       *api.PruneLimits         // nil: only declarations limit
 }
 
-// Process is what this process writes, and how it runs.
+// Process says which clusters this process writes, and how it runs.
 type Process struct {
 	Term int64
 	// Elsewhere are clusters that other processes write: their terms are no fence to linkwright.
@@ -70,7 +70,7 @@ type Process struct {
 	Once bool
 }
 
-// Options are how people set an installation.
+// Options are the settings of an installation.
 type Options struct {
 	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
 	Grace time.Duration
@@ -78,7 +78,7 @@ type Options struct {
 	RequireConfinement bool
 }
 
-// Results are what came of former steps, in this process.
+// Results are the results of earlier steps of this process.
 type Results struct {
 	// Fresh are stand-ins, or credentials not yet seen in place.
 	Fresh map[api.Pair]linkerd.Credential
@@ -94,29 +94,29 @@ type Results struct {
 	Followed map[api.Pair]time.Time
 }
 
-// Contest is an object that others change whenever it is corrected: it is left alone until then, and Times tells how
-// often it was corrected in vain.
+// Contest is an object that others change whenever linkwright corrects it. linkwright leaves it alone until Until; Times is how often it was
+// corrected without success.
 type Contest struct {
 	Until time.Time
 	Times int
 }
 
-// Refusal is what the server said of one write. It tells of that object as it was wanted and as it was live, and of nothing
-// that came after either. An immutable field stays one whatever else of the object changes; a list item of others may go.
+// Refusal is why the server rejected one write. It is about the object as it was desired and as it was live then. An immutable field stays immutable
+// whatever else of the object changes; a list item of others may disappear.
 type Refusal struct {
 	object.Refusal
 	Digest uint64        // of the object that was wanted
 	Was    object.Record // of the object that was live
 }
 
-// Takeover is what people ask for in place of ordinary steps: to adopt what others made for links, or to release what is linkwright's.
+// Takeover replaces ordinary steps, because people asked for it: linkwright adopts what others created for links, or releases its own objects.
 type Takeover struct {
 	Adopt   map[api.Pair]bool // links; nil: nothing is adopted
 	Rules   AdoptRules
 	Release *Releasing // nil: nothing is released
 }
 
-// AdoptRules widen what may be adopted.
+// AdoptRules allow to adopt more.
 type AdoptRules struct {
 	// From is another installation that is gone: what carries its mark may be adopted, too.
 	From string
@@ -124,7 +124,7 @@ type AdoptRules struct {
 	Managed bool
 }
 
-// Releasing says what is given up, without deleting it: links, declared or not, and with All what clusters hold beside them.
+// Releasing names the links, declared or not, that linkwright releases without deleting anything, and with All also everything else in clusters.
 type Releasing struct {
 	Links map[api.Pair]bool
 	All   bool

@@ -1,5 +1,5 @@
-// Package store answers: what is known? It keeps what a leader has learned from Git, the management cluster and the clusters, and
-// gives snapshots of it. All of it can be learned again.
+// Package store keeps what a leader has learned from Git, the management cluster and the clusters, and returns snapshots of it. The leader can read
+// all of it again.
 package store
 
 import (

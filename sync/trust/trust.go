@@ -1,7 +1,7 @@
-// Package trust answers: who signed these bytes?
+// Package trust verifies who signed a commit or a tag.
 //
-// It takes commits and tags as the raw bytes of their objects, never parsed and written again, and public keys as the text
-// that people export. It reads nothing itself and asks no clock: a key is judged at the moment that is signed with the rest.
+// It takes the raw bytes of Git objects, and never decodes and encodes them again. Public keys come as the text that people export. It reads no
+// files and no clock: a key is judged at the time that is signed with the rest.
 package trust
 
 import (

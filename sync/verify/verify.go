@@ -1,4 +1,4 @@
-// Package verify answers: do the credentials work that are to be handed over? It uses each as its reader will.
+// Package verify checks credentials before Linkerd gets them. It uses each credential as its reader will.
 package verify
 
 import (

@@ -1,4 +1,4 @@
-// Package web shows the last report: JSON, health and metrics; and hears that Git has something new.
+// Package web serves the last report as JSON, health and metrics, and receives webhooks when Git has something new.
 package web
 
 import (

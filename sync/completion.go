@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// end takes over what became of a reconcile.
+// end handles the result of a reconcile.
 func (s *scheduler) end(ctx context.Context, r *reconcile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ type completion struct {
 	r *reconcile
 }
 
-// handle has a worker go on after a reconcile.
+// handle decides what the worker does next.
 func (e completion) handle(ctx context.Context) {
 	switch {
 	case e.mode == reading && e.r.round != e.round.number && e.r.answer != known: // it began in an earlier round: it is tried once more
@@ -63,7 +63,7 @@ func (e completion) handle(ctx context.Context) {
 	}
 }
 
-// afterStep takes over a step that was done.
+// afterStep handles a step that was done.
 func (e completion) afterStep(ctx context.Context) {
 	state := e.r.finalState()
 	if state == repaired {
@@ -90,8 +90,8 @@ func (e completion) afterStep(ctx context.Context) {
 	e.requestReads()
 }
 
-// scheduleNext says when the cluster is reconciled again: at once while it writes, after a pause where that failed, and when the step says
-// that something waited for may have happened.
+// scheduleNext sets when the cluster is reconciled again: at once while it writes, after a pause if a write failed, and when its step may change by
+// the clock.
 func (e completion) scheduleNext() {
 	written, failed := countOutcomes(e.r.outcomes)
 	e.w.count(e.r, written, failed)
@@ -137,8 +137,7 @@ func (e completion) scheduleByClock() {
 	}
 }
 
-// requestPeers asks for the clusters whose steps may differ after this reconcile. The first of a round may have made known what others wait
-// for.
+// requestPeers asks for the clusters whose steps may change after this reconcile.
 func (e completion) requestPeers() {
 	for _, other := range e.r.issued {
 		e.requestAndWait(other)
@@ -151,8 +150,7 @@ func (e completion) requestPeers() {
 	}
 }
 
-// requestReads obeys a step that must not decide on what watches show: the clusters that it names are read by requests in this round, and
-// then it is planned again.
+// requestReads reads the clusters by requests that a step needs to decide about a deletion, and then plans the step again.
 func (e completion) requestReads() {
 	e.readsAnswered()
 	if len(e.r.step.Look) == 0 || e.w.exhausted(len(e.workers)) {
@@ -172,7 +170,7 @@ func (e completion) requestReads() {
 	}
 }
 
-// readsAnswered asks for those that waited for a cluster to be read by requests.
+// readsAnswered reconciles the workers that waited for this cluster to be read by requests.
 func (e completion) readsAnswered() {
 	if e.r.mode == byWatches || e.r.answer == "" || e.r.round != e.round.number {
 		return
@@ -188,8 +186,7 @@ func (e completion) readsAnswered() {
 	}
 }
 
-// explainFailures gives the rows of ends that were to be changed, and of which a write failed, the reason: of all of them that of the
-// base, where that is what failed.
+// explainFailures sets the reason of rows with a failed write; if the base failed, that is the reason of all rows.
 func (r *reconcile) explainFailures() {
 	failed := map[object.End]object.Outcome{}
 	for _, o := range r.outcomes {

@@ -21,15 +21,15 @@ import (
 	"github.com/linkwright/linkwright/sync/verify"
 )
 
-// Declaration is what one commit declares, whole, with warnings; without a fleet, the problems that prevent it.
-// A plain directory has no commit.
+// Declaration is everything that one commit declares, with warnings. Without a fleet it has the problems that prevent one. A plain directory has no
+// commit.
 type Declaration struct {
 	Commit   api.Commit
 	Fleet    *fleet.Fleet
 	Problems []api.Problem
 }
 
-// Declared reads the history of declarations. An error comes with the commit, and nothing else, where that much is known.
+// Declared reads the history of declarations. An error comes with the commit alone, if that much is known.
 type Declared interface {
 	// Next gives what the head declares now.
 	Next(ctx context.Context) (Declaration, error)
@@ -41,7 +41,7 @@ type Declared interface {
 	Follows(ctx context.Context, commit, last api.Commit, allowed []api.Commit) error
 }
 
-// Clusters are the open connections. Drift is repaired while the next sync begins: WithCluster and Token run beside Follow.
+// Clusters are the open connections. WithCluster and Token run beside Follow, because drift is repaired while the next sync begins.
 type Clusters interface {
 	// Follow opens what is new or changed, closes what is not named any more, and says per cluster
 	// what prevents it. A cluster that cannot be opened has no connection. A change that takes long goes on until ctx ends,
@@ -53,7 +53,7 @@ type Clusters interface {
 	Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (object.Secret, error)
 }
 
-// Changes tells what moves in clusters that are watched.
+// Changes reports what changed in clusters that are watched.
 type Changes interface {
 	// Moved is told whenever there is something to take; many times are one.
 	Moved() <-chan struct{}
@@ -91,7 +91,7 @@ type Loop struct {
 	Refused func(error) (object.Refusal, bool)
 }
 
-// Options are what people ask for.
+// Options are the settings that people choose.
 type Options struct {
 	Owner string
 	// Holder names this process where the management cluster remembers revisions; empty: it does not apply any.
@@ -121,7 +121,7 @@ type Confinement struct {
 	RequireConfinement bool
 }
 
-// writes reports whether a cluster is linkwright's to write.
+// writes reports whether this process writes a cluster.
 func (l *Loop) writes(name api.ClusterName) bool {
 	return !l.ReadOnly && (len(l.Only) == 0 || slices.Contains(l.Only, name))
 }
@@ -129,7 +129,7 @@ func (l *Loop) writes(name api.ClusterName) bool {
 // verifies reports whether credentials are verified.
 func (l *Loop) verifies() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
 
-// guards reports whether a cluster's history is linkwright's to guard: of those that other processes write, it is theirs.
+// guards reports whether this process guards a cluster's history. Other processes guard the clusters that they write.
 func (l *Loop) guards(name api.ClusterName) bool {
 	return len(l.Only) == 0 || slices.Contains(l.Only, name)
 }

@@ -27,7 +27,7 @@ const (
 	maxRequests = 20
 )
 
-// worker reconciles one cluster. All of it is guarded by scheduler.mu, but for the sign of life of its run.
+// worker reconciles one cluster. scheduler.mu guards all of it, but for the time of the last answer in its run.
 type worker struct {
 	cluster fleet.Cluster
 	removed bool // no longer declared
@@ -83,7 +83,7 @@ func (s readState) after(kept bool) readState {
 	return unread
 }
 
-// last is what a worker's last reconcile left.
+// last is the result of a worker's last reconcile.
 type last struct {
 	step  plan.Step
 	basis store.Basis // of step
@@ -102,7 +102,7 @@ type effort struct {
 	pausedUntil time.Time // after one of them: what is tried before, for another's sake, is no try
 }
 
-// request is the reading of a cluster by requests, for a step that decides about a deletion.
+// request is a read by requests, for a step that decides about a deletion.
 type request struct {
 	since  int              // the round in which it is read so; zero: none
 	asked  bool             // it was asked for, and has not happened
@@ -110,18 +110,18 @@ type request struct {
 	awaits map[*worker]bool // those whose requests must be answered before this worker is reconciled again for them
 }
 
-// begin begins a round. What is under way is of the one before.
+// begin begins a round. A run under way belongs to the round before.
 func (w *worker) begin() {
 	w.effort, w.request = effort{}, request{since: w.since}
 	w.read = unread
 }
 
-// hurry has the next reconcile not wait until the cluster had its rest.
+// hurry begins the next reconcile without the usual rest.
 func (w *worker) hurry() {
 	w.urgent, w.rest = true, w.ended.Add(coalesce)
 }
 
-// nextStart returns when the next reconcile begins; zero: none is wanted.
+// nextStart returns when the next reconcile begins; zero: none is due.
 func (w *worker) nextStart() time.Time {
 	at := soonest(w.due, w.alarm)
 	if at.IsZero() || w.run != nil {
@@ -162,7 +162,7 @@ func (w *worker) count(r *reconcile, written, failed int) {
 	}
 }
 
-// exhausted reports whether the cluster gets no more reconciles in this round, in which so many clusters are.
+// exhausted reports whether the cluster gets no more reconciles in this round, which has so many clusters.
 func (w *worker) exhausted(clusters int) bool {
 	return w.fails >= maxFails || w.writes >= mostWrites(clusters)
 }
@@ -182,7 +182,7 @@ func (w *worker) requests(round int) bool {
 	return true
 }
 
-// busy reports whether a round waits for the worker, unless its cluster counts as one that does not answer; stopped: the round was told to end.
+// busy reports whether a round waits for the worker, unless its cluster does not answer. stopped: the round was told to end.
 func (w *worker) busy(stopped, straggles bool) bool {
 	if w.run != nil {
 		return (w.run.pending || w.pending || stopped) && !straggles
@@ -190,8 +190,8 @@ func (w *worker) busy(stopped, straggles bool) bool {
 	return !stopped && !w.removed && w.pending
 }
 
-// settled reports whether a reconcile of the cluster, which is watched, would change nothing: the last one left nothing to do, and all it was
-// planned from is as it was.
+// settled reports whether another reconcile of the cluster, which is watched, would change nothing: the last one finished, and nothing that it was
+// planned from has changed.
 func (w *worker) settled(now store.View) bool {
 	s := w.last.step
 	return w.last.finished() && w.run == nil && !past(w.due, now.Now) && now.Clusters[w.cluster.Name].Known() &&

@@ -113,7 +113,7 @@ func (e completion) scheduleNext() {
 	e.requestPeers()
 	if e.w.writes >= mostWrites(len(e.workers)) {
 		e.store.Results.Refuse(e.w.cluster.Name, object.Because(reason.Contested,
-			"still not as declared after %d reconciles that wrote: somebody else keeps changing the same objects", e.w.writes))
+			"linkwright wrote in %d reconciles, and the cluster is still not as declared, because another writer changes the same objects: stop it, or list its fields in spec.ignore of the SyncPolicy", e.w.writes))
 	}
 }
 

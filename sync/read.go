@@ -218,7 +218,7 @@ func (d *decoder) gap(c api.Cluster, observed object.Observation) (gap string, a
 	template.Owner = d.loop.Owner
 	account, ok := template.As(observed.User)
 	if !ok {
-		return "linkwright's login there is not a ServiceAccount, and admission policies confine only ServiceAccounts", true
+		return "linkwright does not log in as a ServiceAccount there, and admission policies confine only ServiceAccounts", true
 	}
 	return d.confinement.expect(account, c.Linkerd.MulticlusterNamespace).Gap(observed), false
 }

@@ -350,5 +350,5 @@ func notAnswering(r *run) *object.Reason {
 	if r != nil {
 		since = time.Since(r.lastAnswer()).Round(100 * time.Millisecond)
 	}
-	return object.Because(reason.Timeout, "no answer for %s: linkwright goes on with the other clusters, and reconciles this one when it answers", since)
+	return object.Because(reason.Timeout, "the cluster has not answered for %s: linkwright goes on with the others, and reconciles this one when it answers", since)
 }

@@ -47,7 +47,7 @@ func (v Pair) Fails(p *state.Proof) *object.Reason {
 	if p == nil || p.Why == nil {
 		return nil
 	}
-	return object.Because(reason.CredentialNotAccepted, "linkwright verified the credential of %s for %s without success: %s",
+	return object.Because(reason.CredentialNotAccepted, "the credential of %s does not work in cluster %s: %s",
 		v.Link.Source.Name, v.Link.Target.Name, p.Why.Message)
 }
 
@@ -55,10 +55,10 @@ func (v Pair) Fails(p *state.Proof) *object.Reason {
 func (v Pair) Withheld(p *state.Proof) *object.Reason {
 	switch why := v.Fails(p); {
 	case p == nil:
-		return object.Because(reason.CredentialNotVerified, "linkwright verifies the credential of %s for %s before it writes it", v.Link.Source.Name, v.Link.Target.Name)
+		return object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential of %s in cluster %s yet, and writes it only after that", v.Link.Source.Name, v.Link.Target.Name)
 	case why == nil || !p.Blocks && v.Link.Spec.Credentials.Preflight != api.Require:
 		return nil
 	default:
-		return object.Because(why.Code, "%s. linkwright does not write it until it works (credentials.preflight: %s)", why.Message, v.Link.Spec.Credentials.Preflight)
+		return object.Because(why.Code, "%s; linkwright does not write it until it works (credentials.preflight: %s)", why.Message, v.Link.Spec.Credentials.Preflight)
 	}
 }

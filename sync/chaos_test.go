@@ -94,7 +94,7 @@ func (c *chaos) begun(accepted map[api.ClusterName]string) (stop func()) {
 	c.t.Helper()
 	l := c.loop(c.decl, agent)
 	l.Changes = l.Clusters.(*openClusters).registry //nolint:forcetypeassert // the bed's own
-	l.Tries, l.Accepted = cluster.Trier{UserAgent: trier}, accepted
+	l.Verifier, l.Accepted = cluster.Verifier{UserAgent: trier}, accepted
 	return c.begin(l)
 }
 
@@ -134,7 +134,7 @@ func (c *chaos) ended() (stop func()) {
 		c.t.Errorf("east's clock is ahead by %s only: this test shows nothing", late)
 	}
 	c.until("the destination controller is told", func() bool { return strings.HasSuffix(c.reported(), ".1") })
-	c.until("it has loaded the token", func() bool { return c.stage("west", "east", health.Loaded) == health.Passed })
+	c.until("it has loaded the token", func() bool { return c.stage("west", "east", health.CredentialsLoaded) == health.Passed })
 	if err := testbed.Export(c.t.Context(), c.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "late"}); err != nil {
 		c.t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func (c *chaos) ended() (stop func()) {
 }
 
 // stage returns how a stage of a link stands in the last report.
-func (c *chaos) stage(source, target string, stage health.Stage) health.Passing {
+func (c *chaos) stage(source, target string, stage health.Stage) health.Result {
 	_, last := c.syncs()
 	for _, l := range report.Links(last) {
 		if string(l.Pair.Source) != source || string(l.Pair.Target) != target {

@@ -45,7 +45,7 @@ type completion struct {
 func (e completion) handle(ctx context.Context) {
 	switch {
 	case e.mode == reading && e.r.round != e.round.number && e.r.answer != known: // it began in an earlier round: it is tried once more
-		e.store.Clusters.ForgetOne(e.w.cluster.Name)
+		e.store.Clusters.ReadAgain(e.w.cluster.Name)
 	case e.r.stage == overtaken || e.r.epoch != e.store.Declared.Epoch():
 		e.requestAndWait(e.w.cluster.Name)
 	case e.r.stage == read:
@@ -78,7 +78,7 @@ func (e completion) afterStep(ctx context.Context) {
 	}
 	e.w.read = e.w.read.after(e.r.kept)
 	if e.loop.verifies() && (e.loop.Probe || e.loop.writes(e.r.step.Cluster)) {
-		e.verifier.Verify(ctx, e.r.step.Tries)
+		e.verifier.Verify(ctx, e.r.step.Verifications)
 	}
 	e.scheduleNext()
 	if e.r.round == e.round.number {
@@ -112,7 +112,7 @@ func (e completion) scheduleNext() {
 	}
 	e.requestPeers()
 	if e.w.writes >= mostWrites(len(e.workers)) {
-		e.store.Results.Refuse(e.w.cluster.Name, object.Because(reason.Contested,
+		e.store.Results.SetUnknown(e.w.cluster.Name, object.Because(reason.Contested,
 			"linkwright wrote in %d reconciles, and the cluster is still not as declared, because another writer changes the same objects: stop it, or list its fields in spec.ignore of the SyncPolicy", e.w.writes))
 	}
 }

@@ -50,7 +50,7 @@ func TestOncePersistsWhatItKnows(t *testing.T) {
 		once := func() {
 			r.t.Helper()
 			l := r.loop()
-			l.Tries = r
+			l.Verifier = r
 			if got, err := l.Once(r.t.Context(), 1); err != nil || !got.Clean() {
 				r.t.Fatalf("%+v: %v%s", got.Counts(), err, rows(got))
 			}

@@ -32,7 +32,7 @@ func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *e
 		both[i].store.Enter(&fleet.Fleet{}, inventory.Record{})
 	}
 	mine, other = both[0], both[1]
-	record, err := mine.record.Home.Record(t.Context(), "linkwright")
+	record, err := mine.record.Management.Record(t.Context(), "linkwright")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestAbandonDecisionGoesWithTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mine.record.Forget(t.Context(), "north"); err != nil {
+	if _, err := mine.record.Remove(t.Context(), "north"); err != nil {
 		t.Fatal(err)
 	}
 	got := mine.store.Record.Last()

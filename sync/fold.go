@@ -43,7 +43,7 @@ func (r reader) mustReread(o object.Outcome) bool {
 
 // watchesAll reports whether the last read of the cluster covers everything that must be read now. Other clusters may add credentials to that.
 func (r reader) watchesAll() bool {
-	near := r.store.Near(r.cluster.Name)
+	near := r.store.ForReading(r.cluster.Name)
 	live := r.store.Clusters.Last(r.cluster.Name)
 	if !live.Known() || len(near.Clusters) == 0 {
 		return true

@@ -102,7 +102,7 @@ func (h *history) retryUnread() {
 	if good == nil || h.store.Declared.Confirmed(h.appliedCommits(good)) != "" {
 		return
 	}
-	h.store.Clusters.ForgetUnread()
+	h.store.Clusters.ReadUnreadAgain()
 }
 
 // deniedUnread returns why a fleet must not be applied while the applied commit is not known: no cluster that could be read has a commit, and one of

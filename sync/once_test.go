@@ -157,7 +157,7 @@ func TestWatchesAll(t *testing.T) {
 		s.Enter(r.fleet, inventory.Record{})
 		west, _ := r.fleet.Cluster("west")
 		u.cluster = *west
-		watches, err := plan.Watches(s.Near("west"), *west, u.loop.Renderer, object.Observation{})
+		watches, err := plan.Watches(s.ForReading("west"), *west, u.loop.Renderer, object.Observation{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,7 @@ func (p *reporter) report(r report.Report, err error) {
 	p.publish(r, err)
 	p.syncing, p.last, p.lastErr = false, r, err
 	p.last.Clusters, p.last.Took, p.last.When = nil, 0, report.Between
-	p.store.Results.Strip(p.loop.withoutObjects) // what was wanted was told
+	p.store.Results.StripWrites(p.loop.withoutObjects) // what was wanted was told
 	p.published = p.store.Results.Reported()
 }
 
@@ -106,7 +106,7 @@ func (p *reporter) reportChanges() {
 
 // withoutObjects returns a step without its writes, or, for a cluster that other processes write, without the objects in them.
 func (l *Loop) withoutObjects(s plan.Step) plan.Step {
-	s.Tries = nil
+	s.Verifications = nil
 	if l.writes(s.Cluster) {
 		s.Ahead, s.Changes, s.After = nil, nil, nil
 		return s

@@ -75,14 +75,14 @@ func (r reader) addFacts(live *state.Cluster) {
 	alike := last.Known() && r.store.Clusters.ReadBy(r.cluster.Name, r.cluster.Spec)
 	switch {
 	case alike && live.Seen.Is(last.Seen):
-		live.Facts, live.Gap, live.Anyone = last.Facts, last.Gap, last.Anyone
+		live.Facts, live.Gap, live.NotServiceAccount = last.Facts, last.Gap, last.NotServiceAccount
 		return
 	case alike && sameFacts(r.cluster.Spec, last.Seen, live.Seen):
 		live.Facts = last.Facts
 	default:
 		live.Facts = r.decoder.configs.FactsOf(r.cluster.Spec, live.Seen.Server, live.Seen)
 	}
-	live.Gap, live.Anyone = r.decoder.gap(r.cluster.Spec, live.Seen)
+	live.Gap, live.NotServiceAccount = r.decoder.gap(r.cluster.Spec, live.Seen)
 }
 
 // sameFacts reports whether two observations of a cluster give the same facts.
@@ -166,7 +166,7 @@ func (r reader) live(ctx context.Context, conn object.Cluster, live *state.Clust
 
 // watches sets what must be read, by the inventories; false: these are invalid.
 func (r reader) watches(live *state.Cluster, ledger object.Observation) bool {
-	watches, err := plan.Watches(r.store.Near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
+	watches, err := plan.Watches(r.store.ForReading(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
 		live.Err = object.Because(reason.InventoryInvalid, "%v", err)
 		return false
@@ -240,7 +240,7 @@ func newShared(l *Loop, leadership int64) shared {
 // recordKeeper writes the record, and logs that.
 func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
 	return &record.Keeper{
-		Owner: l.Owner, Home: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
+		Owner: l.Owner, Management: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
 		Wrote: func(o object.Outcome) { l.logWrites("", "", []object.Outcome{o}) },
 	}
 }
@@ -253,6 +253,6 @@ func (l *Loop) settings(leadership int64) store.Settings {
 		Process:      state.Process{Term: leadership, Probe: l.Probe, Once: l.Changes == nil},
 		Takeover:     l.Takeover,
 		Overrides:    l.Overrides,
-		Verifies:     l.verifies(), Writes: l.writes, Refused: l.Refused,
+		Verifies:     l.verifies(), Writes: l.writes, Rejected: l.Refused,
 	}
 }

@@ -104,8 +104,8 @@ func (r *reconcile) planAndWrite(ctx context.Context, v store.View) {
 	r.step = plan.Next(v.Snapshot, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
 	r.took.plan, r.basis, r.moves = time.Since(began), v.Basis(r.step), v.Moves
 	live := v.Clusters[r.cluster.Name]
-	given, yields := plan.GiveUp(v.Snapshot, r.step)
-	r.store.Return(v)
+	given, yields := plan.AbandonIfForbidden(v.Snapshot, r.step)
+	r.store.Release(v)
 	if r.kept = r.mode == byRequests && live.Known(); !r.loop.writes(r.cluster.Name) {
 		return
 	}
@@ -194,7 +194,7 @@ func (h answeringCluster) Write(ctx context.Context, c object.Change) (object.Re
 // that are done, and adds a cluster that holds something of linkwright and is not in the record, or is there with another identity that people
 // replaced.
 func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
-	if err := r.record.KeepJudged(ctx, r.step.Judged); err != nil {
+	if err := r.record.RecordRemovals(ctx, r.step.Judged); err != nil {
 		return err
 	}
 	switch known, recorded := r.store.Record.Last().Clusters[r.cluster.Name]; {
@@ -210,9 +210,9 @@ func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
 
 // removeFromRecord removes the cluster from the record.
 func (r *reconcile) removeFromRecord(ctx context.Context) error {
-	gone, err := r.record.Forget(ctx, r.cluster.Name)
+	gone, err := r.record.Remove(ctx, r.cluster.Name)
 	r.loop.logUsedUp(gone)
-	if err == nil && r.store.Declared.IsStruckOff(r.cluster.Name) {
+	if err == nil && r.store.Declared.IsRemoved(r.cluster.Name) {
 		r.stage = unrecorded
 	}
 	return err
@@ -226,7 +226,7 @@ func (r *reconcile) hasBase() bool {
 
 // issueTokens requests the tokens that the step needs. A request that fails is reported like a write that failed.
 func (r *reconcile) issueTokens(ctx context.Context) {
-	for _, n := range r.step.Needs {
+	for _, n := range r.step.TokenRequests {
 		if ctx.Err() != nil || r.err != nil || !r.loop.writes(n.Link.Source) {
 			return
 		}
@@ -255,7 +255,7 @@ func (r *reconcile) finalState() lastState {
 	switch {
 	case failed > 0 || r.err != nil || len(r.step.Look) > 0:
 		return unfinished
-	case r.step.Writes()+len(r.step.Needs) == 0 || !ours:
+	case r.step.Writes()+len(r.step.TokenRequests) == 0 || !ours:
 		return finished
 	case r.loop.Changes != nil && r.step.Repairs() && len(r.outcomes) > 0:
 		return repaired

@@ -66,7 +66,7 @@ func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool
 		return // also if another process has noted something else since: each notes what is news to it
 	}
 	n.last = next
-	n.waiting = n.record.Later(func(r *inventory.Record) bool {
+	n.waiting = n.record.Queue(func(r *inventory.Record) bool {
 		if !r.Revision.IsZero() && r.Revision.Stands(next) {
 			return false
 		}

@@ -18,7 +18,7 @@ const unresponsiveTimeout = 2 * time.Second
 func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (report.Report, error) {
 	start := time.Now()
 	e.setMode(closed)
-	e.store.Declared.ForgetAnswers()
+	e.store.Declared.ResetAnswers()
 	r := report.Report{Head: e.store.Declared.Observe(head.Commit), Problems: head.Problems, ReadOnly: e.loop.ReadOnly}
 	if head.err == nil || head.Commit != "" {
 		r.Polled = head.at
@@ -138,11 +138,11 @@ func (e revisionChooser) findApplied(ctx context.Context) (*fleet.Fleet, error) 
 		return nil, err
 	}
 	e.cancelRuns()
-	e.store.Clusters.Forget()
+	e.store.Clusters.ReadAllAgain()
 	e.updateWorkers()
 	e.readNew()
 	last := majority(e.history.appliedCommits(&fleet.Fleet{}), e.history.guarded())
-	e.store.Clusters.Forget() // they were read for no fleet
+	e.store.Clusters.ReadAllAgain() // they were read for no fleet
 	if last == "" {
 		return nil, nil
 	}
@@ -207,7 +207,7 @@ func (e *engine) openRound() {
 			w.due, w.rest, w.pending = soonest(w.due, time.Now()), time.Time{}, true
 		}
 	}
-	e.store.Return(now)
+	e.store.Release(now)
 	e.round.open = true
 	e.mu.Unlock()
 	e.setMode(openClusters)
@@ -249,7 +249,7 @@ func (e *engine) closeRound() error {
 	for name, w := range e.workers {
 		w.asked, w.awaits = false, nil
 		if w.run != nil && !w.removed && (w.run.pending || e.round.overdue(w, e.patience)) {
-			e.store.Results.Refuse(name, notAnswering(w.run))
+			e.store.Results.SetUnknown(name, notAnswering(w.run))
 		}
 	}
 	e.mode = closed

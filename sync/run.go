@@ -232,7 +232,7 @@ func (s *Standby) Observe(ctx context.Context) {
 			s.lastValid = head.Fleet
 		}
 		if s.lastValid != nil && ctx.Err() == nil && e.declare(ctx, s.lastValid) == nil {
-			e.store.Clusters.Forget()
+			e.store.Clusters.ReadAllAgain()
 			e.updateWorkers()
 			e.readNew()
 		}

@@ -197,7 +197,7 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 		Options:  sync.Options{Owner: object.DefaultOwner, Holder: "pod", Grace: s.grace, Patience: s.patience},
 		Declared: s.history, Clusters: s.set,
 		Home:     record.Home{Cluster: s.management, Namespace: "linkwright"},
-		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
+		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Verifier: s.set,
 		Explain: cluster.Explain, Refused: cluster.Refused, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
 	l.ReadOnly, l.Forget = s.observes, s.abandon

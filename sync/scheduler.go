@@ -55,7 +55,7 @@ func newScheduler(l *Loop, leadership int64) *scheduler {
 		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[api.ClusterName](minBackoff, maxBackoff),
 		progress: make(chan struct{}, 1),
 	}
-	s.verifier = verify.New(verify.Options{Trier: l.Tries, Store: s.store, Look: s.requestReconcile, Done: s.progress.notify, Again: l.Changes != nil})
+	s.verifier = verify.New(verify.Options{Client: l.Verifier, Store: s.store, Reconcile: s.requestReconcile, Done: s.progress.notify, Repeat: l.Changes != nil})
 	return s
 }
 

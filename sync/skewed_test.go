@@ -124,7 +124,7 @@ func TestSkewedClocks(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &skewed{memoryEnv: newMemoryEnv(t, memcluster.Options{}, shortLived), by: by}
 				l := s.loop()
-				l.Changes, l.Clusters, l.Tries = s, s, s
+				l.Changes, l.Clusters, l.Verifier = s, s, s
 				stop := s.run(l)
 				defer func() { stop() }()
 				s.clean(30*time.Second, 2)
@@ -147,7 +147,7 @@ func TestSkewedClocks(t *testing.T) {
 				}
 				before = len(s.issued)
 				l = s.loop()
-				l.Changes, l.Clusters, l.Tries = s, s, s
+				l.Changes, l.Clusters, l.Verifier = s, s, s
 				stop = s.run(l)
 				s.clean(time.Minute, 2)
 				if s.lives(time.Minute); len(s.issued) != before+1 {

@@ -80,8 +80,8 @@ type Loop struct {
 	Changes Changes
 	// Recorded is told whenever the record may hold new decisions; nil: they are found with the next sync.
 	Recorded <-chan struct{}
-	// Tries verifies credentials before they are handed to Linkerd; nil: none is verified.
-	Tries verify.Trier
+	// Verifier verifies credentials before they are handed to Linkerd; nil: none is verified.
+	Verifier verify.Client
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
 	// Progress gets how all stands while Once or Look is under way, again and again, one report at a time, and the report of Once at its
@@ -127,7 +127,7 @@ func (l *Loop) writes(name api.ClusterName) bool {
 }
 
 // verifies reports whether credentials are verified.
-func (l *Loop) verifies() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
+func (l *Loop) verifies() bool { return l.Verifier != nil && (l.Probe || !l.ReadOnly) }
 
 // guards reports whether this process guards a cluster's history. Other processes guard the clusters that they write.
 func (l *Loop) guards(name api.ClusterName) bool {

@@ -129,8 +129,8 @@ func (c *Clusters) count(name api.ClusterName, next http.RoundTripper) http.Roun
 }
 
 // Trier tries links' credentials.
-func (c *Clusters) Trier() verify.Trier {
-	return cluster.Trier{
+func (c *Clusters) Trier() verify.Client {
+	return cluster.Verifier{
 		UserAgent: "linkwright/" + c.options.Owner,
 		Wrap: func(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
 			return c.traffic.through(name, next, always(aboutCredentials))

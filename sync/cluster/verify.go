@@ -31,8 +31,8 @@ const (
 
 const acceptTried = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// Trier tries logins.
-type Trier struct {
+// Verifier tries logins.
+type Verifier struct {
 	UserAgent string
 	// Wrap sees every request that goes out, without its credentials.
 	Wrap func(api.ClusterName, http.RoundTripper) http.RoundTripper
@@ -41,7 +41,7 @@ type Trier struct {
 // Try lists, one by one, what the reader of a kubeconfig will list, by a connection of its own: no redirect is followed, no proxy of linkwright's
 // environment is used, nothing is kept. It gives what did not pass, or nil; refused says that the server would refuse other readers just so: 401,
 // 403, or a certificate that does not fit. What it gives quotes no credential, and nothing the server said.
-func (y Trier) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
+func (y Verifier) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	cfg, err := ParseKubeconfig(t.Config.Bytes(), "", Trust{})
@@ -84,7 +84,7 @@ type verification struct {
 	at   *url.URL
 }
 
-func (y Trier) connect(target api.ClusterName, cfg *rest.Config) (*verification, error) {
+func (y Verifier) connect(target api.ClusterName, cfg *rest.Config) (*verification, error) {
 	cfg.UserAgent = y.UserAgent
 	tc, err := cfg.TransportConfig()
 	if err != nil {

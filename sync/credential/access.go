@@ -18,15 +18,15 @@ func (s *Set) Access(l fleet.Link) Access {
 		s.issued[in] = issued
 	}
 	account := render.Account(s.Owner, l.Source.Name)
-	a := Access{Account: account, Issued: issued[account], Blind: s.Proofs == nil || s.Elsewhere[l.Source.Name]}
+	a := Access{Account: account, Issued: issued[account], NotVerifying: s.Verifications == nil || s.WrittenElsewhere[l.Source.Name]}
 	end, observed := state.TargetEnd(l), s.Clusters[in].Seen
 	lost := len(a.Tokens) == 0 && (len(a.Live) == 0 || l.Spec.Credentials.Mode == api.LegacyToken)
 	if lost || inventory.Mentions(s.Owner, end, observed, Later) {
 		inv, _ := inventory.Of(s.Owner, end, observed)
 		a.Last, a.Bound = LastOf(account, inv.Entries)
 	}
-	if a.Asked = s.requestedRotation(l); a.Asked != nil || len(a.Tokens) > 1 {
-		a.Untold = s.awaitsRestart(l, a.Asked)
+	if a.Requested = s.requestedRotation(l); a.Requested != nil || len(a.Tokens) > 1 {
+		a.AwaitsRestart = s.awaitsRestart(l, a.Requested)
 	}
 	return a
 }
@@ -60,15 +60,15 @@ func (s *Set) Former(l fleet.Link) []object.Key {
 	if s.Unidentified(l.Source.Name) != nil {
 		v.Source.Reading = state.Unread
 	}
-	if now, _ := s.Link(l); v.Took(now) && !s.notLoaded(l) {
+	if now, _ := s.Link(l); v.Uses(now) && !s.notLoaded(l) {
 		return nil
 	}
 	return generations
 }
 
-// Lasting returns where the tokens of a link stand that do not expire. Nothing is known of a source that is not identified.
-func (s *Set) Lasting(l fleet.Link) Lasting {
-	out, _ := s.Identified(l).Lasting(s.Access(l)) // what cannot be read is told at the source
+// LegacyTokens returns where the tokens of a link stand that do not expire. Nothing is known of a source that is not identified.
+func (s *Set) LegacyTokens(l fleet.Link) LegacyTokens {
+	out, _ := s.Identified(l).LegacyTokens(s.Access(l)) // what cannot be read is told at the source
 	return out
 }
 
@@ -79,7 +79,7 @@ func (s *Set) Watches(source api.ClusterName) []object.Watch {
 	_, out, _ := s.Declared(source)
 	for _, l := range out {
 		a := s.Access(l)
-		moves := len(a.Live) > 0 || len(a.Tokens) > 1 || a.Asked != nil
+		moves := len(a.Live) > 0 || len(a.Tokens) > 1 || a.Requested != nil
 		if l.Spec.Credentials.Mode == api.LegacyToken && !moves {
 			continue
 		}

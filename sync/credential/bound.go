@@ -18,16 +18,16 @@ type Access struct {
 	// Last and Bound are the highest numbers of tokens that do not expire and of those of mode Bound that the target's inventory names. They
 	// need not be told where something is live, and the inventory does not hold Later.
 	Last, Bound int
-	Asked       *Asked
+	Requested   *RotationRequest
 
-	Blind  bool // nobody tries credentials here: that of the source need not be proven
-	Untold bool // the source's control plane goes on with a former credential until it is told
+	NotVerifying  bool // nobody tries credentials here: that of the source need not be proven
+	AwaitsRestart bool // the source's control plane goes on with a former credential until it is told
 }
 
-// Asked is a rotation that people ask for: the source is to use a token past the one of that number. It is met once it does, and, to
+// RotationRequest is a rotation that people ask for: the source is to use a token past the one of that number. It is met once it does, and, to
 // revoke, once no other is left.
-type Asked struct {
-	Past   int
+type RotationRequest struct {
+	After  int
 	Revoke bool
 }
 
@@ -41,7 +41,7 @@ type Rotation struct {
 	Renewal time.Time            // when the next generation is due; zero: it is
 	Expires time.Time            // when Use is no longer good; zero: there is none
 	Number  int                  // of Use
-	Met     bool                 // what people asked for is done
+	Done    bool                 // what people asked for is done
 }
 
 // Tokens are renewed once two thirds of their granted life are over, which leaves a third for tries; a change of the
@@ -88,7 +88,7 @@ func (r Rotation) Shortened(l fleet.Link) *object.Reason {
 func (v Pair) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 	tokens, read := v.tokens()
 	if !read {
-		return Rotation{Keep: a.Former(), Tokens: a.Lasting()}
+		return Rotation{Keep: a.Former(), Tokens: a.LegacyTokens()}
 	}
 	t := rotation{Pair: v, Access: a, inUse: map[int]bool{}, now: now}
 	for _, token := range tokens {
@@ -105,16 +105,16 @@ func (v Pair) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 	} else {
 		r.Renewal = t.renewal()
 	}
-	if a.Asked != nil && !t.replaces(t.use, a) { // a reader may go on with any of them
+	if a.Requested != nil && !t.replaces(t.use, a) { // a reader may go on with any of them
 		keep = append(append(keep, 0), a.Live...)
 	}
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
 	if keep = slices.DeleteFunc(keep, t.revoked()); t.use == nil || slices.Contains(keep, 0) {
-		r.Tokens = a.Lasting()
+		r.Tokens = a.LegacyTokens()
 	}
 	r.Keep = keysOf(a.Account, slices.DeleteFunc(keep, func(n int) bool { return n == 0 }))
-	r.Met = t.done()
+	r.Done = t.done()
 	return r
 }
 
@@ -127,7 +127,7 @@ func (v Pair) tokens() (out []object.Secret, read bool) {
 		live := v.Source.Seen.Record(k)
 		body, _ := v.Source.Seen.Body(k)
 		switch {
-		case live.IsZero() && v.Source.Saw(k), !live.IsZero() && live.Mark != object.Ours:
+		case live.IsZero() && v.Source.Covers(k), !live.IsZero() && live.Mark != object.Ours:
 		case len(body.Bytes()) == 0:
 			return nil, false
 		default:
@@ -137,8 +137,8 @@ func (v Pair) tokens() (out []object.Secret, read bool) {
 	return out, true
 }
 
-// Holds reports whether every Secret of the link in the source carries the token.
-func (v Pair) Holds(token object.Secret) bool {
+// SecretsHold reports whether every Secret of the link in the source carries the token.
+func (v Pair) SecretsHold(token object.Secret) bool {
 	for _, k := range v.Secrets() {
 		if body, _ := v.Source.Seen.Body(k); string(linkerd.TokenOf(body).Bytes()) != string(token.Bytes()) {
 			return false
@@ -147,10 +147,10 @@ func (v Pair) Holds(token object.Secret) bool {
 	return true
 }
 
-// Took reports whether the source uses the credential now, and no other: every Secret of the link carries it, one that the link no longer has is
+// Uses reports whether the source uses the credential now, and no other: every Secret of the link carries it, one that the link no longer has is
 // gone, and Linkerd was told.
-func (v Pair) Took(now *linkerd.Credential) bool {
-	if !v.Source.Known() || now == nil || !v.Holds(now.Token) {
+func (v Pair) Uses(now *linkerd.Credential) bool {
+	if !v.Source.Known() || now == nil || !v.SecretsHold(now.Token) {
 		return false
 	}
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
@@ -166,11 +166,11 @@ func (v Pair) Took(now *linkerd.Credential) bool {
 // replaces reports whether the source took a credential, that it is not known to fail, and that its control plane need not be told any more: no
 // reader needs another one.
 func (v Pair) replaces(c *linkerd.Credential, a Access) bool {
-	if !v.Took(c) || a.Untold {
+	if !v.Uses(c) || a.AwaitsRestart {
 		return false
 	}
-	blind := a.Blind || v.Link.Spec.Credentials.Preflight == api.Skip
-	return blind || v.Withheld(v.Proven(v.Tried(c))) == nil
+	blind := a.NotVerifying || v.Link.Spec.Credentials.Preflight == api.Skip
+	return blind || v.NotYetVerified(v.Verified(v.VerificationOf(c))) == nil
 }
 
 // rotation is one call of Rotate.
@@ -220,25 +220,25 @@ func (t *rotation) renewal() time.Time {
 }
 
 func (t *rotation) due() bool {
-	return t.use == nil || !t.now.Before(t.renewal()) || t.tooShort() || t.Asked != nil && t.bestNumber() <= t.Asked.Past
+	return t.use == nil || !t.now.Before(t.renewal()) || t.tooShort() || t.Requested != nil && t.bestNumber() <= t.Requested.After
 }
 
 // revoked returns which generations people asked to revoke, once the source can do without them: none before.
 func (t *rotation) revoked() func(int) bool {
-	ready := t.Asked != nil && t.Asked.Revoke && t.replaced()
-	return func(n int) bool { return ready && n <= t.Asked.Past }
+	ready := t.Requested != nil && t.Requested.Revoke && t.replaced()
+	return func(n int) bool { return ready && n <= t.Requested.After }
 }
 
 // replaced reports whether the source uses a token past the number that people gave, and that what they asked for may go on.
 func (t *rotation) replaced() bool {
-	return t.bestNumber() > t.Asked.Past && t.replaces(t.use, t.Access)
+	return t.bestNumber() > t.Requested.After && t.replaces(t.use, t.Access)
 }
 
 func (t *rotation) done() bool {
-	if t.Asked == nil || !t.replaced() {
+	if t.Requested == nil || !t.replaced() {
 		return false
 	}
-	return !t.Asked.Revoke || len(t.Tokens) == 0 && t.Live[0] > t.Asked.Past
+	return !t.Requested.Revoke || len(t.Tokens) == 0 && t.Live[0] > t.Requested.After
 }
 
 // tooShort: once a fresh one of the same length was granted, asking again is of no use.
@@ -258,8 +258,8 @@ func (t *rotation) next() int {
 	for _, n := range t.Tokens {
 		newest = max(newest, n)
 	}
-	if t.Asked != nil {
-		newest = max(newest, t.Asked.Past)
+	if t.Requested != nil {
+		newest = max(newest, t.Requested.After)
 	}
 	for n := range t.inUse {
 		newest = max(newest, n)

@@ -39,8 +39,8 @@ func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
 func (s *Set) View(l fleet.Link) Pair {
 	v := Pair{state.View{Link: l, Source: s.Clusters[l.Source.Name], Target: s.Clusters[l.Target.Canonical()], Undiscovered: s.Undiscovered(l)}}
 	v.Target.Facts = v.Target.As(l.Target) // a second name has a gateway of its own
-	if proof, tried := s.Proofs[l.Pair()]; tried {
-		v.Proof = &proof
+	if proof, tried := s.Verifications[l.Pair()]; tried {
+		v.Verification = &proof
 	}
 	return v
 }
@@ -99,7 +99,7 @@ func (s *Set) find(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 		r := s.Rotation(l)
 		return r.Use, r.TooShort(l)
 	}
-	c, err := v.Lasting(s.Access(l))
+	c, err := v.LegacyTokens(s.Access(l))
 	if err != nil {
 		return nil, object.Because(reason.CredentialNotIssued, "%v", err)
 	}

@@ -60,7 +60,7 @@ func (v Pair) existingSecret(k object.Key, controlPlane bool) (object.Secret, *o
 	live := v.Source.Seen.Record(k)
 	body, _ := v.Source.Seen.Body(k)
 	switch {
-	case live.IsZero() && v.Source.Saw(k):
+	case live.IsZero() && v.Source.Covers(k):
 		return object.Secret{}, object.Because(reason.SecretNotFound,
 			"%s does not exist: credentials.mode is Existing, so have your secret manager write it, with type %s and key %s",
 			k, linkerd.KubeconfigSecretType, linkerd.KubeconfigKey)
@@ -115,7 +115,7 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 		}
 	}
 	link := linkerd.LinkKey(at, v.Link.Target.Name)
-	if source.Record(link).IsZero() && v.Source.Saw(link) {
+	if source.Record(link).IsZero() && v.Source.Covers(link) {
 		return nil
 	}
 	body, _ := source.Body(link)

@@ -9,15 +9,15 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Lasting is where the tokens of a link of mode LegacyToken stand, which do not expire.
-type Lasting struct {
+// LegacyTokens is where the tokens of a link of mode LegacyToken stand, which do not expire.
+type LegacyTokens struct {
 	Use    *linkerd.Credential // what the source is to hold; nil: none was issued yet
 	Number int                 // of Use
 	Keep   []object.Key        // Secrets of tokens that the target is to hold, oldest first
-	Met    bool                // what people asked for is done
+	Done   bool                // what people asked for is done
 }
 
-// Lasting decides on the tokens of a link, all of it read from what is live:
+// LegacyTokens decides on the tokens of a link, all of it read from what is live:
 //
 //	wanted  the newest that is live, else that is recorded, else the first past all of mode Bound: a token of an earlier number would
 //	        be the very one that was revoked. Where people asked for one past that, the next; what is not live then is not made again
@@ -25,26 +25,26 @@ type Lasting struct {
 //	kept    both, and what was issued before while the source did not take that, or cannot do with it
 //
 // An error is about a Secret that cannot be read.
-func (v Pair) Lasting(a Access) (out Lasting, err error) {
+func (v Pair) LegacyTokens(a Access) (out LegacyTokens, err error) {
 	live := slices.Clone(a.Tokens)
-	if n := a.nextNumber(); n > 0 && (a.Asked == nil || n > a.Asked.Past) {
+	if n := a.nextNumber(); n > 0 && (a.Requested == nil || n > a.Requested.After) {
 		live = append(live, n)
 	}
-	if asked := a.Asked; asked != nil && (len(live) == 0 || live[len(live)-1] <= asked.Past) {
-		live = append(live, asked.Past+1)
+	if asked := a.Requested; asked != nil && (len(live) == 0 || live[len(live)-1] <= asked.After) {
+		live = append(live, asked.After+1)
 	}
 	from := 0
 	for i := len(live) - 1; i >= 0 && out.Use == nil; i-- {
 		from = i
 		if out.Use, err = v.Credential(tokenSecret(a.Account, live[i])); err != nil {
-			return Lasting{Keep: a.tokens(live)}, err
+			return LegacyTokens{Keep: a.tokens(live)}, err
 		}
 	}
 	if out.Use != nil {
 		out.Number = live[from]
 	}
-	if asked := a.Asked; asked != nil && live[from] > asked.Past && (from == 0 || !asked.Revoke) {
-		out.Met = out.Use != nil && v.replaces(out.Use, a)
+	if asked := a.Requested; asked != nil && live[from] > asked.After && (from == 0 || !asked.Revoke) {
+		out.Done = out.Use != nil && v.replaces(out.Use, a)
 	}
 	if from > 0 && v.replaces(out.Use, a) {
 		live = live[from:]

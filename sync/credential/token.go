@@ -153,8 +153,8 @@ func IssuedIn(s state.Cluster) map[object.Key]Issued {
 // Former returns the keys of all generations of the account that are live in the target.
 func (a Access) Former() []object.Key { return keysOf(a.Account, a.Live) }
 
-// Lasting returns the keys of all its tokens that do not expire.
-func (a Access) Lasting() []object.Key { return a.tokens(a.Tokens) }
+// LegacyTokens returns the keys of all its tokens that do not expire.
+func (a Access) LegacyTokens() []object.Key { return a.tokens(a.Tokens) }
 
 func (a Access) tokens(numbers []int) []object.Key {
 	out := make([]object.Key, len(numbers))
@@ -164,8 +164,8 @@ func (a Access) tokens(numbers []int) []object.Key {
 	return out
 }
 
-// With adds what is live to the keys of one kind of tokens.
-func With(live, more []object.Key) []object.Key {
+// MergeKeys adds what is live to the keys of one kind of tokens.
+func MergeKeys(live, more []object.Key) []object.Key {
 	out := slices.Concat(live, more)
 	slices.SortFunc(out, object.Key.Compare)
 	return slices.Compact(out)

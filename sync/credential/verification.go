@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Tried returns what is tried of a link with a credential, in short.
-func (v Pair) Tried(c *linkerd.Credential) string {
+// VerificationOf returns what is tried of a link with a credential, in short.
+func (v Pair) VerificationOf(c *linkerd.Credential) string {
 	h := sha256.New()
 	for _, part := range []string{c.Print, v.Target.Facts.API.Server, v.Target.Facts.API.CA} {
 		h.Write([]byte(part))
@@ -25,8 +25,8 @@ func (v Pair) Tried(c *linkerd.Credential) string {
 	return what + hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// Trial returns what is tried: the bytes in the link's last Secret, that of the control plane where there is one. Nothing where there are none.
-func (v Pair) Trial(secret object.Body) object.Trial {
+// Request returns what is tried: the bytes in the link's last Secret, that of the control plane where there is one. Nothing where there are none.
+func (v Pair) Request(secret object.Body) object.Trial {
 	config, err := dataOf(secret, linkerd.KubeconfigKey)
 	if err != nil || len(config) == 0 {
 		return object.Trial{}
@@ -34,16 +34,16 @@ func (v Pair) Trial(secret object.Body) object.Trial {
 	return object.Trial{Target: v.Link.Target.Name, Config: object.NewSecret(config), Lists: linkerd.Lists(v.Link.Spec.UsesRemoteDiscovery())}
 }
 
-// Proven returns what is known of a credential, by what is tried of it; nil: nothing.
-func (v Pair) Proven(tried string) *state.Proof {
-	if v.Proof == nil || v.Proof.Print != tried {
+// Verified returns what is known of a credential, by what is tried of it; nil: nothing.
+func (v Pair) Verified(tried string) *state.Verification {
+	if v.Verification == nil || v.Verification.Fingerprint != tried {
 		return nil
 	}
-	return v.Proof
+	return v.Verification
 }
 
 // Fails returns a reason if a credential does not work; else nil.
-func (v Pair) Fails(p *state.Proof) *object.Reason {
+func (v Pair) Fails(p *state.Verification) *object.Reason {
 	if p == nil || p.Why == nil {
 		return nil
 	}
@@ -51,8 +51,8 @@ func (v Pair) Fails(p *state.Proof) *object.Reason {
 		v.Link.Source.Name, v.Link.Target.Name, p.Why.Message)
 }
 
-// Withheld returns why a credential may not be written yet, or nil: with Warn only a refusal counts.
-func (v Pair) Withheld(p *state.Proof) *object.Reason {
+// NotYetVerified returns why a credential may not be written yet, or nil: with Warn only a refusal counts.
+func (v Pair) NotYetVerified(p *state.Verification) *object.Reason {
 	switch why := v.Fails(p); {
 	case p == nil:
 		return object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential of %s in cluster %s yet, and writes it only after that", v.Link.Source.Name, v.Link.Target.Name)

@@ -32,7 +32,7 @@ func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Com
 		return why
 	}
 	switch err := follows(last, allowed); {
-	case errors.Is(err, source.ErrRewound):
+	case errors.Is(err, source.ErrNonFastForward):
 		return nil
 	case err == nil:
 		return noLongerAllowed(why, allowed)
@@ -63,7 +63,7 @@ func (d *Branch) allow(commit api.Commit) string {
 
 // allowable adds to why a commit does not follow another how people allow it.
 func (d *Branch) allowable(why error, commit api.Commit) error {
-	if errors.Is(why, source.ErrRewound) || errors.Is(why, source.ErrForgotten) {
+	if errors.Is(why, source.ErrNonFastForward) || errors.Is(why, source.ErrUnknownCommit) {
 		return fmt.Errorf("%w (to allow it: %s)", why, d.allow(commit))
 	}
 	return why

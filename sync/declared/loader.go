@@ -68,11 +68,11 @@ func (l *Loader) Load(ctx context.Context, o Origin) (*fleet.Fleet, []api.Proble
 	})
 }
 
-// Look judges the overlays of a fleet.
-type Look func(context.Context, *fleet.Fleet) ([]api.Problem, error)
+// LoadOptions judges the overlays of a fleet.
+type LoadOptions func(context.Context, *fleet.Fleet) ([]api.Problem, error)
 
 // LoadWith loads a tree; its overlays are read once all else is right.
-func (l *Loader) LoadWith(ctx context.Context, o Origin, at Look) (*fleet.Fleet, []api.Problem, error) {
+func (l *Loader) LoadWith(ctx context.Context, o Origin, at LoadOptions) (*fleet.Fleet, []api.Problem, error) {
 	if fleet.Unbuilt(o.Tree) {
 		if secrets := fleet.Secrets(o.Tree); len(secrets) > 0 {
 			return nil, o.place(secrets), nil // nothing is built of them

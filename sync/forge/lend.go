@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Lend refuses to send a token of the App to an API that is not the App's own: who has a token acts for it.
-func (a *App) Lend(api string) error {
+// ForHost refuses to send a token of the App to an API that is not the App's own: who has a token acts for it.
+func (a *App) ForHost(api string) error {
 	if own := cmp.Or(a.URL, GitHubAPI); !sameHost(own, api) {
 		return fmt.Errorf("linkwright sends a token of GitHub App %d to %s, and not to %s: give another token, or the App's own API", a.ID, hostOf(own), hostOf(api))
 	}
 	return nil
 }
 
-// LendGit refuses to send a token of the App to a Git server that is not of the App's own forge.
-func (a *App) LendGit(server string) error {
+// ForGit refuses to send a token of the App to a Git server that is not of the App's own forge.
+func (a *App) ForGit(server string) error {
 	if own := gitHost(hostOf(cmp.Or(a.URL, GitHubAPI))); !strings.EqualFold(own, server) {
 		return fmt.Errorf("linkwright sends a token of GitHub App %d to %s, and not to %s: if that is the App's forge, give its API, https://%[3]s/api/v3", a.ID, own, server)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Settles is for how long what is being set up may take.
-const Settles = 5 * time.Minute
+// RecoveryTime is for how long what is being set up may take.
+const RecoveryTime = 5 * time.Minute
 
 // readinessStages returns the stages that make a link ready or not, with the reason of each. That nobody serves behind a mirror is no fault of the
 // link.
@@ -23,7 +23,7 @@ const Settles = 5 * time.Minute
 //	gateway alive          GatewayNotAlive        while the link is being set up: the first probes come late
 func readinessStages() map[Stage]reason.Code {
 	return map[Stage]reason.Code{
-		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.TrustAnchorsNotShared, Works: reason.CredentialNotAccepted, Written: reason.CredentialsNotWritten, Leads: reason.ControllerNotLeading, Gateway: reason.GatewayNotAlive,
+		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.TrustAnchorsNotShared, Works: reason.CredentialNotAccepted, CredentialsWritten: reason.CredentialsNotWritten, Leads: reason.ControllerNotLeading, Gateway: reason.GatewayNotAlive,
 	}
 }
 
@@ -32,8 +32,8 @@ func Denial(was []object.Condition, why object.Reason, now time.Time) []object.C
 	return notReady(was, now, fault{reason: reason.Denied, message: string(why.Code)})
 }
 
-// Beginning returns what is told of a link of which nothing is written yet.
-func Beginning(now time.Time) []object.Condition {
+// Initial returns what is told of a link of which nothing is written yet.
+func Initial(now time.Time) []object.Condition {
 	return notReady(nil, now, fault{soon: true})
 }
 
@@ -64,8 +64,8 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 	if begun.IsZero() {
 		begun = now
 	}
-	if soon = soon && now.Before(begun.Add(Settles)); soon {
-		due = begun.Add(Settles)
+	if soon = soon && now.Before(begun.Add(RecoveryTime)); soon {
+		due = begun.Add(RecoveryTime)
 	}
 	return notReady(was, now, fault{code, stageAndCode(v), soon}), due
 }
@@ -80,7 +80,7 @@ func Decisive(all []Verdict) Verdict {
 // does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
 func decisive(all []Verdict) (Verdict, reason.Code) {
 	for _, v := range all {
-		observed := v.Passing != Unknown || v.Stage != Reachable && v.Stage != Written && v.Stage != Leads
+		observed := v.Passing != Unknown || v.Stage != Reachable && v.Stage != CredentialsWritten && v.Stage != Leads
 		if code := readinessStages()[v.Stage]; code != "" && (v.Passing == Failed || !observed) {
 			return v, code
 		}
@@ -143,7 +143,7 @@ func Condition(all []object.Condition, kind string) object.Condition {
 // mayRecover reports whether what failed may come right by itself.
 func mayRecover(v Verdict, settingUp bool) bool {
 	switch v.Stage {
-	case Written, Leads:
+	case CredentialsWritten, Leads:
 		return true
 	case Gateway:
 		return settingUp

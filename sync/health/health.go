@@ -22,8 +22,8 @@ const (
 	Reachable
 	Trusted
 	Works
-	Written
-	Loaded
+	CredentialsWritten
+	CredentialsLoaded
 	Leads
 	Gateway
 	Serving
@@ -32,33 +32,33 @@ const (
 // String returns what people call it.
 func (s Stage) String() string {
 	return [...]string{
-		Renders: "renders", Reachable: "target reachable", Trusted: "trust anchors shared", Works: "access works", Written: "credentials written",
-		Loaded: "credentials loaded", Leads: "controller leads", Gateway: "gateway alive", Serving: "mirrors have endpoints",
+		Renders: "renders", Reachable: "target reachable", Trusted: "trust anchors shared", Works: "access works", CredentialsWritten: "credentials written",
+		CredentialsLoaded: "credentials loaded", Leads: "controller leads", Gateway: "gateway alive", Serving: "mirrors have endpoints",
 	}[s]
 }
 
 const maxMirrors = 3 // are named
 
-// Passing says how a stage came out.
-type Passing uint8
+// Result says how a stage came out.
+type Result uint8
 
 // Of a stage.
 const (
-	Passed Passing = iota + 1
+	Passed Result = iota + 1
 	Failed
 	Unknown  // it was not seen
 	NotAsked // it does not apply, or is declared not to count
 )
 
 // String returns how it is told.
-func (p Passing) String() string {
+func (p Result) String() string {
 	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotAsked: "not asked"}[p]
 }
 
 // Verdict is how a stage of a link came out, and why.
 type Verdict struct {
 	Stage   Stage
-	Passing Passing
+	Passing Result
 	Why     *object.Reason // of a stage that failed or is unknown; what is worth knowing of one that passed
 }
 
@@ -136,32 +136,32 @@ func (v Link) works() Verdict {
 	switch {
 	case v.Link.Spec.Credentials.Preflight == api.Skip:
 		return Verdict{Stage: Works, Passing: NotAsked}
-	case v.Proof == nil:
+	case v.Verification == nil:
 		return Verdict{Works, Unknown, object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")}
-	case v.Proof.Why != nil:
-		return Verdict{Works, Failed, v.Proof.Why}
+	case v.Verification.Why != nil:
+		return Verdict{Works, Failed, v.Verification.Why}
 	}
 	return Verdict{Stage: Works, Passing: Passed}
 }
 
 func (v Link) written() Verdict {
 	if !v.Source.Known() {
-		return Verdict{Stage: Written, Passing: Unknown}
+		return Verdict{Stage: CredentialsWritten, Passing: Unknown}
 	}
 	for _, k := range v.Secrets() {
 		if why := v.Source.Seen.Hides(k); why != nil {
-			return Verdict{Written, Unknown, why}
+			return Verdict{CredentialsWritten, Unknown, why}
 		}
 		if r := v.Source.Seen.Record(k); r.IsZero() || r.Going {
-			return Verdict{Written, Failed, object.Because(reason.CredentialsNotWritten, "%s does not exist yet", k)}
+			return Verdict{CredentialsWritten, Failed, object.Because(reason.CredentialsNotWritten, "%s does not exist yet", k)}
 		}
 	}
-	return Verdict{Stage: Written, Passing: Passed}
+	return Verdict{Stage: CredentialsWritten, Passing: Passed}
 }
 
 func (v Link) loaded() Verdict {
 	if v.Loading == (Verdict{}) {
-		return Verdict{Stage: Loaded, Passing: NotAsked}
+		return Verdict{Stage: CredentialsLoaded, Passing: NotAsked}
 	}
 	return v.Loading
 }

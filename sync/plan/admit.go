@@ -19,7 +19,7 @@ type part struct {
 	ahead, changes, after []object.Change
 	read, retire          []api.ClusterName
 	pending               []object.End
-	verifications         []Try
+	verifications         []Verification
 }
 
 // base returns what is to be recorded of the base; nil: its entries are as they should be.
@@ -205,10 +205,10 @@ func removesAnything(next, old inventory.Inventory, changes []object.Change) boo
 // needsFreshRead returns the clusters of an end that must be read by requests first, and the reason; nil: all were. It does not name clusters that
 // could not be read, but for a source that is to lose its access because of that.
 func (a *admission) needsFreshRead(end object.End) (why *object.Reason, read []api.ClusterName) {
-	source := a.Today(end.Link.Source)
-	for _, name := range []api.ClusterName{a.name, source, a.Holder(end.Link)} {
+	source := a.CurrentName(end.Link.Source)
+	for _, name := range []api.ClusterName{a.name, source, a.TargetCluster(end.Link)} {
 		current := a.Clusters[name]
-		if current.Pass == a.Pass || !current.Known() && (name != source || end.IsSource() || !a.Remembered(name) || a.abandoned(name)) {
+		if current.Pass == a.Pass || !current.Known() && (name != source || end.IsSource() || !a.IsRecorded(name) || a.abandoned(name)) {
 			continue
 		}
 		read = append(read, name)

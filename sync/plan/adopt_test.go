@@ -53,7 +53,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("east: %v, left %t", describe(step), step.Left())
 	}
 	step := s.reconcile("west")
-	if step.Rows[0].Phase != Changing || len(step.Changes) != 9 || len(step.Needs)+len(step.After) > 0 {
+	if step.Rows[0].Phase != Changing || len(step.Changes) != 9 || len(step.TokenRequests)+len(step.After) > 0 {
 		t.Errorf("west: %v, %v", statuses(step), describe(step))
 	}
 	inv, _ := inventory.Of(owner, westEnd(), s.live["west"].Seen)

@@ -62,7 +62,7 @@ func (i *issuer) reconcile(name api.ClusterName, policies ...Policy) Step {
 	i.t.Helper()
 	had := i.accepted()
 	s := i.sim.reconcile(name, policies...)
-	for _, n := range s.Needs {
+	for _, n := range s.TokenRequests {
 		if i.refuse {
 			continue
 		}
@@ -71,7 +71,7 @@ func (i *issuer) reconcile(name api.ClusterName, policies ...Policy) Step {
 	}
 	for p, c := range i.snapshot.Fresh {
 		l, _ := i.snapshot.Fleet.Link(p)
-		if l.Source == nil || (credential.Pair{View: state.View{Link: l, Source: *i.live["west"]}}).Holds(c.Token) {
+		if l.Source == nil || (credential.Pair{View: state.View{Link: l, Source: *i.live["west"]}}).SecretsHold(c.Token) {
 			delete(i.snapshot.Fresh, p)
 		}
 	}
@@ -180,16 +180,16 @@ func TestBoundFirstLink(t *testing.T) {
 	i := newIssuer(t, bound)
 	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, statuses(i.reconcile("west")))
 	first := i.reconcile("east")
-	if len(first.Needs) > 0 {
+	if len(first.TokenRequests) > 0 {
 		t.Error("a token is asked for before the Secret it hangs on is seen")
 	}
 	same(t, "tokens in east", []string{"1"}, i.tokens())
 	second := i.reconcile("east")
 	want := object.TokenRequest{Account: accountKey, Secret: generation(1), UID: i.live["east"].Seen.Record(generation(1)).UID, TTL: api.DefaultTTL}
-	if len(second.Needs) != 1 || second.Needs[0].Request != want || second.Writes() > 0 {
-		t.Errorf("east's second step: %+v, %v", second.Needs, describe(second))
+	if len(second.TokenRequests) != 1 || second.TokenRequests[0].Request != want || second.Writes() > 0 {
+		t.Errorf("east's second step: %+v, %v", second.TokenRequests, describe(second))
 	}
-	if third := i.reconcile("east"); len(third.Needs) > 0 {
+	if third := i.reconcile("east"); len(third.TokenRequests) > 0 {
 		t.Error("a token is asked for twice")
 	}
 	i.inPlace()
@@ -316,10 +316,13 @@ func TestNothingIssuedInVain(t *testing.T) {
 		return nil
 	}
 	for name, change := range map[string]func(*issuer) []Policy{
-		"suspended":                   func(*issuer) []Policy { return []Policy{suspended} },
-		"another process writes west": func(i *issuer) []Policy { i.snapshot.Elsewhere = map[api.ClusterName]bool{"west": true}; return nil },
-		"west is down":                func(i *issuer) []Policy { i.down["west"] = true; return nil },
-		"west is another cluster":     func(i *issuer) []Policy { i.snapshot.UIDs["west"] = "other"; return nil },
+		"suspended": func(*issuer) []Policy { return []Policy{suspended} },
+		"another process writes west": func(i *issuer) []Policy {
+			i.snapshot.WrittenElsewhere = map[api.ClusterName]bool{"west": true}
+			return nil
+		},
+		"west is down":            func(i *issuer) []Policy { i.down["west"] = true; return nil },
+		"west is another cluster": func(i *issuer) []Policy { i.snapshot.UIDs["west"] = "other"; return nil },
 		"west's overlay holds it": func(i *issuer) []Policy {
 			i.change = func(want object.Wanted) object.Wanted {
 				if want.End.IsSource() {

@@ -55,7 +55,7 @@ func (r tally) countLinks(c *prune.Census, recorded map[api.ClusterName][]invent
 	}
 	c.Begun = slices.SortedFunc(maps.Keys(begun), api.Pair.Compare)
 	for pair := range c.Links {
-		in := r.Holder(pair)
+		in := r.TargetCluster(pair)
 		if in != pair.Target {
 			c.Names[pair.Target] = in
 		}
@@ -104,7 +104,7 @@ func (r tally) goneFromSource(recorded map[api.ClusterName][]inventory.Inventory
 func (r tally) recreatedIn(recorded map[api.ClusterName][]inventory.Inventory, pending api.ClusterName, link api.Pair) bool {
 	other := link.Source
 	if other == pending {
-		other = r.Holder(link)
+		other = r.TargetCluster(link)
 	}
 	return slices.ContainsFunc(recorded[other], func(inv inventory.Inventory) bool { return inv.End.Link == link && !inv.Leaving })
 }
@@ -130,11 +130,11 @@ func (r tally) countsAlone(pair api.Pair) bool {
 	if r.Fleet == nil {
 		return false
 	}
-	source := r.Today(pair.Source)
+	source := r.CurrentName(pair.Source)
 	if source != pair.Source && r.Linked(api.Pair{Source: source, Target: pair.Target}) {
 		return false // it goes on by the source's name of today
 	}
-	for _, name := range []api.ClusterName{source, r.Holder(pair)} {
+	for _, name := range []api.ClusterName{source, r.TargetCluster(pair)} {
 		if r.HasLeft(name) || r.Leaves(name) {
 			return false
 		}
@@ -148,7 +148,7 @@ func (r tally) countIn(c *prune.Census, name api.ClusterName, recorded []invento
 	gone := map[api.ClusterName]inventory.Unit{} // by target
 	for _, inv := range recorded {
 		if target := inv.End.Link.Target; inv.End.IsSource() && !inv.Leaving {
-			if in := r.Holder(inv.End.Link); slices.Contains(c.Clusters, in) {
+			if in := r.TargetCluster(inv.End.Link); slices.Contains(c.Clusters, in) {
 				gone[target] = inventory.Unit{Kind: inventory.UnitCluster, Cluster: in}
 			} else if c.Links[inv.End.Link] {
 				gone[target] = inventory.LinkUnit(inv.End.Link)

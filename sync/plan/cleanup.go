@@ -117,7 +117,7 @@ func (p departure) abandonedRow(ends ...object.End) Row {
 		if end.IsBase() {
 			continue
 		}
-		left = append(left, fmt.Sprintf("left of %s: %s", end.Link, state.Remains(p.Owner, end)))
+		left = append(left, fmt.Sprintf("left of %s: %s", end.Link, state.LeftBehind(p.Owner, end)))
 	}
 	known := "linkwright knows of no link that left anything there; the objects of the base stay"
 	if len(left) > 0 {
@@ -133,7 +133,7 @@ func (p departure) abandonedRow(ends ...object.End) Row {
 // abandonIfForbidden gives up an abandoned cluster that can be read, once every end left there waits for something that the account may not read.
 // Before the cluster is abandoned, such ends report how to do that.
 func (p departure) abandonIfForbidden(s Step) Step {
-	if s.Writes()+len(s.Needs)+len(s.Look) == 0 && slices.ContainsFunc(s.Rows, p.waitsForHidden) {
+	if s.Writes()+len(s.TokenRequests)+len(s.Look) == 0 && slices.ContainsFunc(s.Rows, p.waitsForHidden) {
 		s.Rows, _ = p.abandonedRows(s.Rows, p.waitsForHidden)
 	}
 	for i, r := range s.Rows {
@@ -144,9 +144,9 @@ func (p departure) abandonIfForbidden(s Step) Step {
 	return s
 }
 
-// GiveUp returns the step of a departed cluster whose account may do none of its writes: the cluster is given up if people abandoned it. false: they
+// AbandonIfForbidden returns the step of a departed cluster whose account may do none of its writes: the cluster is given up if people abandoned it. false: they
 // did not, or something there waits for something else.
-func GiveUp(w state.Snapshot, s Step) (Step, bool) {
+func AbandonIfForbidden(w state.Snapshot, s Step) (Step, bool) {
 	p := departure{newCluster(w, s.Cluster, nil, nil)}
 	rows, ok := p.abandonedRows(s.Rows, func(r Row) bool { return r.Phase == Changing || r.Phase == Removed || p.waitsForHidden(r) })
 	return Step{Cluster: s.Cluster, Commit: s.Commit, Rows: rows}, ok

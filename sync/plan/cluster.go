@@ -54,7 +54,7 @@ func (c *cluster) writeInventory(next, old inventory.Inventory) (object.Change, 
 	if err != nil {
 		return object.Change{}, object.Because(reason.InventoryInvalid, "%v", err)
 	}
-	if !c.current.Saw(o.Key) {
+	if !c.current.Covers(o.Key) {
 		return object.Change{}, object.Because(reason.Unknown, "linkwright has not read the inventories yet")
 	}
 	switch live := c.current.Seen.Record(o.Key); {

@@ -51,7 +51,7 @@ func (c *cluster) compare() []proposal {
 func (c *cluster) newInventory(want object.Wanted) inventory.Inventory {
 	next := inventory.Inventory{End: want.End}
 	if want.End.IsSource() {
-		next.Conditions = health.Beginning(c.Now)
+		next.Conditions = health.Initial(c.Now)
 	}
 	return next.Settle(keys(want), never)
 }
@@ -65,7 +65,7 @@ func (c *cluster) propose(want object.Wanted, v prune.Verdict) proposal {
 	if p.desired.Blocked == nil {
 		p.changes, p.desired.Blocked = c.differs(want, c.current)
 		p.changes = c.deferLinks(p.changes)
-		p.prune.Next.Rotate = c.Unmet(want.End, v.Next.Rotate)
+		p.prune.Next.Rotate = c.OpenRotation(want.End, v.Next.Rotate)
 	}
 	return p
 }

@@ -30,7 +30,7 @@ func (c *comparison) differs(want object.Wanted, current state.Cluster) ([]objec
 				o.Key.Kind, o.APIVersion(), o.Key)
 		case observed.Hides(o.Key) != nil:
 			return nil, observed.Hides(o.Key)
-		case live.IsZero() && !current.Saw(o.Key):
+		case live.IsZero() && !current.Covers(o.Key):
 			return nil, object.Because(reason.Unknown, "linkwright has not read %s yet", o.Key)
 		case live.IsZero():
 			out = append(out, change(want.End, object.Create, o, live, reason.Missing, "it does not exist yet"))

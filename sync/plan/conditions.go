@@ -48,7 +48,7 @@ type conditionsUpdate struct {
 
 func (c conditions) updateFor(row Row) conditionsUpdate {
 	old, recorded := c.inventoryOf(row.End)
-	if recorded && !row.End.IsBase() && !old.Leaving && !c.Elsewhere[c.name] {
+	if recorded && !row.End.IsBase() && !old.Leaving && !c.WrittenElsewhere[c.name] {
 		switch {
 		case row.Phase == Denied && c.denied(row.End) == nil:
 			return c.deniedUpdate(row, old)
@@ -58,7 +58,7 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 		}
 	}
 	_, declared := c.declaredLink(row)
-	if !declared || !recorded || old.Leaving || c.Elsewhere[c.name] || !c.atRest(row) {
+	if !declared || !recorded || old.Leaving || c.WrittenElsewhere[c.name] || !c.atRest(row) {
 		return conditionsUpdate{next: old, old: old}
 	}
 	all, due := health.Conditions(old.Conditions, row.Health, c.Now)

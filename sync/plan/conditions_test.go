@@ -74,7 +74,7 @@ func TestConditionsStall(t *testing.T) {
 		s.reconcile("west")
 	}
 	step := s.reconcile("west")
-	if step.Writes() > 0 || step.Retry.Sub(s.snapshot.Now) != health.Settles || !step.Again.IsZero() {
+	if step.Writes() > 0 || step.Retry.Sub(s.snapshot.Now) != health.RecoveryTime || !step.Again.IsZero() {
 		t.Fatalf("writes %v, next %s, retry in %s", describe(step), step.Again, step.Retry.Sub(s.snapshot.Now))
 	}
 	s.snapshot.Now = step.Retry.Add(-time.Second)
@@ -103,7 +103,7 @@ func TestReasonsAreDamped(t *testing.T) {
 	s := linked(t, all)
 	s.lead(false)
 	s.reconcile("west")
-	s.later(health.Settles)
+	s.later(health.RecoveryTime)
 	same(t, "writes once it stalls", reportedOnce, describe(s.reconcile("west")))
 	s.later(20 * time.Second)
 	s.down["east"] = true
@@ -164,9 +164,9 @@ func TestConditionsOfOthers(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)
 	s.lead(false)
-	s.snapshot.Elsewhere = map[api.ClusterName]bool{"west": true}
+	s.snapshot.WrittenElsewhere = map[api.ClusterName]bool{"west": true}
 	same(t, "writes where others write", nil, describe(s.reconcile("west")))
-	s.snapshot.Elsewhere = nil
+	s.snapshot.WrittenElsewhere = nil
 	commit := s.snapshot.Fleet.Commit
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all+suspended))
 	s.snapshot.Fleet.Commit = commit
@@ -200,7 +200,7 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		if s.reports() != string(reason.Progressing) {
 			t.Errorf("%s: at first it tells %q", what, s.reports())
 		}
-		s.later(health.Settles)
+		s.later(health.RecoveryTime)
 		s.reconcile("west")
 		if s.reports() != string(reason.ControllerNotLeading) {
 			t.Errorf("%s: in the end it tells %q", what, s.reports())

@@ -107,11 +107,11 @@ func (d *desired) target(l fleet.Link) object.Wanted {
 		r := d.Rotation(l)
 		in.Generations, in.Tokens = r.Keep, r.Tokens
 	default:
-		in.Generations, in.Tokens = d.Former(l), d.Lasting(l).Keep
+		in.Generations, in.Tokens = d.Former(l), d.LegacyTokens(l).Keep
 	}
 	if d.Policy().Prune.Policy != api.PruneSync { // nothing may be deleted, so nothing is given up
 		a := d.Access(l)
-		in.Generations, in.Tokens = credential.With(a.Former(), in.Generations), credential.With(a.Lasting(), in.Tokens)
+		in.Generations, in.Tokens = credential.MergeKeys(a.Former(), in.Generations), credential.MergeKeys(a.LegacyTokens(), in.Tokens)
 	}
 	return d.renderer.Target(in)
 }

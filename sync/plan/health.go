@@ -56,8 +56,8 @@ func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []
 		blocked = nil
 	}
 	v := health.Link{Pair: h.Identified(l), Loading: restarts(h).loaded(l)}
-	if cred, why := h.Link(l); v.Proof != nil && cred != nil && why == nil {
-		v.Proof = v.Proven(v.Tried(cred)) // not what another one gave
+	if cred, why := h.Link(l); v.Verification != nil && cred != nil && why == nil {
+		v.Verification = v.Verified(v.VerificationOf(cred)) // not what another one gave
 	}
 	if l.Spec.TrustAnchors != api.Skip {
 		next = v.Trust(h.Now).Next

@@ -33,7 +33,7 @@ func (c *cluster) identify() *object.Reason {
 		return why
 	}
 	for _, inv := range recorded {
-		if inv.End.IsBase() && inv.Term > c.Term && !c.Elsewhere[c.name] {
+		if inv.End.IsBase() && inv.Term > c.Term && !c.WrittenElsewhere[c.name] {
 			return object.Because(reason.NewerLeader, "a process with a later leadership (%d, this process has %d) has taken over this cluster", inv.Term, c.Term)
 		}
 	}
@@ -51,7 +51,7 @@ func (c *cluster) unconfined() *object.Reason {
 		return nil
 	}
 	code, todo := reason.NotConfined, "with your own login"
-	if c.current.Anyone {
+	if c.current.NotServiceAccount {
 		code, todo = reason.NotServiceAccount, "to give it an account of its own"
 	}
 	return object.Because(code, "%s: %s, run %s", c.current.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))

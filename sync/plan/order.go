@@ -18,7 +18,7 @@ func (c *cluster) collect(s Step, parts []part) Step {
 	for _, p := range parts {
 		s.Rows = append(s.Rows, c.finishRow(p.row))
 		s.Ahead, s.Changes, s.After = append(s.Ahead, p.ahead...), append(s.Changes, p.changes...), append(s.After, p.after...)
-		s.Tries, s.Look, s.Pending = append(s.Tries, p.verifications...), append(s.Look, p.read...), append(s.Pending, p.pending...)
+		s.Verifications, s.Look, s.Pending = append(s.Verifications, p.verifications...), append(s.Look, p.read...), append(s.Pending, p.pending...)
 		s.within(p.Again)
 		s.retry(p.Retry)
 	}
@@ -129,13 +129,13 @@ func (o ordering) progressesAlone(r Row) bool {
 	switch r.Why.Code {
 	case reason.CredentialNotIssued:
 		l, declared := o.Fleet.Link(r.End.Link)
-		return declared && len(o.Access(l).Tokens) > 0 || o.Elsewhere[o.Other(r.End)]
+		return declared && len(o.Access(l).Tokens) > 0 || o.WrittenElsewhere[o.Other(r.End)]
 	case reason.NotReady:
 		return slices.ContainsFunc(r.Unready, func(u Unready) bool { return !u.Failed })
 	case reason.WaitingForReplacement: // objects become ready
 		return true
 	case reason.WaitingForSource, reason.CredentialInUse:
-		return o.Elsewhere[r.End.Link.Source]
+		return o.WrittenElsewhere[r.End.Link.Source]
 	}
 	return r.Why.Code == reason.Waiting || r.Why.Code == reason.Terminating
 }
@@ -156,7 +156,7 @@ func (o ordering) secondNames() (out []api.ClusterName) {
 		out = o.Fleet.Names(o.name)
 	}
 	for _, inv := range o.recorded {
-		if target := inv.End.Link.Target; !inv.End.IsBase() && !inv.End.IsSource() && target != o.name && !o.Remembered(target) {
+		if target := inv.End.Link.Target; !inv.End.IsBase() && !inv.End.IsSource() && target != o.name && !o.IsRecorded(target) {
 			out = append(out, target)
 		}
 	}

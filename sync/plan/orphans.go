@@ -154,7 +154,7 @@ func (s orphanFinder) checkTargets(claimed map[api.ClusterName]bool, targets []a
 func (s orphanFinder) mayBeLinked(target api.ClusterName) bool {
 	end := object.End{Cluster: s.name, Link: api.Pair{Source: s.name, Target: target}}
 	controller := object.Watch{Group: "apps", Kind: "Deployment", Namespace: s.Spec(s.name).Linkerd.MulticlusterNamespace}
-	if (Step{Rows: s.rows}).row(end).Phase != "" || !s.current.Saw(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.current.Seen.HidesAny(controller) != nil {
+	if (Step{Rows: s.rows}).row(end).Phase != "" || !s.current.Covers(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.current.Seen.HidesAny(controller) != nil {
 		return true
 	}
 	for k := range s.current.Seen.Kind(linkerd.Group, "Link") {

@@ -30,7 +30,7 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded [
 	l := p.Spec(name).Linkerd
 	in := prune.Input{
 		Live: prune.Live{
-			Linkerd: l, Seen: current.Seen, Saw: current.Saw,
+			Linkerd: l, Seen: current.Seen, Saw: current.Covers,
 			Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, current.Seen) }),
 		},
 		Ends: prune.Ends{Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: recorded},
@@ -42,7 +42,7 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded [
 		if inv.End.IsBase() {
 			continue
 		}
-		in.Leaving[inv.End.Link.Source], in.Leaving[inv.End.Link.Target] = p.Leaves(inv.End.Link.Source), p.Leaves(p.Holder(inv.End.Link))
+		in.Leaving[inv.End.Link.Source], in.Leaving[inv.End.Link.Target] = p.Leaves(inv.End.Link.Source), p.Leaves(p.TargetCluster(inv.End.Link))
 	}
 	for _, w := range wanted {
 		in.Wanted[w.End] = w
@@ -102,7 +102,7 @@ func (p *pruning) retired(in prune.Input) map[object.Key]bool {
 func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	end := own.End
 	at := p.Other(end)
-	if !p.Remembered(at) || p.abandoned(at) {
+	if !p.IsRecorded(at) || p.abandoned(at) {
 		return prune.Peer{State: prune.PeerAbsent}
 	}
 	here := object.End{Cluster: at, Link: end.Link}

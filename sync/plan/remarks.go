@@ -75,7 +75,7 @@ func (r remarks) credentialFailure(l fleet.Link) *object.Reason {
 	if cred == nil || why != nil {
 		return nil
 	}
-	return v.Fails(v.Proven(v.Tried(cred)))
+	return v.Fails(v.Verified(v.VerificationOf(cred)))
 }
 
 // formerTokens returns why former tokens stay, or nil, and when to plan again: no watch shows when a token that the source uses is verified.
@@ -85,20 +85,20 @@ func (r remarks) formerTokens(l fleet.Link) (*object.Reason, time.Time) {
 	switch {
 	case !bound && len(r.Former(l)) > 0:
 		return object.Because(reason.CredentialInUse, "tokens that expire stay until %s uses the one that does not expire", l.Source.Name), time.Time{}
-	case a.Asked == nil && (bound || len(r.Lasting(l).Keep) < 2):
+	case a.Requested == nil && (bound || len(r.LegacyTokens(l).Keep) < 2):
 		return nil, time.Time{}
-	case a.Asked != nil && a.Asked.Revoke && r.Policy().Prune.Policy != api.PruneSync:
+	case a.Requested != nil && a.Requested.Revoke && r.Policy().Prune.Policy != api.PruneSync:
 		return object.Because(reason.CredentialInUse, "the former token stays, because prune.policy %s of the SyncPolicy does not allow deletes", r.Policy().Prune.Policy), time.Time{}
-	case a.Untold && r.RestartedByPeople(l):
+	case a.AwaitsRestart && r.RestartedByPeople(l):
 		why = "the former token stays, because linkwright may not restart Linkerd's destination controller in %s to load the new one: restart it there, then rotate with --revoke"
-	case a.Untold:
+	case a.AwaitsRestart:
 		why = "the former token stays until Linkerd's destination controller in %s loads the new one"
 	}
 	if why != "" {
 		return object.Because(reason.CredentialInUse, why, l.Source.Name), time.Time{}
 	}
 	var at time.Time
-	if now, _ := r.Link(l); r.Identified(l).Took(now) {
+	if now, _ := r.Link(l); r.Identified(l).Uses(now) {
 		at = r.Now.Add(retryInterval)
 	}
 	return object.Because(reason.CredentialInUse, "the former token stays until %s uses the new one, and linkwright has verified it", l.Source.Name), at

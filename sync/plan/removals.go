@@ -150,17 +150,17 @@ func (r *removals) unresolved(u inventory.Unit) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc([]api.ClusterName{u.Cluster, u.Source, r.Holder(u.Link())}, func(name api.ClusterName) bool {
-		return name != "" && r.Remembered(name) && !r.Clusters[name].Known()
+	return slices.ContainsFunc([]api.ClusterName{u.Cluster, u.Source, r.TargetCluster(u.Link())}, func(name api.ClusterName) bool {
+		return name != "" && r.IsRecorded(name) && !r.Clusters[name].Known()
 	})
 }
 
 // recordedAndStays reports whether an inventory has an end of the link that is not being removed, or may have.
 func (r *removals) recordedAndStays(link api.Pair) bool {
-	for _, name := range []api.ClusterName{link.Source, r.Holder(link)} {
+	for _, name := range []api.ClusterName{link.Source, r.TargetCluster(link)} {
 		current := r.Clusters[name]
 		inv, found := inventory.Of(r.Owner, object.End{Cluster: name, Link: link}, current.Seen)
-		if r.Remembered(name) && !current.Known() || found && !inv.Leaving {
+		if r.IsRecorded(name) && !current.Known() || found && !inv.Leaving {
 			return true
 		}
 	}
@@ -172,7 +172,7 @@ func (r *removals) retiredBy(next, old inventory.Inventory) (out []api.ClusterNa
 	if !next.Leaving || old.Leaving {
 		return nil
 	}
-	for _, name := range []api.ClusterName{next.End.Cluster, next.End.Link.Source, r.Holder(next.End.Link)} {
+	for _, name := range []api.ClusterName{next.End.Cluster, next.End.Link.Source, r.TargetCluster(next.End.Link)} {
 		if r.HasLeft(name) && !r.Guard.Retiring[name] && r.removal().Denies(object.End{Cluster: name}, false) == nil {
 			out = append(out, name)
 		}

@@ -43,7 +43,7 @@ func (r restarts) restartDenied() *object.Reason {
 	switch why := r.denied(r.base()); {
 	case why != nil:
 		return why
-	case !r.current.Saw(k):
+	case !r.current.Covers(k):
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright may not restart it: to grant get and patch, run %s, or restart it after each change", k, r.Grant())
 	case r.current.Unconfined(): // RBAC cannot grant one annotation, so the right would be for all of it
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright restarts it only if admission policies confine linkwright's account: run %s, or restart it after each change",
@@ -52,7 +52,7 @@ func (r restarts) restartDenied() *object.Reason {
 		return object.Because(reason.CredentialNotLoaded, "a credential changed, and there is no %s that linkwright could restart: restart what runs instead", k)
 	case r.Now.Before(next):
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential: linkwright restarted it last at %s, and restarts it again at %s UTC",
-			k, r.loading.Told.At.UTC().Format(time.TimeOnly), next.UTC().Format(time.TimeOnly))
+			k, r.loading.LoadedFor.At.UTC().Format(time.TimeOnly), next.UTC().Format(time.TimeOnly))
 	}
 	for _, policy := range r.policies {
 		if why := policy(r.Snapshot, r.base(), []object.Change{r.restart()}); why != nil {
@@ -74,15 +74,15 @@ func (r restarts) notLoaded(l fleet.Link) (*object.Reason, time.Time) {
 // loaded judges whether the control plane of a link's source runs with the credential that changed in place: it restarted for that, and all its pods
 // are new. It read a credential that never changed when that appeared.
 func (r restarts) loaded(l fleet.Link) health.Verdict {
-	is := func(p health.Passing, format string, a ...any) health.Verdict {
-		return health.Verdict{Stage: health.Loaded, Passing: p, Why: object.Because(reason.CredentialNotLoaded, format, a...)}
+	is := func(p health.Result, format string, a ...any) health.Verdict {
+		return health.Verdict{Stage: health.CredentialsLoaded, Passing: p, Why: object.Because(reason.CredentialNotLoaded, format, a...)}
 	}
 	mark, k := r.Changed(l), linkerd.Destination(r.Spec(r.name).Linkerd)
 	live := r.current.Seen.Record(k)
 	switch {
 	case mark == "":
 		return health.Verdict{}
-	case !r.current.Saw(k):
+	case !r.current.Covers(k):
 		return is(health.Unknown, "linkwright may not read %s", k)
 	case live.IsZero():
 		return is(health.Unknown, "there is no %s", k)
@@ -91,5 +91,5 @@ func (r restarts) loaded(l fleet.Link) health.Verdict {
 	case !live.Health.IsZero():
 		return is(health.Failed, "%s restarts to load the credential, and is not ready: %s", k, live.Health)
 	}
-	return health.Verdict{Stage: health.Loaded, Passing: health.Passed}
+	return health.Verdict{Stage: health.CredentialsLoaded, Passing: health.Passed}
 }

@@ -14,7 +14,7 @@ import (
 // nil.
 type Turn struct {
 	Link                  api.Pair
-	Past                  int
+	After                 int
 	Already               bool
 	Change                object.Change
 	Refused, Waits, Minds *object.Reason
@@ -50,19 +50,19 @@ func (c rotating) rotate(l fleet.Link, revoke bool) Turn {
 	newest, err := c.Newest(l, old)
 	switch {
 	case old.Rotate != nil && (revoke && !old.Rotate.Revoke || c.Using(l) <= old.Rotate.After):
-		t.Past, t.Already = old.Rotate.After, old.Rotate.Revoke || !revoke
+		t.After, t.Already = old.Rotate.After, old.Rotate.Revoke || !revoke
 	case err != nil:
 		t.Refused = object.Because(reason.Unknown, "%v", err)
 		return t
 	default:
-		t.Past = newest
+		t.After = newest
 	}
 	revoke = revoke || old.Rotate != nil && old.Rotate.Revoke
 	if t.Already {
 		return t
 	}
 	next := old
-	next.Rotate = &inventory.Rotation{After: t.Past, Revoke: revoke}
+	next.Rotate = &inventory.Rotation{After: t.After, Revoke: revoke}
 	t.Change, t.Refused = c.writeInventory(next, old)
 	return t
 }

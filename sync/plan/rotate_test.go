@@ -89,7 +89,7 @@ func TestRevokeIsAddedToARotation(t *testing.T) {
 	i.inPlace()
 	i.ask(false)
 	i.reconcile("east")
-	if rotation := i.ask(true); rotation.Already || rotation.Past != 1 {
+	if rotation := i.ask(true); rotation.Already || rotation.After != 1 {
 		t.Errorf("%+v", rotation)
 	}
 	if rotation := i.ask(false); !rotation.Already {

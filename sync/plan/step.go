@@ -17,13 +17,13 @@ type Step struct {
 	Commit  api.Commit
 	Denied  *object.Reason
 	// Unconfined says why no admission policies confine linkwright's account there, and what to do; nil: they do, or it is not known.
-	Unconfined *object.Reason
-	Ahead      []object.Change // before anything else, one after the other: linkwright's namespace, the base, inventories
-	Changes    []object.Change // by phase, then key; what takes something away last
-	After      []object.Change // inventories of ends that are through
-	Needs      []Need          // tokens to ask the cluster for, once all of that is done
-	Tries      []Try           // credentials to try now: what comes of it is in the next snapshot
-	Rows       []Row           // sorted by end
+	Unconfined    *object.Reason
+	Ahead         []object.Change // before anything else, one after the other: linkwright's namespace, the base, inventories
+	Changes       []object.Change // by phase, then key; what takes something away last
+	After         []object.Change // inventories of ends that are through
+	TokenRequests []TokenRequest  // tokens to ask the cluster for, once all of that is done
+	Verifications []Verification  // credentials to try now: what comes of it is in the next snapshot
+	Rows          []Row           // sorted by end
 	Times
 	// Look are clusters that must be read by requests before what ends with the code Unread wait for can be decided; sorted.
 	Look []api.ClusterName
@@ -57,18 +57,18 @@ type Orphans struct {
 	MoreStrays int
 }
 
-// Need is a token to request from the cluster, for the source of a link.
-type Need struct {
+// TokenRequest is a token to request from the cluster, for the source of a link.
+type TokenRequest struct {
 	Link    api.Pair
 	Request object.TokenRequest
 }
 
-// Try is a credential to verify from this process. Credentials with the same At use the same address.
-type Try struct {
-	Link  api.Pair
-	Print string // of state.Proof
-	At    string
-	Trial object.Trial
+// Verification is a credential to verify from this process. Credentials with the same At use the same address.
+type Verification struct {
+	Link        api.Pair
+	Fingerprint string // of state.Proof
+	Address     string
+	Request     object.Trial
 }
 
 // Phase is the state of an end on its way to what is declared.
@@ -224,7 +224,7 @@ type Unready struct {
 
 // Repairs reports whether a step only corrects what others changed or deleted in ends that were as declared.
 func (s Step) Repairs() bool {
-	if s.Denied != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.Needs)+len(s.Look) > 0 {
+	if s.Denied != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.TokenRequests)+len(s.Look) > 0 {
 		return false
 	}
 	repairs := func(c object.Change) bool {

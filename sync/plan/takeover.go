@@ -134,7 +134,7 @@ func (t ownership) releaseEnd(inv inventory.Inventory) part {
 	for _, k := range inv.Entries {
 		r := t.current.Seen.Record(k)
 		switch {
-		case !t.current.Saw(k):
+		case !t.current.Covers(k):
 			row.Phase, row.Why = Blocked, object.Because(reason.Unknown, "linkwright has not read %s yet", k)
 			return part{row: row}
 		case r.Mark == object.Ours:

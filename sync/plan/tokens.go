@@ -26,8 +26,8 @@ func (t tokens) add(s Step) Step {
 		}
 		r := t.Rotation(l)
 		s.within(earliest(r.Renewal, r.Expires))
-		if r.Need != nil && !t.Elsewhere[l.Source.Name] && t.sourceReady(l) {
-			s.Needs = append(s.Needs, Need{Link: l.Pair(), Request: *r.Need})
+		if r.Need != nil && !t.WrittenElsewhere[l.Source.Name] && t.sourceReady(l) {
+			s.TokenRequests = append(s.TokenRequests, TokenRequest{Link: l.Pair(), Request: *r.Need})
 		}
 	}
 	return s

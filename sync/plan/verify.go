@@ -16,7 +16,7 @@ type verifier struct{ *cluster }
 
 // verifyResult is what to verify of a source's end, and when again.
 type verifyResult struct {
-	requests []Try
+	requests []Verification
 	retry    time.Time // when it is tried again, for which nothing waits; zero: never
 }
 
@@ -32,8 +32,8 @@ func (c verifier) verify(want object.Wanted, changes []object.Change) (out verif
 	if cred == nil || why != nil {
 		return verifyResult{}, nil
 	}
-	tried := v.Tried(cred)
-	if proof := v.Proven(tried); proof != nil && (proof.Next.IsZero() || c.Now.Before(proof.Next)) {
+	tried := v.VerificationOf(cred)
+	if proof := v.Verified(tried); proof != nil && (proof.Next.IsZero() || c.Now.Before(proof.Next)) {
 		out.retry = proof.Next
 	} else {
 		out.requests = newVerification(v, want, tried)
@@ -41,12 +41,12 @@ func (c verifier) verify(want object.Wanted, changes []object.Change) (out verif
 	if !c.delivers(l, cred, changes) {
 		return out, nil
 	}
-	return out, v.Withheld(v.Proven(tried))
+	return out, v.NotYetVerified(v.Verified(tried))
 }
 
 // verifies returns the link of a source's end, and whether its credential is to be verified.
 func (c *cluster) verifies(end object.End) (fleet.Link, bool) {
-	if c.Proofs == nil || end.IsBase() || !end.IsSource() || c.Elsewhere[c.name] && !c.Probe || c.Fleet == nil {
+	if c.Verifications == nil || end.IsBase() || !end.IsSource() || c.WrittenElsewhere[c.name] && !c.Probe || c.Fleet == nil {
 		return fleet.Link{}, false
 	}
 	l, ok := c.Fleet.Link(end.Link)
@@ -54,7 +54,7 @@ func (c *cluster) verifies(end object.End) (fleet.Link, bool) {
 }
 
 // newVerification returns the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
-func newVerification(v credential.Pair, want object.Wanted, tried string) []Try {
+func newVerification(v credential.Pair, want object.Wanted, tried string) []Verification {
 	secrets, at := v.Secrets(), string(v.Link.Target.Name)
 	last := secrets[len(secrets)-1]
 	body, _ := v.Source.Seen.Body(last)
@@ -63,11 +63,11 @@ func newVerification(v credential.Pair, want object.Wanted, tried string) []Try 
 	} else if i := slices.IndexFunc(want.Objects, func(o object.Object) bool { return o.Key == last }); i >= 0 {
 		body = want.Objects[i].Body
 	}
-	request := v.Trial(body)
+	request := v.Request(body)
 	if request.Config.IsZero() {
 		return nil
 	}
-	return []Try{{Link: v.Link.Pair(), Print: tried, At: at, Trial: request}}
+	return []Verification{{Link: v.Link.Pair(), Fingerprint: tried, Address: at, Request: request}}
 }
 
 // delivers reports whether changes give a credential to a reader that must not get a bad one: the control plane, which ends when it cannot list;

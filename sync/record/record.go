@@ -23,10 +23,10 @@ import (
 // Keeper writes what the management cluster remembers: one write at a time, each of which takes all changes that came meanwhile. Its exported
 // fields are set once.
 type Keeper struct {
-	Owner string
-	Home  Home
-	Store *store.Store
-	Watch bool // the record is read from a watch, instead of by requests
+	Owner      string
+	Management Home
+	Store      *store.Store
+	Watch      bool // the record is read from a watch, instead of by requests
 	// Read is told of each record that is taken over, and of the last one. Wrote is told of each write.
 	Read  func(last, now inventory.Record)
 	Wrote func(object.Outcome)
@@ -38,11 +38,11 @@ type Keeper struct {
 
 // load returns the record as it is now.
 func (k *Keeper) load(ctx context.Context) (inventory.Record, error) {
-	look := k.Home.Cluster.Observe
+	look := k.Management.Cluster.Observe
 	if k.Watch {
-		look = k.Home.Cluster.Live
+		look = k.Management.Cluster.Live
 	}
-	return k.Home.read(ctx, k.Owner, look, k.Store.Record.Last())
+	return k.Management.read(ctx, k.Owner, look, k.Store.Record.Last())
 }
 
 // Enter reads the record, and enters a fleet with it. What a reconcile under way writes there meanwhile is not undone.
@@ -92,8 +92,8 @@ func (k *Keeper) removeSecondName(clusters map[api.ClusterName]inventory.Known, 
 	}
 }
 
-// KeepJudged writes down what a step found out about removals, and the limits that the next revision is judged by.
-func (k *Keeper) KeepJudged(ctx context.Context, j plan.Judged) error {
+// RecordRemovals writes down what a step found out about removals, and the limits that the next revision is judged by.
+func (k *Keeper) RecordRemovals(ctx context.Context, j plan.Judged) error {
 	if last := k.Store.Record.Last(); len(last.Clusters) == 0 || !j.News && k.limits(last) == last.Limits {
 		return nil
 	}
@@ -165,9 +165,9 @@ func (k *Keeper) RemovePending(ctx context.Context, name api.ClusterName, paid [
 	})
 }
 
-// Forget drops a cluster that left the fleet and holds nothing of linkwright any more, and with it that people abandon it: a cluster that gets its
+// Remove drops a cluster that left the fleet and holds nothing of linkwright any more, and with it that people abandon it: a cluster that gets its
 // name later is not meant. gone are the decisions that it takes with it.
-func (k *Keeper) Forget(ctx context.Context, name api.ClusterName) (gone []inventory.Decision, err error) {
+func (k *Keeper) Remove(ctx context.Context, name api.ClusterName) (gone []inventory.Decision, err error) {
 	err = k.Amend(ctx, func(r *inventory.Record) bool {
 		_, known := r.Clusters[name]
 		delete(r.Clusters, name)
@@ -177,7 +177,7 @@ func (k *Keeper) Forget(ctx context.Context, name api.ClusterName) (gone []inven
 	if err != nil {
 		return nil, err
 	}
-	k.Store.Declared.StrikeOff(name)
+	k.Store.Declared.MarkRemoved(name)
 	return gone, nil
 }
 
@@ -211,8 +211,8 @@ func (k *Keeper) Amend(ctx context.Context, change func(*inventory.Record) bool)
 	return err
 }
 
-// Later adds a change to the next write, whoever brings it about.
-func (k *Keeper) Later(change func(*inventory.Record) bool) *Change {
+// Queue adds a change to the next write, whoever brings it about.
+func (k *Keeper) Queue(change func(*inventory.Record) bool) *Change {
 	c := &Change{change: change}
 	k.add(c)
 	return c
@@ -258,7 +258,7 @@ func (k *Keeper) amendBy(ctx context.Context, all []*Change) error {
 			k.set(next)
 			return nil
 		}
-		fresh, readErr := k.Home.read(ctx, k.Owner, k.Home.Cluster.Observe, inventory.Record{})
+		fresh, readErr := k.Management.read(ctx, k.Owner, k.Management.Cluster.Observe, inventory.Record{})
 		if readErr != nil {
 			return readErr
 		}
@@ -275,7 +275,7 @@ func (k *Keeper) set(r inventory.Record) {
 
 // write writes the record down, and gives what the server made of it.
 func (k *Keeper) write(ctx context.Context, r inventory.Record) (object.Record, error) {
-	o, err := r.Object(k.Owner, k.Home.Namespace)
+	o, err := r.Object(k.Owner, k.Management.Namespace)
 	if err != nil {
 		return object.Record{}, err
 	}
@@ -284,7 +284,7 @@ func (k *Keeper) write(ctx context.Context, r inventory.Record) (object.Record, 
 		action = object.Update
 	}
 	c := object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true, Why: object.Reason{Code: reason.RecordUpdated, Message: "which clusters are written, and what they hold of removed links"}}
-	now, err := k.Home.Cluster.Write(ctx, c)
+	now, err := k.Management.Cluster.Write(ctx, c)
 	k.Wrote(object.Outcome{Change: c, Now: now, Err: err})
 	return now, err
 }

@@ -39,7 +39,7 @@ const manyNew = 100
 
 func keeper(at object.Cluster) *Keeper {
 	return &Keeper{
-		Owner: "linkwright", Home: Home{Cluster: at, Namespace: "linkwright"}, Store: store.New(store.Settings{}),
+		Owner: "linkwright", Management: Home{Cluster: at, Namespace: "linkwright"}, Store: store.New(store.Settings{}),
 		Read: func(_, _ inventory.Record) {}, Wrote: func(object.Outcome) {},
 	}
 }
@@ -78,7 +78,7 @@ func remembering(first context.Context, t *testing.T) (*Keeper, gated, *errgroup
 
 func (k *Keeper) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
 	t.Helper()
-	r, err := k.Home.Record(t.Context(), k.Owner)
+	r, err := k.Management.Record(t.Context(), k.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,11 +152,11 @@ func TestForgetInVain(t *testing.T) {
 		t.Fatal(err)
 	}
 	management.Fault(func(f *memcluster.Faults) { f.Down = true })
-	if gone, err := k.Forget(t.Context(), "east"); err == nil || len(gone) > 0 {
+	if gone, err := k.Remove(t.Context(), "east"); err == nil || len(gone) > 0 {
 		t.Errorf("while the record cannot be written: %v, %v", gone, err)
 	}
 	management.Fault(func(f *memcluster.Faults) { f.Down = false })
-	if gone, err := k.Forget(t.Context(), "east"); err != nil || len(gone) != 1 {
+	if gone, err := k.Remove(t.Context(), "east"); err != nil || len(gone) != 1 {
 		t.Errorf("once it can: %v, %v", gone, err)
 	}
 }

@@ -88,11 +88,11 @@ func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.L
 	return append(all, each...), err
 }
 
-// Take is Lock.Hold or Lock.Once.
-type Take func(lease.Lock, context.Context, func(context.Context, int64) error) error
+// LockMode is Lock.Hold or Lock.Once.
+type LockMode func(lease.Lock, context.Context, func(context.Context, int64) error) error
 
 // Lead is holding, with what to do where the management cluster has no place for the lease.
-func Lead(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
+func Lead(ctx context.Context, locks []lease.Lock, how LockMode, f func(context.Context, int64) error) error {
 	err := holdAll(ctx, locks, how, f)
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: create the namespace in the management cluster, or name another with --namespace", err)
@@ -105,7 +105,7 @@ func Lead(ctx context.Context, locks []lease.Lock, how Take, f func(context.Cont
 
 // holdAll calls f while all locks are held, with the greatest of their terms. Where one of them cannot be had nothing was done,
 // and the others are let go at once: a term that fails keeps its lease until that runs out.
-func holdAll(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
+func holdAll(ctx context.Context, locks []lease.Lock, how LockMode, f func(context.Context, int64) error) error {
 	if len(locks) == 0 {
 		return f(ctx, 0)
 	}

@@ -50,7 +50,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		Options: o.Sync, Clusters: c, Home: record.Home{Cluster: c.Home(), Namespace: of.Namespace}, Log: o.Access.Log,
 		Declared: &declared.Branch{Source: o.Source, Loader: o.Loader, Dir: o.Dir, In: of},
 		Renderer: Renderer(of.Owner, o.Images, o.Loader), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Tries: c.Trier(), Explain: cluster.Explain, Refused: cluster.Refused,
+		Verifier: c.Trier(), Explain: cluster.Explain, Refused: cluster.Refused,
 	}
 	l.Owner, l.Confined = of.Owner, confine.Account{Home: of.Namespace, Images: o.Images}
 	return &Engine{Loop: l, Source: o.Source, Clusters: c, Loader: o.Loader}, nil

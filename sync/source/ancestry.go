@@ -70,12 +70,12 @@ func (v *visit) follows(ctx context.Context, commit, last plumbing.Hash) error {
 }
 
 func nonFastForward(commit, last plumbing.Hash) error {
-	return fmt.Errorf("%w: %s does not descend from %s", ErrRewound, commit, last)
+	return fmt.Errorf("%w: %s does not descend from %s", ErrNonFastForward, commit, last)
 }
 
 func unknownCommit(commit, last plumbing.Hash) error {
 	return fmt.Errorf("%w: linkwright cannot check whether %s descends from %s",
-		ErrForgotten, commit, last)
+		ErrUnknownCommit, commit, last)
 }
 
 func (v *visit) descends(ctx context.Context, cut func(), at target, commit, last plumbing.Hash) (bool, error) {
@@ -294,7 +294,7 @@ type lineages map[[2]api.Commit]error
 // keep remembers an answer, unless the server may give another one some day.
 func (l lineages) keep(commit, last api.Commit, err error) {
 	const most = 1000
-	if err != nil && !errors.Is(err, ErrRewound) {
+	if err != nil && !errors.Is(err, ErrNonFastForward) {
 		return
 	}
 	if len(l) >= most {

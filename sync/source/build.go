@@ -22,8 +22,8 @@ const (
 	MaxDepth = 64
 	// MaxName bounds the name of a file or directory, in bytes, as file systems do.
 	MaxName = 255
-	// MaxLooked bounds the entries of directories that are read, chosen or not.
-	MaxLooked = 1_000_000
+	// MaxEntries bounds the entries of directories that are read, chosen or not.
+	MaxEntries = 1_000_000
 )
 
 // entry is one line of a directory.
@@ -110,8 +110,8 @@ func (b *builder) order(at string, n *node) error {
 
 // entry returns nil for what is not chosen.
 func (b *builder) entry(at string, e entry, old *node, v verdict) (*node, error) {
-	if b.compared++; b.compared > MaxLooked {
-		return nil, fmt.Errorf("%s: there are more than %d entries: name a smaller directory with --path", at, MaxLooked)
+	if b.compared++; b.compared > MaxEntries {
+		return nil, fmt.Errorf("%s: there are more than %d entries: name a smaller directory with --path", at, MaxEntries)
 	}
 	if err := e.check(at); err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func (s *Source) httpCredentials(ctx context.Context, keys Keys) (credentials, e
 	if err := who.tls(keys); err != nil {
 		return who, err
 	}
-	return s.appCredentials(ctx, who, keys, func(a *forge.App) error { return a.LendGit(strings.Trim(s.remote.end.Host, "[]")) })
+	return s.appCredentials(ctx, who, keys, func(a *forge.App) error { return a.ForGit(strings.Trim(s.remote.end.Host, "[]")) })
 }
 
 // tls takes what a handshake needs.

@@ -121,7 +121,7 @@ func isOwnError(err error) bool {
 		denied  *sshDenied
 		proxy   *proxyError
 	)
-	for _, known := range []error{ErrPathGone, ErrRewound, ErrForgotten, errPage, errRedirects, errListing} {
+	for _, known := range []error{ErrPathGone, ErrNonFastForward, ErrUnknownCommit, errPage, errRedirects, errListing} {
 		if errors.Is(err, known) {
 			return true
 		}

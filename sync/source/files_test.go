@@ -66,7 +66,7 @@ func TestBuildLooksAtSoMuch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = build(rows{entries: named(MaxLooked + 1)}, entry{name: ".", dir: true}, c, nil)
+	_, err = build(rows{entries: named(MaxEntries + 1)}, entry{name: ".", dir: true}, c, nil)
 	if err == nil || !strings.Contains(err.Error(), "more than 1000000 entries") {
 		t.Errorf("build: %v", err)
 	}

@@ -28,7 +28,7 @@ func (s *Source) API(ctx context.Context) (*http.Client, error) {
 func (s *Source) Token(ctx context.Context, api string) (forge.Secret, error) {
 	var who credentials
 	var err error
-	lend := func(a *forge.App) error { return a.Lend(api) }
+	lend := func(a *forge.App) error { return a.ForHost(api) }
 	switch s.remote.end.Protocol {
 	case "http", "https":
 		if who, err = s.credentials(ctx); err == nil && who.app != nil {

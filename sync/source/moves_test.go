@@ -38,7 +38,7 @@ func TestPollWhileRepacked(t *testing.T) {
 		}
 		patiently(t, s)
 		snap := same(t, r, s)
-		if err := s.Follows(t.Context(), snap.Commit, last.Commit); errors.Is(err, source.ErrRewound) || errors.Is(err, source.ErrForgotten) {
+		if err := s.Follows(t.Context(), snap.Commit, last.Commit); errors.Is(err, source.ErrNonFastForward) || errors.Is(err, source.ErrUnknownCommit) {
 			t.Errorf("Follows: %v", err)
 		}
 		last = snap
@@ -131,7 +131,7 @@ func TestFollowsAMerge(t *testing.T) {
 	if n, sent := srv.requests.Load(), srv.sent.Load(); n != 2 || sent > 4<<10 {
 		t.Errorf("it took %d requests and %d bytes, want 2 and a few commits", n, sent)
 	}
-	if err := s.Follows(t.Context(), last, head.Commit); !errors.Is(err, source.ErrRewound) && !errors.Is(err, source.ErrRefGone) {
+	if err := s.Follows(t.Context(), last, head.Commit); !errors.Is(err, source.ErrNonFastForward) && !errors.Is(err, source.ErrRefGone) {
 		t.Errorf("Follows the other way: %v", err)
 	}
 }

@@ -26,10 +26,10 @@ var (
 	ErrPathGone = errors.New("the path is not a directory")
 	// ErrRefGone says that the repository answers and has no such branch, tag or commit.
 	ErrRefGone = errors.New("no such branch, tag or commit")
-	// ErrRewound says that a commit does not descend from another one that it should follow.
-	ErrRewound = errors.New("not a fast-forward")
-	// ErrForgotten says that the repository does not have the commit any more that another one should follow.
-	ErrForgotten = errors.New("the repository does not have the last commit any more")
+	// ErrNonFastForward says that a commit does not descend from another one that it should follow.
+	ErrNonFastForward = errors.New("not a fast-forward")
+	// ErrUnknownCommit says that the repository does not have the commit any more that another one should follow.
+	ErrUnknownCommit = errors.New("the repository does not have the last commit any more")
 )
 
 // DefaultTimeout bounds one Poll or At, from the first packet to the last file.

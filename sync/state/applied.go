@@ -38,8 +38,8 @@ func (i *Identities) AllApplied() map[api.ClusterName]api.Commit {
 
 // MayNotApply returns why the fleet must not be applied in a cluster at all: neither there, nor what depends on that.
 func (i *Identities) MayNotApply(name api.ClusterName) *object.Reason {
-	if len(i.Barred) == 0 {
+	if len(i.DeniedAfter) == 0 {
 		return nil
 	}
-	return i.Barred[i.Applied(name)]
+	return i.DeniedAfter[i.Applied(name)]
 }

@@ -22,14 +22,14 @@ type Pending struct {
 func (s Snapshot) PendingIn(name api.ClusterName) (out []Pending) {
 	for _, d := range s.Pending[name] {
 		if !s.Linked(d.Link()) {
-			out = append(out, Pending{Link: d.Link(), Since: d.Since, Left: Remains(s.Owner, object.End{Cluster: name, Link: d.Link()})})
+			out = append(out, Pending{Link: d.Link(), Since: d.Since, Left: LeftBehind(s.Owner, object.End{Cluster: name, Link: d.Link()})})
 		}
 	}
 	return out
 }
 
-// Remains returns what an end leaves in a cluster that nobody can read.
-func Remains(owner string, end object.End) string {
+// LeftBehind returns what an end leaves in a cluster that nobody can read.
+func LeftBehind(owner string, end object.End) string {
 	if where := inventory.Key(owner, end); end.IsSource() {
 		return fmt.Sprintf("Linkerd Link %s, its controller, rights and credentials, the mirrors that it made, and %s", end.Link.Target, where)
 	}

@@ -58,24 +58,24 @@ func (s Cluster) Known() bool { return s.Reading == Read || s.Reading == Simulat
 
 // Confinement says whether admission policies confine linkwright's account in a cluster.
 type Confinement struct {
-	Gap    string // why they do not; empty: they do
-	Anyone bool   // it is no ServiceAccount, so that none could
+	Gap               string // why they do not; empty: they do
+	NotServiceAccount bool   // it is no ServiceAccount, so that none could
 }
 
 // Unconfined reports whether admission policies could confine linkwright's account, and do not.
-func (c Confinement) Unconfined() bool { return c.Gap != "" && !c.Anyone }
+func (c Confinement) Unconfined() bool { return c.Gap != "" && !c.NotServiceAccount }
 
 // View is a link with both its clusters as last read. All decisions about the pair are functions of it.
 type View struct {
 	Link           fleet.Link
 	Source, Target Cluster
-	Proof          *Proof         // of its credential; nil: none was tried yet
+	Verification   *Verification  // of its credential; nil: none was tried yet
 	Undiscovered   *object.Reason // why the source's control plane has no credential, and its Link names no selector that takes one; nil: it may have
 }
 
-// Saw reports whether the object was read, or is known to be absent. A watch of a namespace covers all of it, and a watch by name the objects of
+// Covers reports whether the object was read, or is known to be absent. A watch of a namespace covers all of it, and a watch by name the objects of
 // that name. A watch with a selector covers nothing.
-func (s Cluster) Saw(k object.Key) bool {
+func (s Cluster) Covers(k object.Key) bool {
 	if !s.Known() || s.Reading == Simulated {
 		return s.Known()
 	}
@@ -94,12 +94,12 @@ func covers(w object.Watch, k object.Key) bool {
 	return len(w.Names) == 0 || slices.Contains(w.Names, k.Name)
 }
 
-// Proof is the result of verifying a link's credential: this process sent the requests of Linkerd's readers to the target, with the bytes that these
+// Verification is the result of verifying a link's credential: this process sent the requests of Linkerd's readers to the target, with the bytes that these
 // are to read. It did not send them from the source's pods.
-type Proof struct {
-	Print  string         // of what was tried: address, CA and login
-	At     time.Time      // when
-	Why    *object.Reason // what did not pass; nil: all did
-	Blocks bool           // the target refuses it, or its certificate does not fit: its readers would fare no better
-	Next   time.Time      // when it is to be tried again; zero: never
+type Verification struct {
+	Fingerprint string         // of what was tried: address, CA and login
+	At          time.Time      // when
+	Why         *object.Reason // what did not pass; nil: all did
+	Blocks      bool           // the target refuses it, or its certificate does not fit: its readers would fare no better
+	Next        time.Time      // when it is to be tried again; zero: never
 }

@@ -31,17 +31,17 @@ func TestSaw(t *testing.T) {
 	}
 	for _, tt := range tests {
 		cluster := Cluster{Reading: Read, Looked: []object.Watch{{Kind: "Other"}, tt.watch}}
-		if got := cluster.Saw(tt.key); got != tt.want {
+		if got := cluster.Covers(tt.key); got != tt.want {
 			t.Errorf("%s: %t", tt.name, got)
 		}
-		if cluster.Reading = Unread; cluster.Saw(tt.key) {
+		if cluster.Reading = Unread; cluster.Covers(tt.key) {
 			t.Errorf("%s: an unknown side saw it", tt.name)
 		}
 	}
-	if (Cluster{Reading: Read}).Saw(secret) {
+	if (Cluster{Reading: Read}).Covers(secret) {
 		t.Error("who looked for nothing saw something")
 	}
-	if !(Cluster{Reading: Simulated}).Saw(secret) || (Cluster{}).Saw(secret) {
+	if !(Cluster{Reading: Simulated}).Covers(secret) || (Cluster{}).Covers(secret) {
 		t.Error("a simulated side sees everything, an unknown one nothing")
 	}
 }

@@ -73,14 +73,14 @@ func OtherNamespaces(name api.ClusterName, why string) *object.Reason {
 
 // shared reports whether several names have the identity: only then is it asked which, since that is to look at all of them.
 func (i *Identities) shared(uid string) bool {
-	if i.Twins == nil {
-		i.Twins = i.Twinned()
+	if i.DuplicateUIDs == nil {
+		i.DuplicateUIDs = i.CountUIDs()
 	}
-	return i.Twins[uid]
+	return i.DuplicateUIDs[uid]
 }
 
-// Twinned counts the identities for Twins; never nil.
-func (s Snapshot) Twinned() map[string]bool {
+// CountUIDs counts the identities for Twins; never nil.
+func (s Snapshot) CountUIDs() map[string]bool {
 	once, twins := make(map[string]bool, len(s.Clusters)), map[string]bool{}
 	for _, cluster := range s.Clusters {
 		if uid := cluster.Facts.UID; cluster.Known() && once[uid] {

@@ -17,9 +17,9 @@ func TargetEnd(l fleet.Link) object.End {
 // Other returns the cluster in which the other end of a link is, by the name that it has now.
 func (s Snapshot) Other(end object.End) api.ClusterName {
 	if end.IsSource() {
-		return s.Holder(end.Link)
+		return s.TargetCluster(end.Link)
 	}
-	return s.Today(end.Link.Source)
+	return s.CurrentName(end.Link.Source)
 }
 
 // OtherOf is Other; for a base it returns the empty name.
@@ -30,11 +30,11 @@ func (s Snapshot) OtherOf(end object.End) api.ClusterName {
 	return s.Other(end)
 }
 
-// Holder returns the cluster in which the target's end of a link is: its target, by today's name, or the cluster of which that is a second name, as
+// TargetCluster returns the cluster in which the target's end of a link is: its target, by today's name, or the cluster of which that is a second name, as
 // it is declared or as the cluster itself tells.
-func (s Snapshot) Holder(link api.Pair) api.ClusterName {
-	if s.Remembered(link.Target) {
-		return s.Today(link.Target)
+func (s Snapshot) TargetCluster(link api.Pair) api.ClusterName {
+	if s.IsRecorded(link.Target) {
+		return s.CurrentName(link.Target)
 	}
 	var found []api.ClusterName
 	for name, cluster := range s.Clusters {
@@ -72,8 +72,8 @@ func (s Snapshot) renamed(name api.ClusterName) (api.ClusterName, bool) {
 	return "", false
 }
 
-// Today returns the name that a cluster has now, other than a second one.
-func (s Snapshot) Today(name api.ClusterName) api.ClusterName {
+// CurrentName returns the name that a cluster has now, other than a second one.
+func (s Snapshot) CurrentName(name api.ClusterName) api.ClusterName {
 	if c, _, _ := s.Declared(name); c != nil {
 		return c.Canonical()
 	}
@@ -110,8 +110,8 @@ func (s Snapshot) accepts(name api.ClusterName) bool {
 	return ok && (base.End.Cluster == name || slices.Contains(base.Names, name))
 }
 
-// Remembered reports whether a name is declared or in the record. No other cluster was ever written to.
-func (s Snapshot) Remembered(name api.ClusterName) bool {
+// IsRecorded reports whether a name is declared or in the record. No other cluster was ever written to.
+func (s Snapshot) IsRecorded(name api.ClusterName) bool {
 	c, _, _ := s.Declared(name)
 	_, recorded := s.UIDs[name]
 	return c != nil || recorded || s.HasLeft(name)

@@ -21,8 +21,8 @@ type Snapshot struct {
 	Process
 	Results
 	Takeover
-	Clusters map[api.ClusterName]Cluster
-	Twins    map[string]bool // identities that several known sides show; nil: they are counted
+	Clusters      map[api.ClusterName]Cluster
+	DuplicateUIDs map[string]bool // identities that several known sides show; nil: they are counted
 	// Pass numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side
 	// of another one.
 	Pass int
@@ -33,8 +33,8 @@ type Snapshot struct {
 type Declarations struct {
 	Fleet    *fleet.Fleet
 	Departed []fleet.Cluster // of the record, but no longer declared
-	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
-	Barred map[api.Commit]*object.Reason
+	// DeniedAfter are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
+	DeniedAfter map[api.Commit]*object.Reason
 }
 
 // Record is what the management cluster remembers, and what people decided.
@@ -62,8 +62,8 @@ type Guard struct {
 // Process says which clusters this process writes, and how it runs.
 type Process struct {
 	Term int64
-	// Elsewhere are clusters that other processes write: their terms are no fence to linkwright.
-	Elsewhere map[api.ClusterName]bool
+	// WrittenElsewhere are clusters that other processes write: their terms are no fence to linkwright.
+	WrittenElsewhere map[api.ClusterName]bool
 	// Probe has credentials tried of clusters that are not written here, too.
 	Probe bool
 	// Once has no rate limit hold conditions back: a sync that runs once ends when it has persisted what it knows.
@@ -82,8 +82,8 @@ type Options struct {
 type Results struct {
 	// Fresh are stand-ins, or credentials not yet seen in place.
 	Fresh map[api.Pair]linkerd.Credential
-	// Proofs are what trying credentials gave, by link; nil: nobody tries them here.
-	Proofs map[api.Pair]Proof
+	// Verifications are what trying credentials gave, by link; nil: nobody tries them here.
+	Verifications map[api.Pair]Verification
 	// Contested are objects that others changed again and again, as often as they were corrected; Immutable are those of
 	// which the server refused the last write for good.
 	Contested map[api.ClusterName]map[object.Key]Contest
@@ -136,7 +136,7 @@ func (r *Releasing) Has(p api.Pair) bool { return r.All || r.Links[p] }
 // Touches reports whether something may be given up in a cluster.
 func (r *Releasing) Touches(s Snapshot, name api.ClusterName) bool {
 	for link := range r.Links {
-		if link.Source == name || s.Holder(link) == name {
+		if link.Source == name || s.TargetCluster(link) == name {
 			return true
 		}
 	}

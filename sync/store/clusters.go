@@ -86,8 +86,8 @@ func (c *Clusters) SetReadBy(name api.ClusterName, spec api.Cluster) {
 	c.specs[name] = of
 }
 
-// Forget has all clusters read again. Watches stay as they are.
-func (c *Clusters) Forget() {
+// ReadAllAgain has all clusters read again. Watches stay as they are.
+func (c *Clusters) ReadAllAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.before = c.watches()
@@ -97,15 +97,15 @@ func (c *Clusters) Forget() {
 	c.reidentify()
 }
 
-// ForgetOne has a cluster read again.
-func (c *Clusters) ForgetOne(name api.ClusterName) {
+// ReadAgain has a cluster read again.
+func (c *Clusters) ReadAgain(name api.ClusterName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(func(n api.ClusterName, _ state.Cluster) bool { return n == name })
 }
 
-// ForgetUnread has clusters read again that could not be read.
-func (c *Clusters) ForgetUnread() {
+// ReadUnreadAgain has clusters read again that could not be read.
+func (c *Clusters) ReadUnreadAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(func(_ api.ClusterName, s state.Cluster) bool { return !s.Known() })
@@ -173,7 +173,7 @@ func (c *Clusters) SetWatches(before map[api.ClusterName][]object.Watch) {
 // counted returns the uids that several clusters have. c.mu is held.
 func (c *Clusters) counted() map[string]bool {
 	if c.twins == nil {
-		c.twins = state.Snapshot{Clusters: c.at.at}.Twinned()
+		c.twins = state.Snapshot{Clusters: c.at.at}.CountUIDs()
 	}
 	return c.twins
 }

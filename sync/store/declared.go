@@ -108,8 +108,8 @@ func (d *Declared) hasLeft(name api.ClusterName) bool {
 	return slices.ContainsFunc(d.departed, func(c fleet.Cluster) bool { return c.Name == name })
 }
 
-// StrikeOff notes that a cluster is in the record no more. It is read no more, if nobody declares it.
-func (d *Declared) StrikeOff(name api.ClusterName) {
+// MarkRemoved notes that a cluster is in the record no more. It is read no more, if nobody declares it.
+func (d *Declared) MarkRemoved(name api.ClusterName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.hasLeft(name) {
@@ -117,8 +117,8 @@ func (d *Declared) StrikeOff(name api.ClusterName) {
 	}
 }
 
-// IsStruckOff reports whether a cluster is read no more.
-func (d *Declared) IsStruckOff(name api.ClusterName) bool {
+// IsRemoved reports whether a cluster is read no more.
+func (d *Declared) IsRemoved(name api.ClusterName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.removed[name]
@@ -200,8 +200,8 @@ func (d *Declared) SetAnswer(commit, last api.Commit, err error) {
 	d.version++
 }
 
-// ForgetAnswers lets what was not known be asked again. Who answers remembers what was.
-func (d *Declared) ForgetAnswers() {
+// ResetAnswers lets what was not known be asked again. Who answers remembers what was.
+func (d *Declared) ResetAnswers() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.resetAnswers()

@@ -84,8 +84,8 @@ func (r *Results) Add(name api.ClusterName, outcomes []object.Outcome) {
 	}
 }
 
-// Strip takes what a step wanted written out of each row.
-func (r *Results) Strip(bare func(plan.Step) plan.Step) {
+// StripWrites takes what a step wanted written out of each row.
+func (r *Results) StripWrites(bare func(plan.Step) plan.Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, row := range r.rows {
@@ -93,8 +93,8 @@ func (r *Results) Strip(bare func(plan.Step) plan.Step) {
 	}
 }
 
-// Refuse says of a cluster's row why it is not to be relied on.
-func (r *Results) Refuse(name api.ClusterName, why *object.Reason) {
+// SetUnknown says of a cluster's row why it is not to be relied on.
+func (r *Results) SetUnknown(name api.ClusterName, why *object.Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if row := r.rows[name]; row != nil {

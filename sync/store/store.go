@@ -45,8 +45,8 @@ type Settings struct {
 	Verifies bool
 	// Writes says that a cluster is this process's to write; nil: none is.
 	Writes func(api.ClusterName) bool
-	// Refused says why an error of a write says that the object is never changed like that; false: it says something else; nil: no error does.
-	Refused func(error) (object.Refusal, bool)
+	// Rejected says why an error of a write says that the object is never changed like that; false: it says something else; nil: no error does.
+	Rejected func(error) (object.Refusal, bool)
 }
 
 // Overrides are decisions that one sync is started with. They count before those of the record.
@@ -70,7 +70,7 @@ func New(settings Settings) *Store {
 	s.Record.remembers = remembered(inventory.Record{}, s.Record.decided, settings.Overrides.Cap)
 	s.Credentials = Credentials{mu: &s.mu}
 	s.Corrections = Corrections{
-		mu: &s.mu, refused: settings.Refused,
+		mu: &s.mu, refused: settings.Rejected,
 		corrected: map[api.ClusterName]map[object.Key]*correction{},
 		immutable: map[api.ClusterName]map[object.Key]state.Refusal{},
 		followed:  map[api.Pair]time.Time{},
@@ -186,7 +186,7 @@ func (s *Store) forgetIssued(source api.ClusterName) {
 	read := s.Clusters.at.at[source]
 	s.Credentials.forget(func(p api.Pair, token object.Secret) bool {
 		l, declared := s.Declared.fleet.Link(p)
-		return !declared || l.Spec.Credentials.Mode != api.Bound || p.Source == source && credential.Pair{View: state.View{Link: l, Source: read}}.Holds(token)
+		return !declared || l.Spec.Credentials.Mode != api.Bound || p.Source == source && credential.Pair{View: state.View{Link: l, Source: read}}.SecretsHold(token)
 	})
 }
 

@@ -44,19 +44,19 @@ func (s *Store) View(epoch int) (View, bool) {
 	was := s.Record.last.Was
 	v := View{Snapshot: s.bare(), record: was.UID + " " + was.ResourceVersion, Moves: s.Clusters.moves}
 	v.Clusters, v.sharedMaps[0] = s.Clusters.at.lend()
-	v.Twins = s.Clusters.counted()
+	v.DuplicateUIDs = s.Clusters.counted()
 	v.digests, v.sharedMaps[1] = s.Clusters.digests.lend()
 	if s.settings.Verifies {
-		if v.Proofs, v.sharedMaps[2] = s.Credentials.proofs.lend(); v.Proofs == nil {
-			v.Proofs = map[api.Pair]state.Proof{}
+		if v.Verifications, v.sharedMaps[2] = s.Credentials.proofs.lend(); v.Verifications == nil {
+			v.Verifications = map[api.Pair]state.Verification{}
 		}
 	}
 	v.rules = s.rules.at([3]int{s.Declared.version, s.Clusters.identities}, v.ruled)
 	return v, true
 }
 
-// Return gives a view back: nobody may read its maps any more. One that is not given back stays as it is.
-func (s *Store) Return(v View) {
+// Release gives a view back: nobody may read its maps any more. One that is not given back stays as it is.
+func (s *Store) Release(v View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, loan := range v.sharedMaps {
@@ -68,8 +68,8 @@ func (s *Store) Return(v View) {
 
 func (v View) ruled() sum {
 	var h bytes.Buffer
-	for _, commit := range slices.Sorted(maps.Keys(v.Barred)) {
-		fmt.Fprintln(&h, commit, v.Barred[commit].Message)
+	for _, commit := range slices.Sorted(maps.Keys(v.DeniedAfter)) {
+		fmt.Fprintln(&h, commit, v.DeniedAfter[commit].Message)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Clusters)) {
 		fmt.Fprintln(&h, name, v.Clusters[name].Known(), v.Clusters[name].Facts.UID)
@@ -83,7 +83,7 @@ func (v View) Basis(s plan.Step) Basis {
 	for _, peer := range v.peers(s) {
 		shown := v.digests[peer]
 		h.Write(shown.sum[:])
-		h.Write([]byte(because(v.Barred, shown.commit)))
+		h.Write([]byte(because(v.DeniedAfter, shown.commit)))
 	}
 	return Basis{fleet: v.Fleet, record: v.record, rules: v.rules, peers: sum(h.Sum(nil))}
 }
@@ -91,7 +91,7 @@ func (v View) Basis(s plan.Step) Basis {
 // Outdated reports whether a step, planned in an epoch after so many moves, may differ by what its peers show since.
 func (s *Store) Outdated(step plan.Step, epoch, moves int) bool {
 	v, ok := s.View(epoch)
-	defer s.Return(v)
+	defer s.Release(v)
 	return ok && slices.ContainsFunc(v.peers(step), func(peer api.ClusterName) bool { return v.digests[peer].moved > moves })
 }
 
@@ -124,13 +124,13 @@ func (s *Store) Snapshot() state.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.bare()
-	w.Clusters, w.Twins = s.Clusters.at.all(), s.Clusters.counted()
+	w.Clusters, w.DuplicateUIDs = s.Clusters.at.all(), s.Clusters.counted()
 	return w
 }
 
-// Near returns a snapshot with no clusters but those that a cluster's links lead to: all that must be known to read it. So what the store keeps need
+// ForReading returns a snapshot with no clusters but those that a cluster's links lead to: all that must be known to read it. So what the store keeps need
 // not be copied for each cluster that is read.
-func (s *Store) Near(name api.ClusterName) state.Snapshot {
+func (s *Store) ForReading(name api.ClusterName) state.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.bare()
@@ -147,11 +147,11 @@ func (s *Store) Near(name api.ClusterName) state.Snapshot {
 func (s *Store) bare() state.Snapshot {
 	w := state.Snapshot{
 		Installation: s.settings.Installation,
-		Declarations: state.Declarations{Fleet: s.Declared.fleet, Departed: s.Declared.departed, Barred: s.Declared.denies()},
+		Declarations: state.Declarations{Fleet: s.Declared.fleet, Departed: s.Declared.departed, DeniedAfter: s.Declared.denies()},
 		Record:       s.Record.remembers, Options: s.settings.Options, Process: s.settings.Process, Takeover: s.settings.Takeover,
 		Results: s.Corrections.asResults(), Pass: s.round, Now: time.Now(),
 	}
-	w.Elsewhere, w.Fresh = s.Results.elsewhere, s.Credentials.issued.all()
+	w.WrittenElsewhere, w.Fresh = s.Results.elsewhere, s.Credentials.issued.all()
 	return w
 }
 

@@ -39,7 +39,7 @@ var errRefused = errors.New("refused")
 
 var settings = Settings{
 	Installation: object.Installation{Owner: object.DefaultOwner},
-	Refused:      func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true },
+	Rejected:     func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true },
 }
 
 // declare has a fleet declared and applied.
@@ -202,8 +202,8 @@ func TestWorldStays(t *testing.T) {
 		t.Errorf("sides: %v", w.Clusters)
 	case string(w.Fresh[link].Token.Bytes()) != "token":
 		t.Error("another token")
-	case len(w.UIDs)+len(w.Barred) > 0:
-		t.Errorf("remembered %v, barred %v", w.UIDs, w.Barred)
+	case len(w.UIDs)+len(w.DeniedAfter) > 0:
+		t.Errorf("remembered %v, barred %v", w.UIDs, w.DeniedAfter)
 	case len(w.Immutable["east"]) != 1:
 		t.Errorf("immutable: %v", w.Immutable)
 	case !w.Failing["east"][refused.Change.End]:
@@ -242,8 +242,8 @@ func TestAppliedFollows(t *testing.T) {
 			s.PutCluster("west", state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: "uid"}}, s.Declared.Epoch())
 		}, "c2"},
 		{"and none is remembered by it", func() { remember("3", "") }, ""},
-		{"which is dropped", func() { s.Clusters.ForgetOne("west") }, "c2"},
-		{"all is forgotten", s.Clusters.Forget, ""},
+		{"which is dropped", func() { s.Clusters.ReadAgain("west") }, "c2"},
+		{"all is forgotten", s.Clusters.ReadAllAgain, ""},
 	} {
 		tt.do()
 		if got := s.Carried()["east"]; got != tt.want {
@@ -262,8 +262,8 @@ func TestTwinsAreSeen(t *testing.T) {
 		if !ok {
 			t.Fatal("no view")
 		}
-		s.Return(v)
-		return len(v.Twins)
+		s.Release(v)
+		return len(v.DuplicateUIDs)
 	}
 	show := func(name api.ClusterName, uid string) {
 		s.PutCluster(name, state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: uid}}, s.Declared.Epoch())
@@ -275,7 +275,7 @@ func TestTwinsAreSeen(t *testing.T) {
 	if show("west", "one"); twins() != 1 {
 		t.Error("one cluster is two")
 	}
-	if s.Clusters.ForgetOne("west"); twins() != 0 {
+	if s.Clusters.ReadAgain("west"); twins() != 0 {
 		t.Error("a cluster that is not known is still another one")
 	}
 	show("west", "one")

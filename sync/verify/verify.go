@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// Trier tries logins, in bounded time.
-type Trier interface {
+// Client tries logins, in bounded time.
+type Client interface {
 	// Try gives what did not pass, or nil; refused says that the server would refuse other readers just so.
 	Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool)
 }
@@ -29,11 +29,11 @@ const (
 
 // Options say what a verifier works with.
 type Options struct {
-	Trier Trier
-	Store *store.Store          // takes what came of each
-	Look  func(api.ClusterName) // asks for a reconcile of the source: what came of it is news, or says when it is verified again
-	Done  func()                // is called when one has ended
-	Again bool                  // each is verified again after a while
+	Client    Client
+	Store     *store.Store          // takes what came of each
+	Reconcile func(api.ClusterName) // asks for a reconcile of the source: what came of it is news, or says when it is verified again
+	Done      func()                // is called when one has ended
+	Repeat    bool                  // each is verified again after a while
 }
 
 // Verifier verifies credentials: one at a time for each address, in goroutines of their own, so that one that does not answer
@@ -43,41 +43,41 @@ type Verifier struct {
 	running sync.WaitGroup
 
 	mu     sync.Mutex
-	queue  map[string][]plan.Try // by address, those not begun
-	active map[string]inFlight   // way, by address
-	fails  map[api.Pair]int      // in a row
+	queue  map[string][]plan.Verification // by address, those not begun
+	active map[string]inFlight            // way, by address
+	fails  map[api.Pair]int               // in a row
 	ended  bool
 }
 
 // inFlight is a credential that is being verified.
 type inFlight struct {
-	plan.Try
+	plan.Verification
 	began time.Time
 	cut   context.CancelFunc
 }
 
 // outcome is what became of one.
 type outcome struct {
-	plan.Try
+	plan.Verification
 	why     *object.Reason
 	refused bool
 }
 
 // New returns a verifier that has nothing to do yet.
 func New(o Options) *Verifier {
-	return &Verifier{Options: o, queue: map[string][]plan.Try{}, active: map[string]inFlight{}, fails: map[api.Pair]int{}}
+	return &Verifier{Options: o, queue: map[string][]plan.Verification{}, active: map[string]inFlight{}, fails: map[api.Pair]int{}}
 }
 
 // Verify has credentials verified. What is asked for already is not asked for again.
-func (v *Verifier) Verify(ctx context.Context, tries []plan.Try) {
+func (v *Verifier) Verify(ctx context.Context, tries []plan.Verification) {
 	v.add(tries)
 	v.next(ctx)
 }
 
 // next begins what may begin.
 func (v *Verifier) next(ctx context.Context) {
-	v.begin(ctx, func(inner context.Context, t plan.Try) {
-		why, refused := v.Trier.Try(inner, t.Trial)
+	v.begin(ctx, func(inner context.Context, t plan.Verification) {
+		why, refused := v.Client.Try(inner, t.Request)
 		v.end(outcome{t, why, refused})
 		v.next(ctx)
 	})
@@ -94,30 +94,30 @@ func (v *Verifier) end(r outcome) {
 
 // record puts it into the store, and has the source reconciled if that is news, or is tried again.
 func (v *Verifier) record(r outcome) {
-	result := state.Proof{Print: r.Print, At: time.Now(), Why: r.why, Blocks: r.refused}
+	result := state.Verification{Fingerprint: r.Fingerprint, At: time.Now(), Why: r.why, Blocks: r.refused}
 	again := v.again(r)
-	if v.Again { // who runs once tries once
+	if v.Repeat { // who runs once tries once
 		result.Next = result.At.Add(again)
 	}
-	if news := v.Store.Credentials.Prove(r.Link, result); news || !result.Next.IsZero() {
-		v.Look(r.Link.Source) // its step says when it is tried again
+	if news := v.Store.Credentials.SetVerification(r.Link, result); news || !result.Next.IsZero() {
+		v.Reconcile(r.Link.Source) // its step says when it is tried again
 	}
 }
 
 // add takes over what is to be verified.
-func (v *Verifier) add(tries []plan.Try) {
+func (v *Verifier) add(tries []plan.Verification) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, y := range tries {
-		same := func(o plan.Try) bool { return o.Link == y.Link && o.Print == y.Print }
-		if !same(v.active[y.At].Try) && !slices.ContainsFunc(v.queue[y.At], same) {
-			v.queue[y.At] = append(v.queue[y.At], y)
+		same := func(o plan.Verification) bool { return o.Link == y.Link && o.Fingerprint == y.Fingerprint }
+		if !same(v.active[y.Address].Verification) && !slices.ContainsFunc(v.queue[y.Address], same) {
+			v.queue[y.Address] = append(v.queue[y.Address], y)
 		}
 	}
 }
 
 // begin begins what may begin.
-func (v *Verifier) begin(ctx context.Context, do func(context.Context, plan.Try)) {
+func (v *Verifier) begin(ctx context.Context, do func(context.Context, plan.Verification)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for at, queue := range v.queue {
@@ -135,16 +135,16 @@ func (v *Verifier) begin(ctx context.Context, do func(context.Context, plan.Try)
 }
 
 // done ends a verification, and gives those that wait for an address that gives no answer.
-func (v *Verifier) done(r outcome) []plan.Try {
+func (v *Verifier) done(r outcome) []plan.Verification {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.active[r.At].cut()
-	delete(v.active, r.At)
+	v.active[r.Address].cut()
+	delete(v.active, r.Address)
 	if r.why == nil || r.refused || r.why.Code != reason.Unreachable && r.why.Code != reason.Timeout {
 		return nil
 	}
-	waiting := v.queue[r.At]
-	delete(v.queue, r.At)
+	waiting := v.queue[r.Address]
+	delete(v.queue, r.Address)
 	return waiting
 }
 

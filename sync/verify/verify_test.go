@@ -16,10 +16,10 @@ func TestVerifyGoesOn(t *testing.T) {
 	link := api.Pair{Source: "west", Target: "east"}
 	for again, want := range map[bool][]bool{true: {true, true, true, true}, false: {true, false, true, false}} {
 		var requests []api.ClusterName
-		v := New(Options{Store: store.New(store.Settings{}), Again: again, Look: func(n api.ClusterName) { requests = append(requests, n) }})
+		v := New(Options{Store: store.New(store.Settings{}), Repeat: again, Reconcile: func(n api.ClusterName) { requests = append(requests, n) }})
 		for i, why := range []*object.Reason{nil, nil, object.Because(reason.Forbidden, "no"), object.Because(reason.Forbidden, "no")} {
 			requests = nil
-			v.record(outcome{Try: plan.Try{Link: link, Print: "p"}, why: why})
+			v.record(outcome{Verification: plan.Verification{Link: link, Fingerprint: "p"}, why: why})
 			if got := len(requests) == 1 && requests[0] == "west"; got != want[i] {
 				t.Errorf("again %t, verification %d: its source looks: %t, want %t", again, i+1, got, want[i])
 			}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// unconfined takes a binding of the policies away, and then alters a policy: each is told at once, and --require-confinement has nothing
-// written there until all is as it was.
+// unconfined takes a binding of the policies away, and then alters a policy: each is reported at once, and --require-confinement has nothing written
+// there until all is as it was.
 func (b *testEnv) unconfined() {
 	b.Helper()
 	b.run(0, "sync", "--require-confinement")

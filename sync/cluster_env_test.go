@@ -231,7 +231,7 @@ func (o *openClusters) Token(ctx context.Context, name api.ClusterName, r object
 	return token, err
 }
 
-// loop returns a daemon's loop whose home is the cluster west.
+// loop returns a daemon's loop whose management cluster is the cluster west.
 func (b *clusterEnv) loop(d *declaredText, agent string) *sync.Loop {
 	b.t.Helper()
 	o := cluster.Options{Timeout: 5 * time.Second, UserAgent: agent}

@@ -66,7 +66,7 @@ func (b *clusterEnv) restored(t *testing.T) {
 	}
 }
 
-// alone: an unlink left the copies alone, and reported each as what carries linkwright's own mark and stands in no inventory; then they go.
+// alone: an unlink left the copies alone, and reported each as what carries linkwright's own mark and is in no inventory; then they go.
 func (b *clusterEnv) alone(t *testing.T, r report.Report) {
 	t.Helper()
 	said := map[string]string{}

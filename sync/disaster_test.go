@@ -57,7 +57,7 @@ func TestDisasters(t *testing.T) {
 	}
 }
 
-// disaster is a scenario that is told in Go, since most of it is what must not have changed.
+// disaster is a scenario that is written in Go, since most of it is what must not have changed.
 type disaster struct{ *scenario }
 
 // declare commits east, west and these links, and makes a sync.

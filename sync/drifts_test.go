@@ -90,9 +90,9 @@ func wrote(e *engine, code reason.Code, err error) *reconcile {
 	return r
 }
 
-// A reconcile that only repaired is followed by one look at what it wrote, which a round waits for; it counts as a correction, its rows are reported
-// as in place, and it is none of the writes that end in a conflict. A second one in a row keeps no round waiting: others would keep it open for as
-// long as they change objects. Any other that wrote is followed by one that the round waits for.
+// A reconcile that only repaired is followed by one read of what it wrote, which a round waits for; it counts as a correction, its rows are reported as
+// in place, and it is none of the writes that end in a conflict. A second one in a row keeps no round waiting: others would keep it open for as long
+// as they change objects. Any other that wrote is followed by one that the round waits for.
 func TestRepairsAreRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code  reason.Code
@@ -317,8 +317,8 @@ func TestSteadyOverwriting(t *testing.T) {
 	})
 }
 
-// A cluster whose neighbour was read while its own step was planned has another turn: the neighbour could not know yet that the step waits
-// for it, since nothing declares their link any more.
+// A cluster whose neighbour was read while its own step was planned is reconciled again: the neighbour could not know yet that the step waits for
+// it, since nothing declares their link any more.
 func TestOutdatedStepIsPlannedAgain(t *testing.T) {
 	for _, outdated := range []bool{false, true} {
 		e := atRest("west")

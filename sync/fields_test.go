@@ -201,10 +201,10 @@ func (b *clusterEnv) ignored(t *testing.T, l *sync.Loop, d *declaredText) {
 	}
 }
 
-// suspendedLink: of a suspended link nothing is written, whatever is missing; that is told, and no failure.
+// suspendedLink: of a suspended link nothing is written, whatever is missing; that is reported, and no failure.
 func (b *clusterEnv) suspendedLink(t *testing.T, l *sync.Loop, d *declaredText) {
 	d.set(b.declarations(mesh + "---\n" + linkWith("west", "east", ", suspend: true")))
-	b.once(l) // the commit is written down
+	b.once(l) // the commit is recorded
 	services := b.client("west").CoreV1().Services(testbed.Multicluster)
 	if err := services.Delete(t.Context(), "probe-east", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

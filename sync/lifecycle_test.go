@@ -56,7 +56,7 @@ func TestLinkLifecycle(t *testing.T) {
 	t.Run("clusters leave the fleet", func(t *testing.T) { b.t = t; b.departs(t, l, d) })
 }
 
-// noRequests: passes send nothing but what is told of links that settle, and then nothing at all.
+// noRequests: syncs send nothing but what is reported about links that settle, and then nothing at all.
 func (b *clusterEnv) noRequests(t *testing.T, l *sync.Loop) {
 	before := len(b.writes())
 	last := b.once(l)

@@ -220,7 +220,7 @@ func rows(p report.Report) (out string) {
 	return out
 }
 
-// asked returns the requests of all clusters since this was asked last: looks at what watches show are none.
+// asked returns the requests of all clusters since this was asked last: reads what watches show are none.
 func (r *memoryEnv) asked() (out []string) {
 	synctest.Wait()
 	for _, name := range r.Names() {

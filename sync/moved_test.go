@@ -20,7 +20,7 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// watched does something while a witness looks at west.
+// watched does something while a witness reads west.
 func (b *clusterEnv) watched(do func(w *testbed.Witness)) {
 	b.t.Helper()
 	w, err := testbed.NewWitness(b.t.Context(), b.Cluster("west").Config)

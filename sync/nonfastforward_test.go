@@ -21,7 +21,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// nonFastForward is a real history, and three clusters in memory at its last commit, of which west is the home; links that its first
+// nonFastForward is a real history, and three clusters in memory at its last commit, of which west is the management cluster; links that its first
 // commit declares, the last declares too. The command is tried on real ones (cmd/linkwright).
 type nonFastForward struct {
 	t, all      *testing.T // of what is tested now, and of all of it

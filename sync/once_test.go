@@ -53,8 +53,8 @@ func (r *memoryEnv) reads(what string, asked []string, want map[string]int) {
 	}
 }
 
-// A pass reads each cluster whole once: that is two looks, at its inventories and at all else. What it writes is not read
-// again, but for what goes on by itself: tokens in the target of a link, Deployments in its source.
+// A sync reads each cluster whole once: that is two reads, of its inventories and of all else. What it writes is not read again, but for what goes
+// on by itself: tokens in the target of a link, Deployments in its source.
 func TestOnceReadsOnce(t *testing.T) {
 	single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.once(2)

@@ -151,7 +151,7 @@ func TestManyEdits(t *testing.T) {
 	})
 }
 
-// A cluster that hangs delays neither links nor drift of the others, nor their reports; it has its turn when it answers.
+// A cluster that hangs delays neither links nor drift of the others, nor their reports; it is reconciled when it answers.
 func TestHanging(t *testing.T) {
 	turns(t, memcluster.Options{Timeout: 30 * time.Second}, memoryLink("west", "north"), func(r *memoryEnv) {
 		r.clean(30*time.Second, 2)

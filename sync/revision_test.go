@@ -112,7 +112,7 @@ func TestRecordRevision(t *testing.T) {
 	count(1, "a sync in vain")
 }
 
-// The first revision waits for the first cluster that is written down: that is one write. What could not be written is tried again.
+// The first revision waits for the first cluster that is recorded: that is one write. What could not be written is tried again.
 func TestRecordRevisionWithTheFirstCluster(t *testing.T) {
 	tt, home := noted(t)
 	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{}})

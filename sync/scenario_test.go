@@ -83,7 +83,7 @@ func play(t *testing.T, archive *txtar.Archive) {
 }
 
 // commands returns the language of scenarios. What is missing of a set of clusters is made by the first command that needs it: east, north and west,
-// dressed as Linkerd's, and home.
+// dressed as Linkerd's, and the management cluster.
 func commands() map[string]func(*scenario, []string) {
 	return map[string]func(*scenario, []string){
 		"option":  (*scenario).option,  // token|ready|patience DURATION|never, before all else; grace DURATION, abandon CLUSTER, observe or unwatched, before a restart
@@ -126,7 +126,7 @@ type scenario struct {
 	leadership *sync.Leadership
 	last       atomic.Pointer[report.Report] // read while a daemon publishes the next
 	end        func()
-	writes     int // to home
+	writes     int // to the management cluster
 	poke       chan struct{}
 
 	recorded chan struct{}

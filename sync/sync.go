@@ -55,7 +55,7 @@ type Clusters interface {
 
 // Changes reports what changed in clusters that are watched.
 type Changes interface {
-	// Moved is told whenever there is something to take; many times are one.
+	// Moved receives whenever there is something to take; many times are one.
 	Moved() <-chan struct{}
 	// Take gives what moved since it was last asked.
 	Take() map[api.ClusterName]object.Moves
@@ -78,7 +78,7 @@ type Loop struct {
 	Log      *slog.Logger
 	// Changes tells what moves in clusters that are watched; nil: every read asks them.
 	Changes Changes
-	// Recorded is told whenever the record may hold new decisions; nil: they are found with the next sync.
+	// Recorded receives whenever the record may hold new decisions; nil: they are found with the next sync.
 	Recorded <-chan struct{}
 	// Verifier verifies credentials before they are handed to Linkerd; nil: none is verified.
 	Verifier verify.Client
@@ -100,9 +100,9 @@ type Options struct {
 	Only []api.ClusterName
 	// ReadOnly plans and reports, and writes nothing anywhere.
 	ReadOnly bool
-	// Probe, with ReadOnly, verifies credentials all the same, of all clusters: to be told of, and not before they are written.
+	// Probe, with ReadOnly, verifies credentials all the same, of all clusters: to be reported, and not before they are written.
 	Probe bool
-	// Overrides are for one sync: what people decide while a daemon runs stands in the record.
+	// Overrides are for one sync: what people decide while a daemon runs is in the record.
 	store.Overrides
 	// Takeover has syncs adopt what others made for links, or release what linkwright made, and do nothing else; empty: ordinary syncs.
 	state.Takeover

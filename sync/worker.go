@@ -18,7 +18,7 @@ const (
 
 	maxFails   = 3           // reconciles with a failed write, before the next round tries again
 	retryPause = time.Second // after a reconcile whose writes failed
-	// Between two looks at what does not come; each look in vain doubles the time.
+	// Between two reads what does not come; each look in vain doubles the time.
 	minBackoff, maxBackoff = 100 * time.Millisecond, 10 * time.Second
 	// restFactor is how long a cluster is not planned after a plan that wrote nothing, in times of what that took.
 	restFactor = 9

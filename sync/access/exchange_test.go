@@ -65,7 +65,7 @@ func moveTo(t *testing.T, c fleet.Cluster, address string) {
 	write(t, c.Spec.Access.Kubeconfig.Path, kubeconfig(address, "token: x"))
 }
 
-// lives asks a cluster as a turn does.
+// lives asks a cluster as a reconcile does.
 func (c *Clusters) lives(ctx context.Context, name api.ClusterName) error {
 	return c.WithCluster(ctx, name, func(open object.Cluster) error {
 		_, err := open.Live(ctx, []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "x"}})

@@ -49,7 +49,7 @@ func (c *Clusters) Attend(ctx context.Context) {
 	}
 }
 
-// refreshAll looks at the accesses of all that is followed.
+// refreshAll reads the accesses of all that is followed.
 func (c *accesses) refreshAll(ctx context.Context) []api.ClusterName {
 	c.following.Lock()
 	defer c.following.Unlock()

@@ -45,7 +45,7 @@ func (r *Renewal) Run(ctx context.Context) {
 	}
 }
 
-// Once renews what is due. What fails is told, and tried again later: the old token is good for a third of its life yet.
+// Once renews what is due. What fails is reported, and tried again later: the old token is good for a third of its life yet.
 func (r *Renewal) Once(ctx context.Context, now time.Time) {
 	for _, w := range r.clusters.declared() {
 		own := r.clusters.Own(w.Name)

@@ -30,7 +30,7 @@ func framed(text string) (got metav1.WatchEvent, err error) {
 	return s.frame(raw)
 }
 
-// A frame that is taken apart is checked as one that is decoded would be: nothing behind it looks at all of it again.
+// A frame that is taken apart is checked as one that is decoded would be: nothing behind it reads all of it again.
 func TestFramesOfJSON(t *testing.T) {
 	const one = `{"metadata":{"name":"a"}}`
 	for _, c := range []struct {

@@ -68,7 +68,7 @@ func TestNotHidden(t *testing.T) {
 	})
 }
 
-// What may be hidden is told, and the rest is given. A right that is granted counts within 30 s.
+// What may be hidden is reported, and the rest is given. A right that is granted counts within 30 s.
 func TestHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &closed{}

@@ -245,7 +245,7 @@ func (l *feeds) changed() {
 // has reports whether a feed is still one of those asked for, to be called under the lock.
 func (l *feeds) has(f *feed) bool { return l.open[f.scope] == f }
 
-// setCondition makes a feed stand so. What was not complete and is, or the other way round, is told, unless it was waited for.
+// setCondition makes a feed stand so. What was not complete and is, or the other way round, is reported, unless it was waited for.
 func (l *feeds) setCondition(f *feed, how condition, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

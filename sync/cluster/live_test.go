@@ -238,7 +238,7 @@ func TestLiveDoesNotTellOwnWrites(t *testing.T) {
 		t.Errorf("Live after a delete: got %+v", got)
 	}
 	s.still("own writes")
-	s.put("theirs", "v") // whatever was to be told of ours is told before this
+	s.put("theirs", "v") // whatever was to be reported about ours is told before this
 	s.until("theirs", func() bool { return s.keys[s.key("theirs")] })
 	delete(s.keys, s.key("theirs"))
 	s.still("own writes, later")
@@ -252,7 +252,7 @@ func TestLiveDoesNotTellOwnWrites(t *testing.T) {
 	}
 }
 
-// A pass over a cluster that did not change asks nothing and gives the very same layers.
+// A sync over a cluster that did not change asks nothing and gives the very same layers.
 func TestLiveCostsNothingWhileNothingChanges(t *testing.T) {
 	s := watched(t, config(t), Options{})
 	watches := []object.Watch{

@@ -16,10 +16,9 @@ import (
 // atOnce bounds the requests of one observation that are under way together.
 const atOnce = 8
 
-// Observe looks at everything watched, or fails: no part of an observation is ever given but for what may be hidden.
-// It asks by one paged LIST per kind and namespace (and selector), or one GET per name, each as deep as any watch
-// wants it. Each object counts once, with its deepest body.
-// The error names every kind and namespace that the server refused.
+// Observe reads everything watched, or fails: no part of an observation is ever given but for what may be hidden. It asks by one paged LIST per kind
+// and namespace (and selector), or one GET per name, each as deep as any watch wants it. Each object counts once, with its deepest body. The error
+// names every kind and namespace that the server refused.
 func (c *reader) Observe(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	scopes := mergeScopes(watches)
 	found, err := c.find(ctx, scopes)

@@ -58,7 +58,7 @@ func (s *scene) broke(within time.Duration, watches ...object.Watch) object.Reas
 	return Explain(err)
 }
 
-// healed waits until Live succeeds again, woken by nothing but what is told.
+// healed waits until Live succeeds again, woken by nothing but what is reported.
 func (s *scene) healed(watches ...object.Watch) object.Observation {
 	s.Helper()
 	for {

@@ -49,7 +49,7 @@ func New(o Options) *Registry {
 // Moved has a word in it once something moved in a cluster: Take says what.
 func (r *Registry) Moved() <-chan struct{} { return r.moved }
 
-// Take returns what moved since it was last asked in those clusters that Live looks at, of each that has moves: what a step can depend on became
+// Take returns what moved since it was last asked in those clusters that Live reads, of each that has moves: what a step can depend on became
 // otherwise, or the watches of it broke or healed. What Write just wrote is no move.
 func (r *Registry) Take() map[api.ClusterName]object.Moves {
 	r.mu.Lock()

@@ -52,7 +52,7 @@ func mayQuote(err error) bool {
 }
 
 // harmless returns the beginning of a refusal that the API server words itself, of names alone, or "": a missing right (which is found before
-// anybody looks at the object), and who denied (apiserver, endpoints/handlers/responsewriters errors.go; admission/plugin/webhook/errors;
+// anybody reads the object), and who denied (apiserver, endpoints/handlers/responsewriters errors.go; admission/plugin/webhook/errors;
 // admission/plugin/policy/validating).
 func harmless(message string) string {
 	return regexp.MustCompile(`^(` +

@@ -359,7 +359,7 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 	}
 }
 
-// Whoever writes many at once loses none by one that is refused, which is told by name with what to do.
+// Whoever writes many at once loses none by one that is refused, which is reported by name with what to do.
 func TestOneBadObjectFailsAlone(t *testing.T) {
 	c, _, ns := east(t)
 	errs := make([]error, 40)

@@ -68,12 +68,12 @@ func (s *Set) Former(l fleet.Link) []object.Key {
 
 // LegacyTokens returns where the tokens of a link stand that do not expire. Nothing is known of a source that is not identified.
 func (s *Set) LegacyTokens(l fleet.Link) LegacyTokens {
-	out, _ := s.Identified(l).LegacyTokens(s.Access(l)) // what cannot be read is told at the source
+	out, _ := s.Identified(l).LegacyTokens(s.Access(l)) // what cannot be read is reported at the source
 	return out
 }
 
-// Watches are looks at the Secrets of a source that tell where its links stand, whole and by name: what secret managers wrote, and tokens
-// that expire, also if those are still in the target from a former mode.
+// Watches are watches of the Secrets of a source that tell where its links stand, whole and by name: what secret managers wrote, and tokens that
+// expire, also if those are still in the target from a former mode.
 func (s *Set) Watches(source api.ClusterName) []object.Watch {
 	var watches []object.Watch
 	_, out, _ := s.Declared(source)

@@ -194,7 +194,7 @@ func wordsOf(r Rotation) string {
 	return out
 }
 
-// A grant shorter than asked is told; too short a one for remote discovery is asked for again once, and not used.
+// A grant shorter than asked is reported; too short a one for remote discovery is asked for again once, and not used.
 func TestShortGrants(t *testing.T) {
 	v := rotating(t, granted(1, start, day), 1, 2)
 	r := v.Rotate(v.access(), object.Secret{}, start)

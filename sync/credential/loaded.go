@@ -58,7 +58,7 @@ func (s *Set) Changed(l fleet.Link) string {
 	return ""
 }
 
-// Destination returns the look at the Deployment of a cluster's destination controller, if a Secret of linkwright is read by it.
+// Destination returns the watch of the Deployment of a cluster's destination controller, if a Secret of linkwright is read by it.
 func Destination(w state.Snapshot, c fleet.Cluster) []object.Watch {
 	if len(w.Discovering(c.Name)) == 0 {
 		return nil

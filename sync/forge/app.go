@@ -146,7 +146,7 @@ func (a *App) fetch(ctx context.Context) (Secret, time.Time, error) {
 	return NewSecret(got.Token), got.ExpiresAt, nil
 }
 
-// hint returns what to look at after a refusal.
+// hint returns what to read after a refusal.
 func hint(r *Refusal) error {
 	switch {
 	case r.Code == http.StatusUnauthorized:

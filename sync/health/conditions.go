@@ -27,17 +27,17 @@ func readinessStages() map[Stage]reason.Code {
 	}
 }
 
-// Denial returns what is told of an end that a guard or a policy denies what is to be done there.
+// Denial returns what is reported about an end that a guard or a policy denies what is to be done there.
 func Denial(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
 	return notReady(was, now, fault{reason: reason.Denied, message: string(why.Code)})
 }
 
-// Initial returns what is told of a link of which nothing is written yet.
+// Initial returns what is reported about a link of which nothing is written yet.
 func Initial(now time.Time) []object.Condition {
 	return notReady(nil, now, fault{soon: true})
 }
 
-// Conditions sums a link's stages up, for what was told of it before. Due is when they must be judged again though nothing moved; zero: never.
+// Conditions sums a link's stages up, for what was reported about it before. Due is when they must be judged again though nothing moved; zero: never.
 //
 //	stages that count                      Ready    Reconciling   Stalled
 //	none failed, and both ends were read   True

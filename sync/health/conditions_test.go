@@ -15,7 +15,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// is returns the conditions of what is told in one word each: Ready's status and reason, and what else is True.
+// is returns the conditions of what is reported in one word each: Ready's status and reason, and what else is True.
 func is(all []object.Condition) string {
 	out := ""
 	for _, c := range all {

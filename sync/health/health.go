@@ -50,7 +50,7 @@ const (
 	NotAsked // it does not apply, or is declared not to count
 )
 
-// String returns how it is told.
+// String returns how it is reported.
 func (p Result) String() string {
 	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotAsked: "not asked"}[p]
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// anchorNotice is for how long before its end the last shared anchor is told of, as by `linkerd check` (linkerd2
-// pkg/issuercerts: issuer.go, trust anchors valid for 60 days).
+// anchorNotice is for how long before its end the last shared anchor is reported, as by `linkerd check` (linkerd2 pkg/issuercerts: issuer.go, trust
+// anchors valid for 60 days).
 const anchorNotice = 60 * 24 * time.Hour
 
 // Trust is what the trust anchors of a link's ends say.

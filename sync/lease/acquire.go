@@ -32,7 +32,7 @@ func (w *observedLease) free(now time.Time) bool {
 	return now.Sub(w.since) > duration(s)
 }
 
-// wait returns how long to wait before the next attempt: as long as it is told, or until the lease runs out if that is earlier.
+// wait returns how long to wait before the next attempt: as long as it is reported, or until the lease runs out if that is earlier.
 func (w *observedLease) wait(pause time.Duration, now time.Time) time.Duration {
 	if w.lease == nil || w.free(now) {
 		return pause

@@ -41,8 +41,8 @@ func westEnd() object.End {
 	return object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
 }
 
-// An adoption writes down what it takes over, then marks it, and nothing else, in no other cluster. The next ordinary steps
-// make it all as declared, in place.
+// An adoption records what it takes over, then marks it, and nothing else, in no other cluster. The next ordinary steps make it all as declared, in
+// place.
 func TestAdopt(t *testing.T) {
 	s := foreign(t, all)
 	uids := map[object.Key]string{}
@@ -79,7 +79,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// Adopted is declared: an unlink that had begun is over, and its moment is not written down any more.
+// Adopted is declared: an unlink that had begun is over, and its moment is not recorded any more.
 func TestAdoptInTheMiddle(t *testing.T) {
 	s := foreign(t, all)
 	o, err := inventory.Inventory{End: westEnd(), Leaving: true, Since: s.snapshot.Now.Add(-time.Hour)}.Object(owner)

@@ -94,7 +94,7 @@ func processTime(b testing.TB) time.Duration {
 
 func benchTarget(i int) api.ClusterName { return api.ClusterName(fmt.Sprintf("target-%04d", i)) }
 
-// inPlace returns a world in which west has a link to each of n targets, and everything of it in place.
+// inPlace returns a snapshot in which west has a link to each of n targets, and everything of it in place.
 func inPlace(t testing.TB, n int) state.Snapshot {
 	t.Helper()
 	names, links := []api.ClusterName{"west"}, ""
@@ -203,7 +203,7 @@ func BenchmarkRemoval(b *testing.B) {
 	})
 }
 
-// inMesh returns the world once every cluster took some turns, each of them by what all others showed before.
+// inMesh returns the snapshot once every cluster was reconciled some times, each of them by what all others showed before.
 func (s *sim) inMesh(names []api.ClusterName) state.Snapshot {
 	for range 4 {
 		w := s.now()

@@ -56,8 +56,8 @@ func playUIDs() func(*state.Cluster) {
 	}
 }
 
-// reconcile returns one of a sync: the step, then the tokens it needs; what is in place is forgotten. The source's token is good after every turn
-// once it has one.
+// reconcile returns one of a sync: the step, then the tokens it needs; what is in place is forgotten. The source's token is good after every
+// reconcile once it has one.
 func (i *issuer) reconcile(name api.ClusterName, policies ...Policy) Step {
 	i.t.Helper()
 	had := i.accepted()
@@ -356,7 +356,7 @@ func TestRotationWithoutDeletes(t *testing.T) {
 	same(t, "tokens in east", []string{"1", "2", "3", "4"}, i.tokens())
 }
 
-// A server that grants less is told of; remote discovery is not given what ends within a week.
+// A server that grants less is reported; remote discovery is not given what ends within a week.
 func TestShortGrant(t *testing.T) {
 	i := newIssuer(t, bound)
 	i.limit = 24 * time.Hour

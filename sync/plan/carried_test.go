@@ -14,8 +14,8 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// crowd returns a world of many clusters that all carry a commit. Of n names some are not read, have no identity, or share one with others; of these
-// some are accepted.
+// crowd returns a snapshot of many clusters that all carry a commit. Of n names some are not read, have no identity, or share one with others; of
+// these some are accepted.
 func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 	t.Helper()
 	w := state.Snapshot{Installation: object.Installation{Owner: owner}, Clusters: map[api.ClusterName]state.Cluster{}, Record: state.Record{Accepted: map[api.ClusterName]string{}}}

@@ -20,7 +20,7 @@ type cluster struct {
 	desiredEnds []object.Wanted
 	recorded    []inventory.Inventory
 	rebuilt     []inventory.Inventory // what is recorded, with what was lost of it
-	unrecorded  []labelledObject      // what carries linkwright's mark and stands in no inventory
+	unrecorded  []labelledObject      // what carries linkwright's mark and is in no inventory
 	renamed     bool                  // the base is of the cluster's former name
 	loading     credential.Loading    // what the destination controller has loaded
 }

@@ -26,7 +26,7 @@ func (c conditions) add(s Step) Step {
 			continue
 		}
 		w, why := c.writeInventory(n.next, n.old)
-		if why != nil || ahead[w.Key] { // why not is told by whoever has more to write there
+		if why != nil || ahead[w.Key] { // why not is reported by whoever has more to write there
 			continue
 		}
 		ready := health.Condition(n.next.Conditions, object.Ready)

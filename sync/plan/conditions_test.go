@@ -43,7 +43,7 @@ func (s *sim) later(d time.Duration) { s.snapshot.Now = s.snapshot.Now.Add(d) }
 
 var reportedOnce = []string{"update " + conditionsKey.String()}
 
-// A first link is written with what is told of it, and told once more when it works; then nothing, however long.
+// A first link is written with what is reported about it, and told once more when it works; then nothing, however long.
 func TestConditionsOfFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.reconcile("east")
@@ -65,7 +65,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 	}
 }
 
-// What is set up and does not come to an end is told at the end of its time, which the step asks for.
+// What is set up and does not come to an end is reported at the end of its time, which the step asks for.
 func TestConditionsStall(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.lead(false)
@@ -159,7 +159,7 @@ func recorded(t *testing.T, inv inventory.Inventory) object.Change {
 	return object.Change{End: inv.End, Action: object.Update, Key: o.Key, Object: o, Was: inv.Was}
 }
 
-// Nothing is told of an end that people declared to be left alone, or that another process writes.
+// Nothing is reported about an end that people declared to be left alone, or that another process writes.
 func TestConditionsOfOthers(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)

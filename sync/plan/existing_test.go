@@ -67,7 +67,7 @@ func TestExisting(t *testing.T) {
 	}, s.names("west"))
 }
 
-// A Secret that is lost or broken holds the end as it is: nothing is taken away, and nothing is told of its content.
+// A Secret that is lost or broken holds the end as it is: nothing is taken away, and nothing is reported about its content.
 func TestExistingLost(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all+vault)), two...)
 	s.manage(theToken, vaultKey, planeKey)

@@ -61,8 +61,7 @@ func linked(t *testing.T, spec string) *sim {
 	return s
 }
 
-// Target first is a dependency of values: while no token is seen, the source is held and nothing is
-// written there, whoever has the first turn.
+// Target first is a dependency of values: while no token is seen, the source is held and nothing is written there, whoever has the first reconcile.
 func TestFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
 	west := s.reconcile("west")
@@ -103,8 +102,7 @@ func TestFirstLink(t *testing.T) {
 	}
 }
 
-// Inventories go first, fenced, and record every key of their end; that creates are written ahead is
-// checked at every turn.
+// Inventories go first, fenced, and record every key of their end; that creates are written ahead is checked at every reconcile.
 func TestWrittenAheadAndFenced(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	for range 6 {

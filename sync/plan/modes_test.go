@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// A change of mode keeps the source's access at every step, which every turn checks.
+// A change of mode keeps the source's access at every step, which every reconcile checks.
 func TestLegacyTokenToBoundAndBack(t *testing.T) {
 	i := newIssuer(t, all)
 	i.inPlace()

@@ -281,7 +281,7 @@ func TestLostInventoryOfASecondName(t *testing.T) {
 	intact(t, s, func() { wipe(s, "east"); wipe(s, "west") })
 }
 
-// Whether an inventory names the former name of a cluster is told by its own name: of others not even the content matters.
+// Whether an inventory names the former name of a cluster is reported by its own name: of others not even the content matters.
 func TestHandedOverByNames(t *testing.T) {
 	for name, done := range map[string]bool{"linkwright.a.b": true, "linkwright.gone.b": false, "linkwright.a.gone": false} {
 		w := linked(t, "").now()

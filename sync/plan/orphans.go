@@ -86,7 +86,7 @@ func (s orphanFinder) leftByLinkerd() (out []Stray) {
 	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.current.Seen)
 	for _, target := range targets {
 		m := mirrors[target]
-		if len(m.Pods) > 0 && !s.HasLeft(s.name) { // they may take it away yet; nobody may look at a cluster that left once they are gone
+		if len(m.Pods) > 0 && !s.HasLeft(s.name) { // they may take it away yet; nobody may read a cluster that left once they are gone
 			continue
 		}
 		why := "a controller of Linkerd left it for a link to " + string(target) + ", and nothing else of that link is here"

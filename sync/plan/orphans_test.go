@@ -81,8 +81,8 @@ func TestJanitorPeerIsUnknown(t *testing.T) {
 	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
 }
 
-// What carries linkwright's label and is not provably ours is told, with what to do, and nothing is done; it makes nothing unclean, and of many only
-// the first are told.
+// What carries linkwright's label and is not provably ours is reported, with what to do, and nothing is done; it makes nothing unclean, and of many
+// only the first are reported.
 func TestOrphans(t *testing.T) {
 	s := linked(t, "")
 	steps := s.steps

@@ -83,7 +83,7 @@ func TestPreflight(t *testing.T) {
 				t.Errorf("the control plane has it: %t", written)
 			}
 
-			// Once it works, it is written; when it fails later, it stays, and is told.
+			// Once it works, it is written; when it fails later, it stays, and is reported.
 			s.snapshot.Now = s.snapshot.Now.Add(time.Hour)
 			s.proves("passes")
 			same(t, "passed", []string{"west base: Ready", in}, statuses(s.reconcile("west")))

@@ -103,7 +103,7 @@ func (r *reader) is(what string, starts int, behind ...string) {
 	same(r.t.(*testing.T), what+": read before they changed", behind, r.behind())
 }
 
-// A change in place is told once, whatever else comes and goes, and never more often than every 5 minutes.
+// The controller restarts once for a change in place, whatever else comes and goes, and never more often than every 5 minutes.
 func TestDestinationRestarts(t *testing.T) {
 	r := newReader(t, linkDoc("west", "north", discovering))
 	r.is("first links", 0)

@@ -36,7 +36,7 @@ func meshed(t *testing.T, names ...api.ClusterName) *sim {
 	return s
 }
 
-// keep writes down what a step found out about removals, as the record does.
+// keep records what a step found out about removals, as the record does.
 func (s *sim) keep(step Step) {
 	if !step.Judged.News {
 		return

@@ -81,7 +81,7 @@ func TestApprovedLinksGoWhileAClusterIsDown(t *testing.T) {
 	for range 8 {
 		s.round()
 	}
-	s.later(25 * time.Hour) // the access of a dead source goes
+	s.later(25 * time.Hour) // the access of an unreachable source goes
 	for range 8 {
 		s.round()
 	}

@@ -27,7 +27,7 @@ func (i *issuer) ask(revoke bool, policies ...Policy) Turn {
 	return t
 }
 
-// asked reports whether a rotation is written down, and not done.
+// asked reports whether a rotation is recorded, and not done.
 func (i *issuer) asked() bool {
 	return inventory.Asked(owner, object.End{Cluster: "east", Link: westEast.Link}, i.live["east"].Seen) != nil
 }

@@ -85,7 +85,7 @@ func linkDoc(source, target, more string) string {
 		api.GroupVersion, source, target, source, target, more)
 }
 
-// now returns the world as it would be read at this moment.
+// now returns the snapshot as it would be read at this moment.
 func (s *sim) now() state.Snapshot {
 	w := s.snapshot
 	w.Clusters = map[api.ClusterName]state.Cluster{}
@@ -174,7 +174,7 @@ func (s *sim) reconcile(name api.ClusterName, policies ...Policy) Step {
 	return step
 }
 
-// settle takes turns until nobody writes, and gives the last steps.
+// settle reconciles until nobody writes, and gives the last steps.
 func (s *sim) settle(policies ...Policy) map[api.ClusterName]Step {
 	s.t.Helper()
 	for range 60 {

@@ -84,7 +84,7 @@ func TestAccessStaysForTheSource(t *testing.T) {
 	}
 }
 
-// A dead target does not stop its unlink in the source.
+// An unreachable target does not stop its unlink in the source.
 func TestUnlinkDeadTarget(t *testing.T) {
 	s := linked(t, all)
 	s.snapshot.Fleet = declare(t, two, "")

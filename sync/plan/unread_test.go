@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// aged returns a world in which the sides of some clusters, or of all, are of an earlier pass.
+// aged returns a snapshot in which the sides of some clusters, or of all, are of an earlier pass.
 func aged(w state.Snapshot, old ...api.ClusterName) state.Snapshot {
 	w = clone(w, nil)
 	w.Pass = 7
@@ -61,7 +61,7 @@ func TestRemovesOnlyWhatWasJustRead(t *testing.T) {
 	}
 }
 
-// lookedAt compares the step of a world with old sides, and that which follows when those are read that it names.
+// lookedAt compares the step of a snapshot with old sides, and that which follows when those are read that it names.
 func lookedAt(t *testing.T, s *sim, c api.ClusterName, old []api.ClusterName) int {
 	t.Helper()
 	fresh := Next(aged(s.now()), c, s.renderer(), rules...)

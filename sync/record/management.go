@@ -43,8 +43,8 @@ func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error
 // amendments is how often a change of the record is tried: each time somebody else was quicker.
 const amendments = 20
 
-// Amend writes down what a person decided: it reads the record, has it changed, writes it, and begins again if somebody else wrote it meanwhile, so
-// that of two people at once neither loses anything. An error of change ends it, and nothing is written.
+// Amend records what a person decided: it reads the record, has it changed, writes it, and begins again if somebody else wrote it meanwhile, so that
+// of two people at once neither loses anything. An error of change ends it, and nothing is written.
 func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Record) error) error {
 	var failed error
 	for range amendments {

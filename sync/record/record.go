@@ -27,7 +27,7 @@ type Keeper struct {
 	Management Home
 	Store      *store.Store
 	Watch      bool // the record is read from a watch, instead of by requests
-	// Read is told of each record that is taken over, and of the last one. Wrote is told of each write.
+	// Read is called with each record that is taken over, and the one before. Wrote is called with each write.
 	Read  func(last, now inventory.Record)
 	Wrote func(object.Outcome)
 
@@ -57,7 +57,7 @@ func (k *Keeper) Enter(ctx context.Context, f *fleet.Fleet) ([]fleet.Cluster, er
 	return k.Store.Enter(f, record), nil
 }
 
-// Remember writes down, before the first write to a cluster, its identity, which cleanups are pending in other clusters once the step is done, and what
+// Remember records, before the first write to a cluster, its identity, which cleanups are pending in other clusters once the step is done, and what
 // the step found out about removals. Nothing is pending in another cluster under a known name.
 func (k *Keeper) Remember(ctx context.Context, c fleet.Cluster, uid string, s plan.Step) error {
 	as := func(was inventory.Known) inventory.Known {
@@ -92,7 +92,7 @@ func (k *Keeper) removeSecondName(clusters map[api.ClusterName]inventory.Known, 
 	}
 }
 
-// RecordRemovals writes down what a step found out about removals, and the limits that the next revision is judged by.
+// RecordRemovals records what a step found out about removals, and the limits that the next revision is judged by.
 func (k *Keeper) RecordRemovals(ctx context.Context, j plan.Judged) error {
 	if last := k.Store.Record.Last(); len(last.Clusters) == 0 || !j.News && k.limits(last) == last.Limits {
 		return nil
@@ -134,8 +134,8 @@ func (k *Keeper) limits(r inventory.Record) *inventory.Limits {
 	return r.Limits.Next(f.Commit, f.Policy.Limits())
 }
 
-// addPending writes down what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither
-// declared nor remembered was never written to.
+// addPending records what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither declared nor
+// remembered was never written to.
 func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.Known, pending []object.End) (news bool) {
 	if len(pending) == 0 {
 		return false
@@ -181,8 +181,8 @@ func (k *Keeper) Remove(ctx context.Context, name api.ClusterName) (gone []inven
 	return gone, nil
 }
 
-// Change is a change of the record that somebody waits for: it changes the copy that it is given, and says whether that is
-// news; what is not a map there is replaced, never changed in place. Who holds Keeper.writing may look at the rest.
+// Change is a change of the record that somebody waits for: it changes the copy that it is given, and says whether that is news; what is not a map
+// there is replaced, never changed in place. Who holds Keeper.writing may use the rest.
 type Change struct {
 	change func(*inventory.Record) bool
 	done   bool

@@ -44,7 +44,7 @@ func keeper(at object.Cluster) *Keeper {
 	}
 }
 
-// remembering returns a record keeper whose clusters are all new, and one of which is being written down; the rest wait for that.
+// remembering returns a record keeper whose clusters are all new, and one of which is being recorded; the rest wait for that.
 func remembering(first context.Context, t *testing.T) (*Keeper, gated, *errgroup.Group) {
 	t.Helper()
 	management := memcluster.New(memcluster.Options{}, "home").Cluster("home")
@@ -85,7 +85,7 @@ func (k *Keeper) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
 	return r.Clusters
 }
 
-// Clusters that are new at once are written down in two writes: the first, and all that came while that was under way.
+// Clusters that are new at once are recorded in two writes: the first, and all that came while that was under way.
 func TestRecordGathers(t *testing.T) {
 	k, g, all := remembering(t.Context(), t)
 	close(g.open)

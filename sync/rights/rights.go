@@ -148,8 +148,8 @@ func (g ruleSet) writes(c fleet.Cluster, kinds []resource) {
 	g.grant(resource{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
 }
 
-// controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and a look at the Deployment that is
-// told of their changes.
+// controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and a watch of the Deployment that is told of their
+// changes.
 func (g ruleSet) controlPlane(w state.Snapshot, c fleet.Cluster, wide bool) {
 	var names []string
 	for _, name := range w.Discovering(c.Name) {

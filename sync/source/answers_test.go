@@ -125,7 +125,7 @@ func TestPollOfAServerThatFails(t *testing.T) {
 	}
 }
 
-// afterwards looks at what a failure leaves: the snapshot before it, and a pause where the server is to be spared.
+// afterwards reads what a failure leaves: the snapshot before it, and a pause where the server is to be spared.
 func afterwards(t *testing.T, s *source.Source, srv *server, before api.Commit, patient bool) {
 	t.Helper()
 	asked := srv.requests.Load()

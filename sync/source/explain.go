@@ -77,8 +77,8 @@ func printable(text string) string {
 	return text
 }
 
-// reason puts a library's error into an operator's words. Of an http answer's body nothing is told: it is a page of the
-// server's, or of a proxy's, and may repeat what was sent. Secrets are taken out of what others wrote, and of nothing else.
+// reason puts a library's error into an operator's words. Of an http answer's body nothing is reported: it is a page of the server's, or of a
+// proxy's, and may repeat what was sent. Secrets are taken out of what others wrote, and of nothing else.
 func (s *Source) reason(v *visit, err error) string {
 	var refused *forge.Refusal
 	switch {

@@ -30,7 +30,7 @@ type Hosts struct {
 	at map[string]*host
 }
 
-// host is one of them. Who holds the turn may look at the rest.
+// host is one of them. Who holds the turn may use the rest.
 type host struct {
 	slot     chan struct{}
 	failures int

@@ -57,7 +57,7 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-// What cannot be used is told by key, before anybody is asked.
+// What cannot be used is reported by key, before anybody is asked.
 func TestKeysThatDoNotFit(t *testing.T) {
 	k := keys(t)
 	for name, tt := range map[string]struct {

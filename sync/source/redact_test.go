@@ -32,7 +32,7 @@ func TestRedactionLeavesOurWordsAlone(t *testing.T) {
 	}
 }
 
-// Of a stranger's words every form goes, once: the longest first, and none out of what was put in its place.
+// Of an unidentified cluster's words every form goes, once: the longest first, and none out of what was put in its place.
 func TestRedact(t *testing.T) {
 	for _, tt := range []struct {
 		hidden     []string

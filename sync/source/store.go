@@ -190,7 +190,7 @@ func (s *store) commits() []plumbing.Hash {
 	return out
 }
 
-// addCommit writes down that a commit is there, whole.
+// addCommit records that a commit is there, whole.
 func (s *store) addCommit(commit plumbing.Hash) error {
 	var b bytes.Buffer
 	for _, h := range s.commits() {

@@ -6,7 +6,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Facts returns those of the cluster that the name means: of a stranger only why there are none.
+// Facts returns those of the cluster that the name means: of an unidentified cluster only why there are none.
 func (i *Identities) Facts(name api.ClusterName) *linkerd.Facts {
 	cluster := i.Clusters[name]
 	if !cluster.Known() {

@@ -71,7 +71,7 @@ func OtherNamespaces(name api.ClusterName, why string) *object.Reason {
 		"to move, declare state: Leaving with the former ones, and the new ones when nothing is left there", name, why)
 }
 
-// shared reports whether several names have the identity: only then is it asked which, since that is to look at all of them.
+// shared reports whether several names have the identity: only then is it asked which, since that is to read all of them.
 func (i *Identities) shared(uid string) bool {
 	if i.DuplicateUIDs == nil {
 		i.DuplicateUIDs = i.CountUIDs()
@@ -192,7 +192,7 @@ func (i *Identities) owner(name api.ClusterName, uid string) (owner api.ClusterN
 }
 
 // otherName returns another name with the same identity, the first in order; the former name of a cluster that has its new one as a second name, or
-// by people's leave, is none, nor is the new one of that, nor is a name whose access leads here by mistake.
+// with people's permission, is none, nor is the new one of that, nor is a name whose access leads here by mistake.
 func (i *Identities) otherName(name api.ClusterName, uid string) api.ClusterName {
 	var found []api.ClusterName
 	for other, cluster := range i.Clusters {

@@ -23,7 +23,7 @@ func (s Snapshot) Inventories(name api.ClusterName) ([]inventory.Inventory, erro
 	return recorded, err
 }
 
-// Rebuilt adds to what a cluster has recorded what carries linkwright's mark there and stands in no inventory: one was lost, or written again since.
+// Rebuilt adds to what a cluster has recorded what carries linkwright's mark there and is in no inventory: one was lost, or written again since.
 // Names tell to which end an object belongs, and something other than the object must tell of that end (see vouched). Everything else is left alone
 // and reported: it may be a copy that somebody restored under another name. The inventory is written before anything of the end goes.
 func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, orphan func(object.Key, object.Record)) []inventory.Inventory {
@@ -65,8 +65,8 @@ func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, 
 	return out
 }
 
-// implied returns the control plane's secret of an end in a source: it is looked for by name only, so nothing would find it but what is written
-// down. Whatever else is left of the end implies it, not only a Link that makes the control plane use it: it is made before the Link, and an unlink
+// implied returns the control plane's secret of an end in a source: it is looked for by name only, so nothing would find it but what is recorded.
+// Whatever else is left of the end implies it, not only a Link that makes the control plane use it: it is made before the Link, and an unlink
 // empties the Link's selectors first. One that is not there leaves the inventory again.
 func (s Snapshot) implied(end object.End) []object.Key {
 	if !end.IsSource() {

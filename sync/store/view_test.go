@@ -62,8 +62,8 @@ func based(t *testing.T, change func(*inventory.Inventory)) state.Cluster {
 	return state.Cluster{Reading: state.Read, Seen: e.Observation()}
 }
 
-// Neighbours have a turn when what a base holds changes, or whose it is, or that it can be read; not for each commit and term,
-// unless it is a commit that bars or no longer does.
+// Neighbours are reconciled when what a base holds changes, or whose it is, or that it can be read; not for each commit and term, unless it is a
+// commit that bars or no longer does.
 func TestShownOfBases(t *testing.T) {
 	const bad = api.Commit("bad")
 	same := func(*inventory.Inventory) {}
@@ -181,7 +181,7 @@ func TestResultsAreForgotten(t *testing.T) {
 	}
 }
 
-// A world that was handed out stays as it was, whatever happens in the store since.
+// A snapshot that was handed out stays as it was, whatever happens in the store since.
 func TestWorldStays(t *testing.T) {
 	s := New(settings)
 	declare(s, load(t, "---\napiVersion: "+api.GroupVersion+"\nkind: Link\nmetadata: {name: l}\nspec: {source: west, target: east, credentials: {mode: Bound}}\n"))

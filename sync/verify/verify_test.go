@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// Each verification has its source look when the next one is due, also one that gave what the last one did: else there would be none. Who
-// verifies once has it look at news alone.
+// Each verification has its source look when the next one is due, also one that gave what the last one did: else there would be none. Who verifies
+// once has it read news alone.
 func TestVerifyGoesOn(t *testing.T) {
 	link := api.Pair{Source: "west", Target: "east"}
 	for again, want := range map[bool][]bool{true: {true, true, true, true}, false: {true, false, true, false}} {

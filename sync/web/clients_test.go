@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wrong returns the headers of a stranger.
+// wrong returns the headers of an unidentified cluster.
 func wrong() http.Header { return headers("X-Gitea-Signature", strings.Repeat("0", 64)) }
 
 // TestHookAmongStrangers: those who send without end, by signature or token, from the very same address, keep no true sender out.
@@ -37,7 +37,7 @@ func TestHookAmongStrangers(t *testing.T) {
 	h.post(http.StatusAccepted, strings.NewReader(hookBody), headers("X-Gitlab-Token", secretText))
 }
 
-// A wrong token is refused without a look at the body.
+// A wrong token is refused without reading the body.
 func TestHookReadsNoBodyOfAWrongToken(t *testing.T) {
 	h := hear(t)
 	body := &endless{}

@@ -125,7 +125,7 @@ func TestHookPokes(t *testing.T) {
 	h.counted("ping", 4)
 }
 
-// TestHookRefuses: whatever is wrong, a stranger reads the same words, and no log and no page repeats what he sent.
+// TestHookRefuses: whatever is wrong, an unidentified cluster reads the same words, and no log and no page repeats what he sent.
 func TestHookRefuses(t *testing.T) {
 	h := hear(t)
 	bad := []http.Header{

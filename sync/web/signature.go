@@ -82,8 +82,8 @@ func hexadecimal(of func() hash.Hash, value string) (signature, bool) {
 	return signature{hash: of, sums: [][]byte{sum}}, true
 }
 
-// standard is Standard Webhooks: several signatures, by version, of id, time and body. The time is not judged: who sends a
-// request once more gets another look at Git, as with every other sender.
+// standard is Standard Webhooks: several signatures, by version, of id, time and body. The time is not judged: who sends a request once more gets
+// another read Git, as with every other sender.
 func standard(h http.Header, value string) (signature, bool) {
 	id, at := h.Values("Webhook-Id"), h.Values("Webhook-Timestamp")
 	offered := strings.Fields(value)

@@ -130,7 +130,7 @@ func TestProofFails(t *testing.T) {
 	}
 }
 
-// Whatever a stranger sends in headers, it is read without harm, and proves nothing.
+// Whatever an unidentified cluster sends in headers, it is read without harm, and proves nothing.
 func FuzzProof(f *testing.F) {
 	sum := strings.Repeat("ab", 32)
 	for _, value := range []string{"sha256=" + sum, sum, "v1,q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s= v1,", "", "sha512=" + sum + sum, "sha256=" + sum[:62], "=", ","} {

@@ -37,7 +37,7 @@ func New(o Options) *Server {
 	return &Server{maxAge: o.MaxAge, metrics: newMetrics(o), fresh: time.Now()}
 }
 
-// Publish shows a report in place of the last one, and counts what its sync did: each report once. A pass that is under way is shown, and counted
+// Publish shows a report in place of the last one, and counts what its sync did: each report once. A sync that is under way is shown, and counted
 // when it ends; metrics stay as they are until it has looked at every cluster.
 func (s *Server) Publish(r report.Report) {
 	now := time.Now()
@@ -83,7 +83,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// healthz fails when passes stopped while leading: then a restart may help.
+// healthz fails when syncs stopped while leading: then a restart may help.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	age := time.Since(s.fresh)

@@ -316,7 +316,7 @@ func TestReadyOfLinksThatAre(t *testing.T) {
 	}
 }
 
-// A standby's last look at links would stand beside its leader's.
+// A standby's last read of links would stand beside its leader's.
 func TestStandbyShowsNoLinks(t *testing.T) {
 	s := New(Options{})
 	s.Publish(pass())

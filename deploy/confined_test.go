@@ -160,7 +160,7 @@ func TestConfined(t *testing.T) {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
-	b := &bed{T: t}
+	b := &testEnv{T: t}
 	var err error
 	b.Bed, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"west"}})
 	b.must(err)
@@ -195,7 +195,7 @@ func TestConfined(t *testing.T) {
 }
 
 // confines: every attack is denied by a policy, what linkwright does is not, and nobody who is confined changes by what.
-func (b *bed) confines(thief dynamic.Interface, policies []*unstructured.Unstructured) {
+func (b *testEnv) confines(thief dynamic.Interface, policies []*unstructured.Unstructured) {
 	t := b.T
 	for _, a := range attacks() {
 		if err := a.try(t.Context(), thief); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'linkwright.") {
@@ -216,7 +216,7 @@ func (b *bed) confines(thief dynamic.Interface, policies []*unstructured.Unstruc
 }
 
 // thief has a token of linkwright's account.
-func (b *bed) thief() dynamic.Interface {
+func (b *testEnv) thief() dynamic.Interface {
 	b.Helper()
 	token, err := b.client("west").CoreV1().ServiceAccounts(namespace).CreateToken(b.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	b.must(err)
@@ -228,7 +228,7 @@ func (b *bed) thief() dynamic.Interface {
 }
 
 // victims are objects of others.
-func (b *bed) victims() {
+func (b *testEnv) victims() {
 	b.Helper()
 	ctx, c := b.Context(), b.client("west")
 	ports := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
@@ -263,16 +263,16 @@ func (b *bed) victims() {
 	})
 }
 
-// held is a Secret of a link, with such a kubeconfig.
-func (b *bed) held(namespace, name, kubeconfig string) *unstructured.Unstructured {
+// held returns a Secret of a link, with such a kubeconfig.
+func (b *testEnv) held(namespace, name, kubeconfig string) *unstructured.Unstructured {
 	o := thing("v1", "Secret", namespace, nil)
 	o.SetName(name)
 	o.Object["type"], o.Object["stringData"] = linkerd.KubeconfigSecretType, map[string]any{linkerd.KubeconfigKey: kubeconfig}
 	return o
 }
 
-// others is a Deployment of others.
-func others(b *bed) *unstructured.Unstructured {
+// others returns a Deployment of others.
+func others(b *testEnv) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	b.must(yaml.Unmarshal([]byte(`{apiVersion: apps/v1, kind: Deployment, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: c}]}}}}`), &o.Object))
 	o.SetName("victim")

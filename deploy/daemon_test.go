@@ -12,7 +12,7 @@ import (
 )
 
 // daemon runs one while f does something.
-func (b *bed) daemon(f func(), more ...string) {
+func (b *testEnv) daemon(f func(), more ...string) {
 	b.Helper()
 	b.daemonLogging(func(*logged) { f() }, more...)
 }
@@ -30,7 +30,7 @@ func (l *logged) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String is all of it.
+// String returns all of it.
 func (l *logged) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,11 +38,11 @@ func (l *logged) String() string {
 }
 
 // daemonLogging is daemon for what waits for words of its log.
-func (b *bed) daemonLogging(f func(*logged), more ...string) {
+func (b *testEnv) daemonLogging(f func(*logged), more ...string) {
 	b.Helper()
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
-	args := append([]string{"run", "--repo", b.repo, "--allow-file-repo", "--kubeconfig", b.home, "--listen", "127.0.0.1:0"}, more...)
+	args := append([]string{"run", "--repo", b.repo, "--allow-file-repo", "--kubeconfig", b.managementKubeconfig, "--listen", "127.0.0.1:0"}, more...)
 	cmd := exec.CommandContext(ctx, b.program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
@@ -67,7 +67,7 @@ func (b *bed) daemonLogging(f func(*logged), more ...string) {
 }
 
 // dumpsNothing: nothing that is in the daemon's memory gets into a core dump.
-func (b *bed) dumpsNothing(pid int) {
+func (b *testEnv) dumpsNothing(pid int) {
 	b.Helper()
 	b.eventually("core dumps are off", func(context.Context) error {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))

@@ -22,7 +22,7 @@ import (
 type denial struct {
 	cluster string
 	grant
-	needs func(*bed)
+	needs func(*testEnv)
 	says  string
 	todo  string
 }
@@ -33,31 +33,31 @@ func denials() []denial {
 		{
 			"west",
 			grant{testbed.Multicluster, "apps", "deployments", "", "list"},
-			func(*bed) {},
+			func(*testEnv) {},
 			"linkwright may not read Deployment.apps in namespace linkerd-multicluster", object.Installation{}.Grant(),
 		},
 		{
 			"west",
 			grant{testbed.Multicluster, "multicluster.linkerd.io", "links", "", "patch"},
-			(*bed).changed,
+			(*testEnv).changed,
 			`cannot patch resource "links" in API group "multicluster.linkerd.io" ` + multicluster, toGrant,
 		},
 		{
 			"east",
 			grant{"", rbacv1.GroupName, "clusterroles", remoteAccess, "bind"},
-			(*bed).unbound,
+			(*testEnv).unbound,
 			"create ClusterRoleBinding.rbac.authorization.k8s.io linkwright-access.linkwright.west", "(grant linkwright's account bind on the ClusterRole that this binding names",
 		},
 		{
 			"east",
 			grant{"linkwright-access", "", "serviceaccounts/token", "", "create"},
-			(*bed).revoked,
+			(*testEnv).revoked,
 			`cannot create resource "serviceaccounts/token" in API group "" in the namespace "linkwright-access"`, toGrant,
 		},
 		{
 			"west",
 			grant{"default", "", "services", "", "delete"},
-			(*bed).unlinked,
+			(*testEnv).unlinked,
 			`cannot delete resource "services" in API group "" in the namespace "default"`, toGrant,
 		},
 	}
@@ -74,13 +74,13 @@ func TestDenied(t *testing.T) {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
-	b := newBed(t)
+	b := newTestEnv(t)
 	installed := b.install()
 	b.commit(clusters(b) + links)
 	b.run(0, "sync")
 	for _, d := range denials() {
 		t.Run(d.String(), func(t *testing.T) {
-			b := &bed{b.Bed, t, b.program, b.repo, b.home}
+			b := &testEnv{b.Bed, t, b.program, b.repo, b.managementKubeconfig}
 			b.apply(d.cluster, without(t, installed[d.cluster], d.grant))
 			b.permits(d.cluster, d.grant, false)
 			d.needs(b)
@@ -101,7 +101,7 @@ func TestDenied(t *testing.T) {
 }
 
 // install gives linkwright its rights and credentials, as TestDeploy tells in its first part.
-func (b *bed) install() map[string][]*unstructured.Unstructured {
+func (b *testEnv) install() map[string][]*unstructured.Unstructured {
 	b.Helper()
 	installed := map[string][]*unstructured.Unstructured{
 		"west": append(build(b.T, "../examples/install/management", map[string]bool{}), b.rbac("west")...),
@@ -120,7 +120,7 @@ func roles(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	})
 }
 
-// without gives all roles less one right, also where it is held in the whole cluster.
+// without returns all roles without one right, also where it is held in the whole cluster.
 func without(t *testing.T, objects []*unstructured.Unstructured, lost grant) (out []*unstructured.Unstructured) {
 	t.Helper()
 	for _, o := range roles(objects) {
@@ -144,7 +144,7 @@ func without(t *testing.T, objects []*unstructured.Unstructured, lost grant) (ou
 	return out
 }
 
-// rule is one that grants this alone.
+// rule returns one that grants this alone.
 func (g grant) rule() map[string]any {
 	out := map[string]any{"apiGroups": []any{g.group}, "resources": []any{g.resource}, "verbs": []any{g.verb}}
 	if g.name != "" {
@@ -154,7 +154,7 @@ func (g grant) rule() map[string]any {
 }
 
 // permits waits until the API server says that the account has the right, or has it no more.
-func (b *bed) permits(name string, g grant, want bool) {
+func (b *testEnv) permits(name string, g grant, want bool) {
 	b.Helper()
 	resource, sub, _ := strings.Cut(g.resource, "/")
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -173,24 +173,24 @@ func (b *bed) permits(name string, g grant, want bool) {
 }
 
 // changed declares what changes the Linkerd Links.
-func (b *bed) changed() {
+func (b *testEnv) changed() {
 	b.Helper()
 	b.commit(clusters(b) + links + "    excludedLabels: [example.com/private]\n")
 }
 
 // unbound has somebody take a binding away.
-func (b *bed) unbound() {
+func (b *testEnv) unbound() {
 	b.Helper()
 	b.must(b.client("east").RbacV1().ClusterRoleBindings().Delete(b.Context(), "linkwright-access.linkwright.west", metav1.DeleteOptions{}))
 }
 
 // revoked ends the token of west→east.
-func (b *bed) revoked() {
+func (b *testEnv) revoked() {
 	b.Helper()
 	b.must(b.client("east").CoreV1().Secrets("linkwright-access").Delete(b.Context(), "linkwright.west-1", metav1.DeleteOptions{}))
 }
 
-func (b *bed) unlinked() {
+func (b *testEnv) unlinked() {
 	b.Helper()
 	b.mirrored()
 	b.commit(clusters(b) + undrained)

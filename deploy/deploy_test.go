@@ -37,13 +37,13 @@ const (
 	patience  = time.Minute
 )
 
-// bed is two real clusters, dressed as Linkerd's: east, and west, which is linkwright's home as well.
-type bed struct {
+// testEnv is two real clusters, dressed as Linkerd's: east, and west, which is linkwright's home as well.
+type testEnv struct {
 	*testbed.Bed
 	*testing.T
-	program string
-	repo    string
-	home    string // kubeconfig of linkwright's account in west
+	program              string
+	repo                 string
+	managementKubeconfig string // kubeconfig of linkwright's account in west
 }
 
 // TestDeploy is one story: apply the manifests in one cluster, what `linkwright rbac` prints in the other, and then link and
@@ -53,7 +53,7 @@ func TestDeploy(t *testing.T) {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
-	b := newBed(t)
+	b := newTestEnv(t)
 	installed := b.install()
 	b.available()
 	b.job()
@@ -63,7 +63,7 @@ func TestDeploy(t *testing.T) {
 	b.run(0, "sync")
 	b.run(0, "status")
 	b.mirrored()
-	b.told()
+	b.restarted()
 	b.unconfined()
 	b.daemon(b.drift)
 	b.run(0, "sync")
@@ -72,15 +72,15 @@ func TestDeploy(t *testing.T) {
 	b.run(1, "diff")
 	b.run(0, "sync")
 	b.clean()
-	b.takeover()
+	b.adopt()
 	b.extras()
 	b.granted(installed)
 	b.denied()
 }
 
-func newBed(t *testing.T) *bed {
+func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
-	b := &bed{T: t, program: program(t), repo: t.TempDir()}
+	b := &testEnv{T: t, program: program(t), repo: t.TempDir()}
 	var err error
 	b.Bed, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"east", "west"}})
 	b.must(err)
@@ -97,7 +97,7 @@ func newBed(t *testing.T) *bed {
 }
 
 // mirrors plays Linkerd's controllers, with no more rights than linkwright gives them.
-func (b *bed) mirrors() {
+func (b *testEnv) mirrors() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, len(b.Clusters))
 	for _, c := range b.Clusters {
@@ -128,7 +128,7 @@ func program(t *testing.T) string {
 	return file
 }
 
-// cluster is what examples/install/west makes, for a source of a link to target, and the policies.
+// cluster returns what examples/install/west makes, for a source of a link to target, and the policies.
 func cluster(t *testing.T, targets ...string) []*unstructured.Unstructured {
 	t.Helper()
 	var secrets []any
@@ -146,14 +146,14 @@ func cluster(t *testing.T, targets ...string) []*unstructured.Unstructured {
 	return slices.Concat(objects, build(t, "sweep", map[string]bool{}), build(t, "confine", map[string]bool{}))
 }
 
-func (b *bed) must(err error) {
+func (b *testEnv) must(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
-func (b *bed) client(name string) *kubernetes.Clientset {
+func (b *testEnv) client(name string) *kubernetes.Clientset {
 	b.Helper()
 	c, err := kubernetes.NewForConfig(b.Cluster(name).As("deploy-test"))
 	b.must(err)
@@ -161,7 +161,7 @@ func (b *bed) client(name string) *kubernetes.Clientset {
 }
 
 // apply is kubectl apply --server-side --validate=strict.
-func (b *bed) apply(name string, objects []*unstructured.Unstructured) {
+func (b *testEnv) apply(name string, objects []*unstructured.Unstructured) {
 	b.Helper()
 	client, err := dynamic.NewForConfig(b.Cluster(name).As("deploy-test"))
 	b.must(err)
@@ -178,7 +178,7 @@ func (b *bed) apply(name string, objects []*unstructured.Unstructured) {
 	}
 }
 
-func (b *bed) eventually(what string, ask func(context.Context) error) {
+func (b *testEnv) eventually(what string, ask func(context.Context) error) {
 	b.Helper()
 	var last error
 	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
@@ -190,7 +190,7 @@ func (b *bed) eventually(what string, ask func(context.Context) error) {
 	}
 }
 
-func (b *bed) available() {
+func (b *testEnv) available() {
 	b.Helper()
 	b.eventually("the Deployment", func(ctx context.Context) error {
 		d, err := b.client("west").AppsV1().Deployments(namespace).Get(ctx, "linkwright", metav1.GetOptions{})
@@ -202,7 +202,7 @@ func (b *bed) available() {
 }
 
 // job makes a Job of the CronJob, as kubectl create job --from does.
-func (b *bed) job() {
+func (b *testEnv) job() {
 	b.Helper()
 	b.apply("west", slices.DeleteFunc(build(b.T, "cronjob", map[string]bool{}), func(o *unstructured.Unstructured) bool { return o.GetKind() != "CronJob" })) // the rest is there
 	client := b.client("west").BatchV1()
@@ -214,7 +214,7 @@ func (b *bed) job() {
 }
 
 // credentials makes a kubeconfig of linkwright's account for each cluster; home's is a file, the clusters' are access Secrets.
-func (b *bed) credentials() {
+func (b *testEnv) credentials() {
 	b.Helper()
 	for _, c := range b.Clusters {
 		token, err := b.client(c.Name).CoreV1().ServiceAccounts(namespace).CreateToken(b.Context(), account,
@@ -222,8 +222,8 @@ func (b *bed) credentials() {
 		b.must(err)
 		text := b.kubeconfig(c, token.Status.Token)
 		if c.Name == "west" {
-			b.home = filepath.Join(b.TempDir(), "home")
-			b.must(os.WriteFile(b.home, text, 0o600))
+			b.managementKubeconfig = filepath.Join(b.TempDir(), "home")
+			b.must(os.WriteFile(b.managementKubeconfig, text, 0o600))
 		}
 		_, err = b.client("west").CoreV1().Secrets(namespace).Create(b.Context(), &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: c.Name}, Data: map[string][]byte{"kubeconfig": text},
@@ -232,7 +232,7 @@ func (b *bed) credentials() {
 	}
 }
 
-func (b *bed) kubeconfig(c *testbed.Cluster, token string) []byte {
+func (b *testEnv) kubeconfig(c *testbed.Cluster, token string) []byte {
 	b.Helper()
 	text, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: c.Config.Host, CertificateAuthorityData: c.Config.CAData}},
@@ -264,7 +264,7 @@ spec:
   prune: {drainDeadline: 0s}
 `
 
-func (b *bed) commit(text string) {
+func (b *testEnv) commit(text string) {
 	b.Helper()
 	b.must(os.WriteFile(filepath.Join(b.repo, "fleet.yaml"), []byte(text), 0o600))
 	for _, args := range [][]string{
@@ -279,7 +279,7 @@ func (b *bed) commit(text string) {
 }
 
 // run expects an exit code.
-func (b *bed) run(want int, command string, more ...string) {
+func (b *testEnv) run(want int, command string, more ...string) {
 	b.Helper()
 	got, out := b.ask(command, more...)
 	if got != want || strings.Contains(strings.ToLower(out), "forbidden") {
@@ -287,10 +287,10 @@ func (b *bed) run(want int, command string, more ...string) {
 	}
 }
 
-// ask gives the exit code, and all that was told.
-func (b *bed) ask(command string, more ...string) (int, string) {
+// ask returns the exit code, and all that was told.
+func (b *testEnv) ask(command string, more ...string) (int, string) {
 	b.Helper()
-	args := append([]string{command, "--repo", b.repo, "--allow-file-repo", "--kubeconfig", b.home}, more...)
+	args := append([]string{command, "--repo", b.repo, "--allow-file-repo", "--kubeconfig", b.managementKubeconfig}, more...)
 	cmd := exec.CommandContext(b.Context(), b.program, args...)
 	out, err := cmd.CombinedOutput()
 	var failed *exec.ExitError
@@ -300,7 +300,7 @@ func (b *bed) ask(command string, more ...string) (int, string) {
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-func (b *bed) mirrored() {
+func (b *testEnv) mirrored() {
 	b.Helper()
 	for name, mirror := range map[string]string{"west": "web-of-east-east", "east": "web-of-west-west"} {
 		for _, service := range []string{mirror, "api-federated"} {
@@ -313,7 +313,7 @@ func (b *bed) mirrored() {
 }
 
 // drift makes what a daemon has to take back, and waits until it has.
-func (b *bed) drift() {
+func (b *testEnv) drift() {
 	b.Helper()
 	deployments := b.client("west").AppsV1().Deployments(testbed.Multicluster)
 	_, err := deployments.Patch(b.Context(), "controller-east", types.MergePatchType,
@@ -330,7 +330,7 @@ func (b *bed) drift() {
 }
 
 // secretBack deletes a Secret of the control plane: it is watched by its name, so it is back in a moment.
-func (b *bed) secretBack() {
+func (b *testEnv) secretBack() {
 	b.Helper()
 	secrets := b.client("west").CoreV1().Secrets(testbed.ControlPlane)
 	const name = "cluster-credentials-east"
@@ -353,7 +353,7 @@ func (b *bed) secretBack() {
 }
 
 // joinLocally gives a federated Service a member of its own cluster, so that it outlives the link.
-func (b *bed) joinLocally() {
+func (b *testEnv) joinLocally() {
 	b.Helper()
 	_, err := b.client("west").CoreV1().Services("default").Patch(b.Context(), "api-federated", types.MergePatchType,
 		[]byte(`{"metadata":{"annotations":{"multicluster.linkerd.io/local-discovery":"api"}}}`), metav1.PatchOptions{})
@@ -361,7 +361,7 @@ func (b *bed) joinLocally() {
 }
 
 // clean: nothing of a link is left anywhere, and the federated Service in west has only its own member.
-func (b *bed) clean() {
+func (b *testEnv) clean() {
 	b.Helper()
 	for _, c := range b.Clusters {
 		core := b.client(c.Name).CoreV1()

@@ -28,20 +28,20 @@ func extraKinds() []extra {
 
 // extras does in east, with linkwright's account, all that is ever done with an overlay's objects: they are looked for,
 // made, changed, compared as diff does, and deleted.
-func (b *bed) extras() {
+func (b *testEnv) extras() {
 	b.Helper()
 	b.serve("east")
 	c := b.connect("east")
 	for _, k := range extraKinds() {
-		looked := object.Watch{Group: k.group, Version: k.version, Kind: k.kind, Namespace: testbed.Multicluster}
+		read := object.Watch{Group: k.group, Version: k.version, Kind: k.kind, Namespace: testbed.Multicluster}
 		b.eventually(k.kind+" is served", func(ctx context.Context) error {
-			seen, err := c.Observe(ctx, []object.Watch{looked})
-			if err == nil && len(seen.Unserved) > 0 {
-				err = fmt.Errorf("%v are not served", seen.Unserved)
+			observed, err := c.Observe(ctx, []object.Watch{read})
+			if err == nil && len(observed.Unserved) > 0 {
+				err = fmt.Errorf("%v are not served", observed.Unserved)
 			}
 			return err
 		})
-		_, err := c.Live(b.Context(), []object.Watch{looked})
+		_, err := c.Live(b.Context(), []object.Watch{read})
 		b.must(err)
 		key := object.Key{Group: k.group, Kind: k.kind, Namespace: testbed.Multicluster, Name: "extra"}
 		now, err := c.Write(b.Context(), object.Change{Action: object.Create, Key: key, Object: b.extra(key, k.version, "a")})
@@ -52,9 +52,9 @@ func (b *bed) extras() {
 		_, err = c.Write(b.Context(), change)
 		b.must(err)
 		b.eventually(k.kind+" is deleted", func(ctx context.Context) error { // controllers write some of them, too
-			seen, err := c.Observe(ctx, []object.Watch{looked})
+			observed, err := c.Observe(ctx, []object.Watch{read})
 			if err == nil {
-				_, err = c.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: seen.Record(key)})
+				_, err = c.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: observed.Record(key)})
 			}
 			return err
 		})
@@ -62,7 +62,7 @@ func (b *bed) extras() {
 }
 
 // serve makes the cluster serve the kinds that it has not by itself.
-func (b *bed) serve(name string) {
+func (b *testEnv) serve(name string) {
 	b.Helper()
 	for _, k := range extraKinds() {
 		if k.plural == "" {
@@ -82,8 +82,8 @@ func (b *bed) serve(name string) {
 	}
 }
 
-// connect gives a client with the access Secret of a cluster, which names itself as the program does.
-func (b *bed) connect(name string) *access.Client {
+// connect returns a client with the access Secret of a cluster, which names itself as the program does.
+func (b *testEnv) connect(name string) *access.Client {
 	b.Helper()
 	secret, err := b.client("west").CoreV1().Secrets(namespace).Get(b.Context(), name, metav1.GetOptions{})
 	b.must(err)
@@ -97,7 +97,7 @@ func (b *bed) connect(name string) *access.Client {
 	return out
 }
 
-func (b *bed) extra(k object.Key, version, value string) object.Object {
+func (b *testEnv) extra(k object.Key, version, value string) object.Object {
 	b.Helper()
 	o, err := object.Seal(object.Spec{Key: k, Version: version, Phase: object.PhaseExtras, Owner: object.DefaultOwner}, map[string]any{
 		"apiVersion": k.Group + "/" + version, "kind": k.Kind,

@@ -35,7 +35,7 @@ type operation struct {
 	Value    any
 }
 
-// build gives the objects that a directory's kustomization makes, in order, and notes every file it read.
+// build returns the objects that a directory's kustomization makes, in order, and notes every file it read.
 func build(t *testing.T, dir string, read map[string]bool) []*unstructured.Unstructured {
 	t.Helper()
 	var k kustomization
@@ -91,7 +91,7 @@ func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	return out
 }
 
-// podSpec is the pod that an object makes, or nil.
+// podSpec returns the pod that an object makes, or nil.
 func podSpec(o *unstructured.Unstructured) map[string]any {
 	at := map[string][]string{
 		"Deployment": {"spec", "template", "spec"},
@@ -179,13 +179,13 @@ func put(at any, path []string, value any) bool {
 func TestEveryFileIsUsed(t *testing.T) {
 	read := map[string]bool{}
 	for _, dir := range []string{"deployment", "cronjob", "cluster", "confine", "sweep", "../examples/install/management", "../examples/install/west"} {
-		seen := map[string]bool{}
+		observed := map[string]bool{}
 		for _, o := range build(t, dir, read) {
 			id := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
-			if seen[id] {
+			if observed[id] {
 				t.Errorf("%s: %s stands there twice", dir, id)
 			}
-			seen[id] = true
+			observed[id] = true
 		}
 	}
 	for _, root := range []string{".", "../examples/install"} {
@@ -248,7 +248,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// writable are the paths of a container that are empty directories.
+// writable returns the paths of a container that are empty directories.
 func writable(pod, container map[string]any) (paths []string) {
 	empty := map[any]bool{}
 	volumes, _, _ := unstructured.NestedSlice(pod, "volumes")

@@ -23,7 +23,7 @@ import (
 
 // quickstart is a person who follows the README, on two clusters.
 type quickstart struct {
-	*bed
+	*testEnv
 	page string
 }
 
@@ -38,7 +38,7 @@ func TestQuickstart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := quickstart{bed: newBed(t), page: string(page)}
+	q := quickstart{testEnv: newTestEnv(t), page: string(page)}
 	q.commit(q.declarations())
 	q.logins()
 	for _, command := range q.commands("## Install") {
@@ -116,7 +116,7 @@ func (q *quickstart) syncs(want int) string {
 	return out
 }
 
-// section is the part of the page below a heading.
+// section returns the part of the page below a heading.
 func (q *quickstart) section(heading string) string {
 	q.Helper()
 	_, rest, ok := strings.Cut(q.page, "\n"+heading+"\n")
@@ -127,7 +127,7 @@ func (q *quickstart) section(heading string) string {
 	return part
 }
 
-// blocks are the fenced parts of a text, in a language, without their indentation.
+// blocks returns the fenced parts of a text, in a language, without their indentation.
 func blocks(text, language string) (out []string) {
 	var block []string
 	open, indent := false, ""
@@ -145,8 +145,8 @@ func blocks(text, language string) (out []string) {
 	return out
 }
 
-// declarations are the first that the README shows, with the addresses that the clusters have here: nobody takes that of an access
-// for one that peers can use, since it is of this machine.
+// declarations returns the first that the README shows, with the addresses that the clusters have here: nobody takes that of an access for one that
+// peers can use, since it is of this machine.
 func (q *quickstart) declarations() string {
 	q.Helper()
 	all := blocks(q.section("## Declare"), "yaml")
@@ -158,12 +158,12 @@ func (q *quickstart) declarations() string {
 }
 
 // replace has declarations that the README shows hold something else, once.
-func (q *quickstart) replace(text, shown, now string) string {
+func (q *quickstart) replace(text, visible, now string) string {
 	q.Helper()
-	if strings.Count(text, shown) != 1 {
-		q.Fatalf("the README's declarations have no %q:\n%s", shown, text)
+	if strings.Count(text, visible) != 1 {
+		q.Fatalf("the README's declarations have no %q:\n%s", visible, text)
 	}
-	return strings.Replace(text, shown, now, 1)
+	return strings.Replace(text, visible, now, 1)
 }
 
 // commands of a section, in order: every line of what is to be typed.
@@ -230,15 +230,15 @@ func (q *quickstart) atHome() {
 	q.Helper()
 	token, err := q.client("west").CoreV1().ServiceAccounts(namespace).CreateToken(q.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	q.must(err)
-	q.home = filepath.Join(q.TempDir(), "home")
-	q.must(os.WriteFile(q.home, q.kubeconfig(q.Cluster("west"), token.Status.Token), 0o600))
+	q.managementKubeconfig = filepath.Join(q.TempDir(), "home")
+	q.must(os.WriteFile(q.managementKubeconfig, q.kubeconfig(q.Cluster("west"), token.Status.Token), 0o600))
 	q.commit(q.inPod(q.declarations()))
 }
 
 // inPod declares the access to west that a pod there has.
 func (q *quickstart) inPod(declarations string) string {
 	q.Helper()
-	return q.replace(declarations, "inCluster: true ", fmt.Sprintf("kubeconfig: {path: %q} ", q.home))
+	return q.replace(declarations, "inCluster: true ", fmt.Sprintf("kubeconfig: {path: %q} ", q.managementKubeconfig))
 }
 
 func (q *quickstart) ready() error {

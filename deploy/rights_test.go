@@ -72,7 +72,7 @@ func single(namespace string, r rbacv1.PolicyRule) (out []grant) {
 	return out
 }
 
-// allows says that the right is what a request needs of a verb.
+// allows reports whether the right is what a request needs of a verb.
 func (g grant) allows(r testbed.Request, verb string) bool {
 	resource := r.Resource
 	if r.Subresource != "" {
@@ -82,7 +82,7 @@ func (g grant) allows(r testbed.Request, verb string) bool {
 		(g.namespace == "" || g.namespace == r.Namespace) && (g.name == "" || g.name == r.Name)
 }
 
-// verbs are what a request needs: an apply that created its object needed both.
+// verbs returns what a request needs: an apply that created its object needed both.
 func verbs(r testbed.Request) []string {
 	if r.Verb == "patch" && r.Code == 201 {
 		return []string{"patch", "create"}
@@ -90,8 +90,8 @@ func verbs(r testbed.Request) []string {
 	return []string{r.Verb}
 }
 
-// unused gives the rights that no request needed. Of two that allow one, that of a namespace counts: a right in the
-// whole cluster must be needed somewhere else.
+// unused returns the rights that no request needed. Of two that allow one, that of a namespace counts: a right in the whole cluster must be needed
+// somewhere else.
 func unused(all []grant, requests []testbed.Request) []string {
 	narrow := slices.Clone(all)
 	slices.SortStableFunc(narrow, func(a, b grant) int { return cmp.Compare(min(1, len(b.namespace)), min(1, len(a.namespace))) })
@@ -113,7 +113,7 @@ func unused(all []grant, requests []testbed.Request) []string {
 	return slices.Compact(out)
 }
 
-// needless are the rights that no request ever needs, and why they are there all the same.
+// needless returns the rights that no request ever needs, and why they are there all the same.
 func needless() []string {
 	return []string{
 		// bind is asked for inside the API server, when a binding is written.
@@ -130,20 +130,20 @@ func needless() []string {
 	}
 }
 
-// trial says that a request is a link's credential being tried: a LIST, by the account of a link.
-func trial(r testbed.Request) bool {
+// verification reports whether a request is a link's credential being tried: a LIST, by the account of a link.
+func verification(r testbed.Request) bool {
 	return r.Verb == "list" && strings.HasPrefix(r.User, "system:serviceaccount:linkwright-access:linkwright.")
 }
 
 // granted: every request of linkwright's account was allowed, and every right was needed.
-func (b *bed) granted(installed map[string][]*unstructured.Unstructured) {
+func (b *testEnv) granted(installed map[string][]*unstructured.Unstructured) {
 	b.Helper()
 	var all []grant
 	var requests []testbed.Request
 	for _, c := range b.Clusters {
 		asked, err := c.Requests("linkwright/")
 		b.must(err)
-		asked = slices.DeleteFunc(asked, trial)
+		asked = slices.DeleteFunc(asked, verification)
 		for _, r := range asked {
 			if r.User != user {
 				b.Errorf("%s: %s is not who runs linkwright", c.Name, r.User)
@@ -161,7 +161,7 @@ func (b *bed) granted(installed map[string][]*unstructured.Unstructured) {
 }
 
 // denied: some of what an attacker would ask for first.
-func (b *bed) denied() {
+func (b *testEnv) denied() {
 	b.Helper()
 	for _, a := range []authorizationv1.ResourceAttributes{
 		{Verb: "get", Resource: "secrets", Namespace: testbed.ControlPlane, Name: "linkerd-identity-issuer"},
@@ -185,8 +185,8 @@ func (b *bed) denied() {
 	}
 }
 
-// rbac is what the program prints for a cluster of a mesh.
-func (b *bed) rbac(name string) (out []*unstructured.Unstructured) {
+// rbac returns what the program prints for a cluster of a mesh.
+func (b *testEnv) rbac(name string) (out []*unstructured.Unstructured) {
 	b.Helper()
 	dir := b.TempDir()
 	b.must(os.WriteFile(filepath.Join(dir, "fleet.yaml"), []byte(clusters(b)+links), 0o600))
@@ -204,7 +204,7 @@ func (b *bed) rbac(name string) (out []*unstructured.Unstructured) {
 	}
 }
 
-func clusters(b *bed) string {
+func clusters(b *testEnv) string {
 	text := ""
 	for _, c := range b.Clusters {
 		text += fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1

@@ -2,9 +2,9 @@ package deploy_test
 
 import "strings"
 
-// takeover links with tokens that do not expire, rotates them, gives the links up, takes them over again, and then takes everything away,
+// adopt links with tokens that do not expire, rotates them, gives the links up, takes them over again, and then takes everything away,
 // down to the record of clusters.
-func (b *bed) takeover() {
+func (b *testEnv) adopt() {
 	b.Helper()
 	b.commit(clusters(b) + strings.Replace(links, "mode: Bound", "mode: LegacyToken", 1))
 	b.run(0, "sync")

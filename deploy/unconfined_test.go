@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// unconfined takes a binding of the policies away, and then alters a policy: each is told at once, and --require-confinement has nothing
-// written there until all is as it was.
-func (b *bed) unconfined() {
+// unconfined takes a binding of the policies away, and then alters a policy: each is reported at once, and --require-confinement has nothing written
+// there until all is as it was.
+func (b *testEnv) unconfined() {
 	b.Helper()
 	b.run(0, "sync", "--require-confinement")
 	b.policies(b.noBinding)
@@ -45,21 +45,23 @@ func (b *bed) unconfined() {
 	b.run(0, "sync", "--require-confinement")
 }
 
-func (b *bed) policies(do func(dynamic.Interface)) {
+func (b *testEnv) policies(do func(dynamic.Interface)) {
 	b.Helper()
 	client, err := dynamic.NewForConfig(b.Cluster("east").As("deploy-test"))
 	b.must(err)
 	do(client)
 }
 
-func (b *bed) noBinding(c dynamic.Interface) {
+func (b *testEnv) noBinding(c dynamic.Interface) {
 	b.must(c.Resource(resource("admissionregistration.k8s.io", "validatingadmissionpolicybindings")).Delete(b.Context(), "linkwright.secrets", metav1.DeleteOptions{}))
 }
 
-func (b *bed) altered(c dynamic.Interface) {
+func (b *testEnv) altered(c dynamic.Interface) {
 	_, err := c.Resource(resource("admissionregistration.k8s.io", "validatingadmissionpolicies")).Patch(b.Context(), "linkwright.secrets",
 		types.MergePatchType, []byte(`{"spec": {"failurePolicy": "Ignore"}}`), metav1.PatchOptions{})
 	b.must(err)
 }
 
-func (b *bed) installed(dynamic.Interface) { b.apply("east", build(b.T, "confine", map[string]bool{})) }
+func (b *testEnv) installed(dynamic.Interface) {
+	b.apply("east", build(b.T, "confine", map[string]bool{}))
+}

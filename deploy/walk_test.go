@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// might is what a thief of linkwright's account gets by some verbs on a resource, and what stops him. Where nothing does, stops is empty, and
+// right is what a thief of linkwright's account gets by some verbs on a resource, and what stops him. Where nothing does, stops is empty, and
 // why says why linkwright needs it all the same.
-type might struct {
+type right struct {
 	namespace, resource, verbs string // as grants have them; namespace "" is the whole cluster
 	gets                       string
 	stops                      string // by the admission policies, or by RBAC itself
@@ -20,18 +20,18 @@ type might struct {
 }
 
 const (
-	reads       = "get list watch"
-	readsKind   = "list watch"
-	byPolicies  = "policies: "
-	accessSpace = "linkwright-access"
-	meshSpace   = "linkerd-multicluster"
-	planeSpace  = "linkerd"
-	homeSpace   = "linkwright"
+	reads           = "get list watch"
+	readsKind       = "list watch"
+	byPolicies      = "policies: "
+	accessSpace     = "linkwright-access"
+	meshSpace       = "linkerd-multicluster"
+	planeSpace      = "linkerd"
+	managementSpace = "linkwright"
 )
 
-// mights is every right that deploy/ grants, in the order of the page.
-func mights() []might {
-	return []might{
+// rightsThatMatter returns every right that deploy/ grants, in the order of the page.
+func rightsThatMatter() []right {
+	return []right{
 		{"", "namespaces", reads, "the labels of four namespaces", "RBAC: four names", "which cluster it is, and whether Linkerd is there"},
 		{"", "validatingadmissionpolicies.admissionregistration.k8s.io", readsKind, "what holds him", "nothing there is secret", "to tell if they are missing or altered"},
 		{"", "validatingadmissionpolicybindings.admissionregistration.k8s.io", readsKind, "the same", "the same", "the same"},
@@ -92,17 +92,17 @@ func mights() []might {
 		{meshSpace, "*.policy.linkerd.io", reads, "who may reach gateways", "nothing there is secret", "the same"},
 		{meshSpace, "*.policy.linkerd.io", "create patch delete", "gateways open to all, or closed", "", "the same"},
 
-		{homeSpace, "leases.coordination.k8s.io", "get list create update", "linkwright stopped", "", "who may write"},
-		{homeSpace, "configmaps", "get create patch delete", "linkwright led to another of its access Secrets", "", "the record of clusters, by its name"},
-		{homeSpace, "configmaps", readsKind, "names", "nothing there is secret", "to hear of a change"},
-		{homeSpace, "serviceaccounts/token", "create", "tokens of linkwright's own account, for as long as he has one", "RBAC: one name", "to renew its access"},
-		{homeSpace, "secrets", "patch", "accesses that lead elsewhere, or nowhere", "RBAC: names of accesses", "to renew its access"},
-		{homeSpace, "secrets", reads, "the accesses of all clusters", "RBAC: names of accesses, and of flags", "it reads and writes those clusters"},
+		{managementSpace, "leases.coordination.k8s.io", "get list create update", "linkwright stopped", "", "who may write"},
+		{managementSpace, "configmaps", "get create patch delete", "linkwright led to another of its access Secrets", "", "the record of clusters, by its name"},
+		{managementSpace, "configmaps", readsKind, "names", "nothing there is secret", "to hear of a change"},
+		{managementSpace, "serviceaccounts/token", "create", "tokens of linkwright's own account, for as long as he has one", "RBAC: one name", "to renew its access"},
+		{managementSpace, "secrets", "patch", "accesses that lead elsewhere, or nowhere", "RBAC: names of accesses", "to renew its access"},
+		{managementSpace, "secrets", reads, "the accesses of all clusters", "RBAC: names of accesses, and of flags", "it reads and writes those clusters"},
 	}
 }
 
-// covers says that the row is about a right.
-func (m might) covers(g grant) bool {
+// covers reports whether the row is about a right.
+func (m right) covers(g grant) bool {
 	return m.namespace == g.namespace && m.resource == g.called() && slices.Contains(strings.Fields(m.verbs), g.verb)
 }
 
@@ -117,14 +117,14 @@ func (g grant) called() string {
 	return g.resource + "." + g.group
 }
 
-// granted are all rights that the bases give, in a member and in the management cluster.
+// granted returns all rights that the bases give, in a member and in the management cluster.
 func granted(t *testing.T) (out []grant) {
 	t.Helper()
 	for _, dir := range []string{"cluster", "confine", "management", "sweep"} {
 		out = append(out, grants(t, build(t, dir, map[string]bool{}))...)
 	}
 	return append(out, // of linkwright cluster add
-		grant{homeSpace, "", "serviceaccounts/token", account, "create"}, grant{homeSpace, "", "secrets", "access", "patch"})
+		grant{managementSpace, "", "serviceaccounts/token", account, "create"}, grant{managementSpace, "", "secrets", "access", "patch"})
 }
 
 // Every verb on every resource that is granted stands on the threat page, with what a thief gets by it. What the policies stop is tried
@@ -132,17 +132,17 @@ func granted(t *testing.T) (out []grant) {
 func TestEveryRight(t *testing.T) {
 	used := map[int]bool{}
 	for _, g := range granted(t) {
-		i := slices.IndexFunc(mights(), func(m might) bool { return m.covers(g) })
+		i := slices.IndexFunc(rightsThatMatter(), func(m right) bool { return m.covers(g) })
 		if i < 0 {
 			t.Errorf("no row tells what a thief gets by %s", g)
 			continue
 		}
 		used[i] = true
-		if m := mights()[i]; strings.HasPrefix(m.stops, byPolicies) && g.verb != "bind" && !tried(g) {
+		if m := rightsThatMatter()[i]; strings.HasPrefix(m.stops, byPolicies) && g.verb != "bind" && !tried(g) {
 			t.Errorf("%s: no attack tries it", g)
 		}
 	}
-	for i, m := range mights() {
+	for i, m := range rightsThatMatter() {
 		if !used[i] {
 			t.Errorf("%s: %s %s is granted nowhere", cmp.Or(m.namespace, "*"), m.verbs, m.resource)
 		}
@@ -152,7 +152,7 @@ func TestEveryRight(t *testing.T) {
 	}
 }
 
-// tried says that an attack uses a right, or another verb that changes the same.
+// tried reports whether an attack uses a right, or another verb that changes the same.
 func tried(g grant) bool {
 	alike := map[string][]string{"update": {"patch"}, "create": {"create", "apply"}}
 	return slices.ContainsFunc(attacks(), func(a attack) bool {
@@ -175,12 +175,12 @@ func TestThreatPage(t *testing.T) {
 	}
 	var out bytes.Buffer
 	out.WriteString("| where | right | a thief gets | stopped by | needed for | test |\n| --- | --- | --- | --- | --- | --- |\n")
-	for _, m := range mights() {
-		seen := "deploy.TestEveryRight"
+	for _, m := range rightsThatMatter() {
+		observed := "deploy.TestEveryRight"
 		if strings.HasPrefix(m.stops, byPolicies) {
-			seen = "deploy.TestConfined"
+			observed = "deploy.TestConfined"
 		}
-		fmt.Fprintf(&out, "| %s | `%s` %s | %s | %s | %s | `%s` |\n", cmp.Or(m.namespace, "the cluster"), m.resource, m.verbs, m.gets, cmp.Or(m.stops, "nothing"), m.why, seen)
+		fmt.Fprintf(&out, "| %s | `%s` %s | %s | %s | %s | `%s` |\n", cmp.Or(m.namespace, "the cluster"), m.resource, m.verbs, m.gets, cmp.Or(m.stops, "nothing"), m.why, observed)
 	}
 	want := before + begin + out.String() + end + after
 	if *update {

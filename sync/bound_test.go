@@ -144,7 +144,7 @@ func (b *clusterEnv) token() (out jwt) {
 	return out
 }
 
-// another is a token of the same account that is bound to nothing.
+// another returns a token of the same account that is bound to nothing.
 func (b *clusterEnv) another(than jwt) string {
 	b.t.Helper()
 	got, err := b.client("east").CoreV1().ServiceAccounts("linkwright-access").CreateToken(b.t.Context(), "linkwright.west", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})

@@ -33,7 +33,7 @@ type chaos struct {
 
 // TestChaos: what goes wrong with a pair, one thing after the other, on real API servers whose clocks are ten minutes from ours, either
 // way. What else is shown elsewhere: trust anchors that are rotated half (TestDaemon), a clock that is put right (TestSkewedClocks),
-// clusters that give no answer (TestDeadClusters).
+// clusters that give no answer (TestUnreachableClusters).
 func TestChaos(t *testing.T) {
 	b := newSkewedEnv(t, names, map[string]time.Duration{"east": apart, "west": -apart})
 	c := &chaos{&daemon{clusterEnv: b}, &declaredText{interval: "1s"}, filepath.Join(t.TempDir(), "kubeconfig")}
@@ -94,7 +94,7 @@ func (c *chaos) begun(accepted map[api.ClusterName]string) (stop func()) {
 	c.t.Helper()
 	l := c.loop(c.decl, agent)
 	l.Changes = l.Clusters.(*openClusters).registry //nolint:forcetypeassert // the bed's own
-	l.Tries, l.Accepted = cluster.Trier{UserAgent: trier}, accepted
+	l.Verifier, l.Accepted = cluster.Verifier{UserAgent: trier}, accepted
 	return c.begin(l)
 }
 
@@ -134,7 +134,7 @@ func (c *chaos) ended() (stop func()) {
 		c.t.Errorf("east's clock is ahead by %s only: this test shows nothing", late)
 	}
 	c.until("the destination controller is told", func() bool { return strings.HasSuffix(c.reported(), ".1") })
-	c.until("it has loaded the token", func() bool { return c.stage("west", "east", health.Loaded) == health.Passed })
+	c.until("it has loaded the token", func() bool { return c.stage("west", "east", health.CredentialsLoaded) == health.Passed })
 	if err := testbed.Export(c.t.Context(), c.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "late"}); err != nil {
 		c.t.Fatal(err)
 	}
@@ -142,8 +142,8 @@ func (c *chaos) ended() (stop func()) {
 	return stop
 }
 
-// stage is how a stage of a link stands in the last report.
-func (c *chaos) stage(source, target string, stage health.Stage) health.Passing {
+// stage returns how a stage of a link stands in the last report.
+func (c *chaos) stage(source, target string, stage health.Stage) health.Result {
 	_, last := c.syncs()
 	for _, l := range report.Links(last) {
 		if string(l.Pair.Source) != source || string(l.Pair.Target) != target {
@@ -158,7 +158,7 @@ func (c *chaos) stage(source, target string, stage health.Stage) health.Passing 
 	return 0
 }
 
-// reported is what west's destination controller was told last.
+// reported returns what west's destination controller was told last.
 func (c *chaos) reported() string {
 	c.t.Helper()
 	d, err := c.client("west").AppsV1().Deployments(testbed.ControlPlane).Get(c.t.Context(), "linkerd-destination", metav1.GetOptions{})
@@ -204,7 +204,7 @@ func (c *chaos) settles(since time.Time) {
 	c.hasStatus("east", "west", "")
 }
 
-// followed are the writes of east's Link to west.
+// followed returns the writes of east's Link to west.
 func (c *chaos) followed() []testbed.Request {
 	c.t.Helper()
 	return slices.DeleteFunc(c.writes("east"), func(r testbed.Request) bool { return r.Resource != "links" || r.Name != "west" })
@@ -276,7 +276,7 @@ func (c *chaos) triedBefore(since time.Time) {
 	}
 }
 
-// emptied deletes what west's destination controller reads. It is made again, which tells the controller, and starts nothing anew.
+// emptied deletes what west's destination controller reads. It is made again, which tells the controller, and starts nothing again.
 func (c *chaos) emptied() (stop func()) {
 	reported := c.reported()
 	secrets := c.client("west").CoreV1().Secrets(testbed.ControlPlane)
@@ -323,7 +323,7 @@ func (c *chaos) rebuilt(stop func()) func() {
 	return stop
 }
 
-// refusal is why nothing is written to a cluster.
+// refusal returns why nothing is written to a cluster.
 func (c *chaos) refusal(name api.ClusterName) string {
 	_, last := c.syncs()
 	i := slices.IndexFunc(last.Clusters, func(row report.Cluster) bool { return row.Name == name })

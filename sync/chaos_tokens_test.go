@@ -24,7 +24,7 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// signed is a token with another time, and a signature by the cluster's own key.
+// signed returns a token with another time, and a signature by the cluster's own key.
 func (c *chaos) signed(by, token string, later time.Duration) string {
 	c.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(c.Cluster(by).Dir, "account.key"))
@@ -78,7 +78,7 @@ func (c *chaos) rewritten(namespace, was, is string) {
 	}
 }
 
-// config is what the control plane of west holds for east.
+// config returns what the control plane of west holds for east.
 func (c *chaos) config() string {
 	c.t.Helper()
 	s, err := c.client("west").CoreV1().Secrets(testbed.ControlPlane).Get(c.t.Context(), "cluster-credentials-east", metav1.GetOptions{})
@@ -88,7 +88,7 @@ func (c *chaos) config() string {
 	return string(s.Data["kubeconfig"])
 }
 
-// announced is what west's Link to east says of its credential.
+// announced returns what west's Link to east says of its credential.
 func (c *chaos) announced() string {
 	c.t.Helper()
 	dyn, err := dynamic.NewForConfig(c.Cluster("west").Config)

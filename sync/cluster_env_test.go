@@ -47,7 +47,7 @@ func newClusterEnv(t *testing.T, of ...string) *clusterEnv {
 	return newSkewedEnv(t, of, nil)
 }
 
-// newSkewedEnv is a bed whose clusters' clocks go ahead of ours.
+// newSkewedEnv returns a bed whose clusters' clocks go ahead of linkwright.
 func newSkewedEnv(t *testing.T, of []string, ahead map[string]time.Duration) *clusterEnv {
 	t.Helper()
 	t.Parallel()
@@ -109,7 +109,7 @@ func (b *clusterEnv) client(name string) *kubernetes.Clientset {
 	return c
 }
 
-// declarations gives the clusters, and whatever links are declared beside them.
+// declarations returns the clusters, and whatever links are declared beside them.
 func (b *clusterEnv) declarations(links string) string {
 	text := ""
 	for _, c := range b.Clusters {
@@ -140,7 +140,7 @@ spec: {source: %[1]s, target: %[2]s}
 `, source, target)
 }
 
-// declaredText is a declared fleet that tests change between passes.
+// declaredText is a declared fleet that tests change between syncs.
 type declaredText struct {
 	commit   int
 	yaml     string
@@ -180,7 +180,7 @@ type openClusters struct {
 	registry *cluster.Registry
 	bed      *testbed.Bed
 
-	mu     gosync.Mutex // drift is repaired while the next pass begins
+	mu     gosync.Mutex // drift is repaired while the next sync begins
 	failed map[api.ClusterName]error
 }
 
@@ -201,7 +201,7 @@ func (o *openClusters) Follow(ctx context.Context, want []fleet.Cluster) map[api
 	return failed
 }
 
-// refusal is why the cluster is not open; nil if it is.
+// refusal returns why the cluster is not open; nil if it is.
 func (o *openClusters) refusal(name api.ClusterName) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -231,7 +231,7 @@ func (o *openClusters) Token(ctx context.Context, name api.ClusterName, r object
 	return token, err
 }
 
-// loop is a daemon's loop whose home is the cluster west.
+// loop returns a daemon's loop whose management cluster is the cluster west.
 func (b *clusterEnv) loop(d *declaredText, agent string) *sync.Loop {
 	b.t.Helper()
 	o := cluster.Options{Timeout: 5 * time.Second, UserAgent: agent}
@@ -247,7 +247,7 @@ func (b *clusterEnv) loop(d *declaredText, agent string) *sync.Loop {
 		Options: sync.Options{Owner: "linkwright", Patience: time.Minute}, Declared: d, Clusters: &openClusters{registry: registry, bed: b.Bed},
 		Home:     record.Home{Cluster: at, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Explain: cluster.Explain, Tries: cluster.Trier{},
+		Explain: cluster.Explain, Verifier: cluster.Verifier{},
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
 	}
 }
@@ -261,7 +261,7 @@ func (b *clusterEnv) once(l *sync.Loop) report.Report {
 	return r
 }
 
-// dump tells a report's bad news.
+// dump returns a report's bad news.
 func dump(r report.Report) string {
 	out := ""
 	for _, c := range r.Clusters {

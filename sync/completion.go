@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// end takes over what became of a reconcile.
+// end handles the result of a reconcile.
 func (s *scheduler) end(ctx context.Context, r *reconcile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,11 +41,11 @@ type completion struct {
 	r *reconcile
 }
 
-// handle has a worker go on after a reconcile.
+// handle decides what the worker does next.
 func (e completion) handle(ctx context.Context) {
 	switch {
 	case e.mode == reading && e.r.round != e.round.number && e.r.answer != known: // it began in an earlier round: it is tried once more
-		e.store.Clusters.ForgetOne(e.w.cluster.Name)
+		e.store.Clusters.ReadAgain(e.w.cluster.Name)
 	case e.r.stage == overtaken || e.r.epoch != e.store.Declared.Epoch():
 		e.requestAndWait(e.w.cluster.Name)
 	case e.r.stage == read:
@@ -63,7 +63,7 @@ func (e completion) handle(ctx context.Context) {
 	}
 }
 
-// afterStep takes over a step that was done.
+// afterStep handles a step that was done.
 func (e completion) afterStep(ctx context.Context) {
 	state := e.r.finalState()
 	if state == repaired {
@@ -73,12 +73,12 @@ func (e completion) afterStep(ctx context.Context) {
 	e.w.last = last{step: e.loop.withoutObjects(e.r.step), basis: e.r.basis, state: state}
 	e.store.Results.SetStep(e.w.cluster.Name, e.r.step)
 	if e.r.stage == unrecorded {
-		e.w.removed, e.w.done = true, true // what moves there is no concern of ours any more
+		e.w.removed, e.w.done = true, true // what moves there is no concern of linkwright any more
 		return
 	}
 	e.w.read = e.w.read.after(e.r.kept)
 	if e.loop.verifies() && (e.loop.Probe || e.loop.writes(e.r.step.Cluster)) {
-		e.verifier.Verify(ctx, e.r.step.Tries)
+		e.verifier.Verify(ctx, e.r.step.Verifications)
 	}
 	e.scheduleNext()
 	if e.r.round == e.round.number {
@@ -90,8 +90,8 @@ func (e completion) afterStep(ctx context.Context) {
 	e.requestReads()
 }
 
-// scheduleNext says when the cluster is reconciled again: at once while it writes, after a pause where that failed, and when the step says
-// that something waited for may have happened.
+// scheduleNext sets when the cluster is reconciled again: at once while it writes, after a pause if a write failed, and when its step may change by
+// the clock.
 func (e completion) scheduleNext() {
 	written, failed := countOutcomes(e.r.outcomes)
 	e.w.count(e.r, written, failed)
@@ -112,8 +112,8 @@ func (e completion) scheduleNext() {
 	}
 	e.requestPeers()
 	if e.w.writes >= mostWrites(len(e.workers)) {
-		e.store.Results.Refuse(e.w.cluster.Name, object.Because(reason.Contested,
-			"still not as declared after %d reconciles that wrote: somebody else keeps changing the same objects", e.w.writes))
+		e.store.Results.SetUnknown(e.w.cluster.Name, object.Because(reason.Contested,
+			"linkwright wrote in %d reconciles, and the cluster is still not as declared, because another writer changes the same objects: stop it, or list its fields in spec.ignore of the SyncPolicy", e.w.writes))
 	}
 }
 
@@ -137,8 +137,7 @@ func (e completion) scheduleByClock() {
 	}
 }
 
-// requestPeers asks for the clusters whose steps may differ after this reconcile. The first of a round may have made known what others wait
-// for.
+// requestPeers asks for the clusters whose steps may change after this reconcile.
 func (e completion) requestPeers() {
 	for _, other := range e.r.issued {
 		e.requestAndWait(other)
@@ -151,8 +150,7 @@ func (e completion) requestPeers() {
 	}
 }
 
-// requestReads obeys a step that must not decide on what watches show: the clusters that it names are read by requests in this round, and
-// then it is planned again.
+// requestReads reads the clusters by requests that a step needs to decide about a deletion, and then plans the step again.
 func (e completion) requestReads() {
 	e.readsAnswered()
 	if len(e.r.step.Look) == 0 || e.w.exhausted(len(e.workers)) {
@@ -172,7 +170,7 @@ func (e completion) requestReads() {
 	}
 }
 
-// readsAnswered asks for those that waited for a cluster to be read by requests.
+// readsAnswered reconciles the workers that waited for this cluster to be read by requests.
 func (e completion) readsAnswered() {
 	if e.r.mode == byWatches || e.r.answer == "" || e.r.round != e.round.number {
 		return
@@ -188,8 +186,7 @@ func (e completion) readsAnswered() {
 	}
 }
 
-// explainFailures gives the rows of ends that were to be changed, and of which a write failed, the reason: of all of them that of the
-// base, where that is what failed.
+// explainFailures sets the reason of rows with a failed write; if the base failed, that is the reason of all rows.
 func (r *reconcile) explainFailures() {
 	failed := map[object.End]object.Outcome{}
 	for _, o := range r.outcomes {

@@ -28,7 +28,7 @@ func (r *memoryEnv) leads() {
 	}
 }
 
-// persisted is the condition Ready of west→east that a reader of inventories finds.
+// persisted returns the condition Ready of west→east that a reader of inventories finds.
 func (r *memoryEnv) persisted() object.Condition {
 	r.t.Helper()
 	observed, err := r.Cluster("west").Observe(r.t.Context(), plan.Ledger())
@@ -50,7 +50,7 @@ func TestOncePersistsWhatItKnows(t *testing.T) {
 		once := func() {
 			r.t.Helper()
 			l := r.loop()
-			l.Tries = r
+			l.Verifier = r
 			if got, err := l.Once(r.t.Context(), 1); err != nil || !got.Clean() {
 				r.t.Fatalf("%+v: %v%s", got.Counts(), err, rows(got))
 			}

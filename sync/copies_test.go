@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// copied is an object of ours, and the name under which a backup tool restored it, managed fields and all.
+// copied is an object of linkwright, and the name under which a backup tool restored it, managed fields and all.
 type copied struct{ cluster, group, resource, namespace, name, as string }
 
 // copies are some of west→east: under names of links that nobody declared, and under another.
@@ -66,7 +66,7 @@ func (b *clusterEnv) restored(t *testing.T) {
 	}
 }
 
-// alone: an unlink left the copies alone, and reported each as what carries our own mark and stands in no inventory; then they go.
+// alone: an unlink left the copies alone, and reported each as what carries linkwright's own mark and is in no inventory; then they go.
 func (b *clusterEnv) alone(t *testing.T, r report.Report) {
 	t.Helper()
 	said := map[string]string{}

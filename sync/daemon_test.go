@@ -42,7 +42,7 @@ func (d *daemon) begin(l *sync.Loop) (stop func()) {
 	})
 }
 
-// syncs counts the passes so far, and gives the last report.
+// syncs counts the syncs so far, and gives the last report.
 func (d *daemon) syncs() (n int, last report.Report) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *daemon) syncs() (n int, last report.Report) {
 	return n, last
 }
 
-// more waits for so many more passes, the last of which must be clean but for so many clusters, which are unread or refused.
+// more waits for so many more syncs, the last of which must be clean but for so many clusters, which are unread or refused.
 func (d *daemon) more(passes, closed int) {
 	d.t.Helper()
 	before, _ := d.syncs()

@@ -8,8 +8,8 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// watchDecisions takes decisions over as they are recorded, and tells of them until ctx ends: true, where the newest head is wanted for
-// them. Several that nobody heard of yet are told as one. end waits for it.
+// watchDecisions follows decisions as they are recorded, until ctx ends. The channel receives true if Git must be polled for them. Several decisions
+// are one. end waits for the goroutine.
 func (e *engine) watchDecisions(ctx context.Context) (decided <-chan bool, end func()) {
 	reported, done := make(chan bool, 1), make(chan struct{})
 	go func() {
@@ -35,8 +35,7 @@ func (e *engine) watchDecisions(ctx context.Context) (decided <-chan bool, end f
 	return reported, func() { <-done }
 }
 
-// requestDecided has the clusters that people want reconciled now, or abandoned, read by requests, and gives those decisions. No back-off
-// counts for them.
+// requestDecided reads the clusters by requests that people want reconciled or abandoned, without any back-off, and returns those decisions.
 func (e *engine) requestDecided() (urged []inventory.Decision) {
 	for _, d := range e.store.Record.Last().Decisions {
 		wanted := d.Kind == inventory.Reconcile || d.Kind == inventory.AbandonCluster
@@ -49,8 +48,8 @@ func (e *engine) requestDecided() (urged []inventory.Decision) {
 	return urged
 }
 
-// mayEnd are those of the urged decisions that this sync may end. If the repository could not be read, a cluster may be declared no more:
-// whoever merges that and abandons the cluster need not wait for the next poll.
+// mayEnd returns the decisions that this sync may end. If Git could not be read, the cluster of an abandonment may no longer be declared, so that
+// decision stays.
 func mayEnd(urged []inventory.Decision, polled error) []inventory.Decision {
 	if polled == nil {
 		return urged
@@ -58,7 +57,7 @@ func mayEnd(urged []inventory.Decision, polled error) []inventory.Decision {
 	return slices.DeleteFunc(slices.Clone(urged), func(d inventory.Decision) bool { return d.Kind == inventory.AbandonCluster })
 }
 
-// removeUsedUp removes decisions from the record that are used up. Who observes removes none, nor does who only adopts or releases.
+// removeUsedUp removes used-up decisions from the record. A process that only reads, adopts or releases removes none.
 func (e *engine) removeUsedUp(ctx context.Context, urged []inventory.Decision) {
 	if e.loop.ReadOnly || e.loop.Adopt != nil || e.loop.Release != nil || ctx.Err() != nil {
 		return
@@ -85,12 +84,12 @@ func (e *engine) removeUsedUp(ctx context.Context, urged []inventory.Decision) {
 	}
 }
 
-// usedUp says that nothing follows from a decision any more:
+// usedUp reports whether nothing follows from a decision any more:
 //
 //	AcceptCluster        the record has the identity, and the base the name
-//	AllowNonFastForward  the applied commit is it or descends from it, and every cluster of the record carries that; or its time is over
+//	AllowNonFastForward  the applied commit is it or descends from it, and every cluster of the record has that; or its time is over
 //	AbandonCluster       the cluster is declared, in a sync that began with the decision and read the repository; or it is not in the record either
-//	Reconcile            its cluster was reconciled in this sync, or there is none
+//	Reconcile            its cluster was reconciled in this sync, or does not exist
 //	Suspend              its time is over
 func (e *engine) usedUp(ctx context.Context, d inventory.Decision, urged []inventory.Decision) bool {
 	if d.Check() != nil {

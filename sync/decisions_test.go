@@ -19,7 +19,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// recordedWith is a term whose home has a record with decisions, and another process beside it.
+// recordedWith returns a term whose management cluster has a record with decisions, and another process beside it.
 func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *engine) {
 	t.Helper()
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
@@ -32,7 +32,7 @@ func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *e
 		both[i].store.Enter(&fleet.Fleet{}, inventory.Record{})
 	}
 	mine, other = both[0], both[1]
-	record, err := mine.record.Home.Record(t.Context(), "linkwright")
+	record, err := mine.record.Management.Record(t.Context(), "linkwright")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *e
 	return mine, other
 }
 
-// What is decided anew while the former is struck off stays, and so does what somebody else decides meanwhile.
+// What is decided again while the former leaves the record stays, and so does what somebody else decides meanwhile.
 func TestUsedUpDecisionsSpareNewOnes(t *testing.T) {
 	at := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
 	former := inventory.Decision{Kind: inventory.Reconcile, Cluster: "east", By: "alice", At: at}
@@ -113,8 +113,8 @@ func TestSuspendedClusterBarsNoRevision(t *testing.T) {
 	}
 }
 
-// What is to be reconciled now, or abandoned, is read by requests whatever watches show, and no back-off keeps it; it is done once the
-// cluster had its turn. What other processes write is theirs.
+// What is to be reconciled now, or abandoned, is read by requests whatever watches show, and no back-off keeps it; it is done once the cluster was
+// reconciled. What other processes write is theirs.
 func TestDecidedClustersAreReadByRequests(t *testing.T) {
 	tt := atRest("east", "north", "west")
 	tt.loop.Only, tt.round.number = []api.ClusterName{"east", "west"}, 1
@@ -167,7 +167,7 @@ func TestAbandonDecisionGoesWithTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mine.record.Forget(t.Context(), "north"); err != nil {
+	if _, err := mine.record.Remove(t.Context(), "north"); err != nil {
 		t.Fatal(err)
 	}
 	got := mine.store.Record.Last()

@@ -57,10 +57,10 @@ func TestDisasters(t *testing.T) {
 	}
 }
 
-// disaster is a scenario that is told in Go, since most of it is what must not have changed.
+// disaster is a scenario that is written in Go, since most of it is what must not have changed.
 type disaster struct{ *scenario }
 
-// declare commits east, west and these links, and makes a pass.
+// declare commits east, west and these links, and makes a sync.
 func (d *disaster) declare(links string) {
 	d.Helper()
 	d.history.commits = append(d.history.commits, fstest.MapFS{
@@ -133,7 +133,7 @@ func (d *disaster) unlinked(but ...object.Key) {
 	}
 }
 
-// ours are the objects with our label, whoever set it.
+// ours returns the objects with linkwright's label, whoever set it.
 func (d *disaster) ours(name string) (out []object.Key) {
 	for _, k := range d.at(name).Keys() {
 		meta, _ := d.at(name).Object(k)["metadata"].(map[string]any)
@@ -284,7 +284,7 @@ func (d *disaster) namespaces() {
 	}
 }
 
-// recreated: what somebody else made under a name of ours is theirs, though it has our label; the rest of the end goes.
+// recreated: what somebody else made under a name of linkwright is theirs, though it has linkwright's label; the rest of the end goes.
 func (d *disaster) recreated() {
 	d.linked()
 	d.bad(d.at("west").Recreate("kubectl", disasterProbe))

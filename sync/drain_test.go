@@ -96,7 +96,7 @@ func (b *clusterEnv) drained(l *sync.Loop, d *declaredText, resource, name strin
 	}
 }
 
-// since are the writes in west after a moment, whoever sent them.
+// since returns the writes in west after a moment, whoever sent them.
 func (b *clusterEnv) since(begin time.Time) []testbed.Request {
 	b.t.Helper()
 	all, err := b.Cluster("west").Requests("")

@@ -28,7 +28,7 @@ func (watched) Moved() <-chan struct{} { return nil }
 
 func (w watched) Take() map[api.ClusterName]object.Moves { return w }
 
-// atRest is an engine between two syncs over clusters in which nothing is left to do. It takes nothing from its queue.
+// atRest returns an engine between two syncs over clusters in which nothing is left to do. It takes nothing from its queue.
 func atRest(names ...api.ClusterName) *engine {
 	l := &Loop{Changes: watched{}}
 	e := newEngine(l, 1)
@@ -50,7 +50,7 @@ func atRest(names ...api.ClusterName) *engine {
 	return e
 }
 
-// isDue says that a reconcile is wanted now.
+// isDue reports whether a reconcile is wanted now.
 func (w *worker) isDue() bool { return past(w.due, time.Now()) }
 
 // runs has a reconcile of a cluster under way.
@@ -63,7 +63,7 @@ func (e *engine) runs(name api.ClusterName, pending bool) *reconcile {
 	return &reconcile{reader: reader{shared: e.shared, cluster: w.cluster, round: e.round.number, mode: byWatches}, run: w.run, task: t, result: result{stage: planned, moves: e.viewed().Moves}}
 }
 
-// viewed is a view that is never given back.
+// viewed returns a view that is never given back.
 func (e *engine) viewed() store.View {
 	v, ok := e.store.View(e.store.Declared.Epoch())
 	if !ok {
@@ -72,7 +72,7 @@ func (e *engine) viewed() store.View {
 	return v
 }
 
-// row is what is reported of a cluster.
+// row returns what is reported of a cluster.
 func (e *engine) row(name api.ClusterName) plan.Step {
 	r, _ := e.store.SoFar(-1)
 	i := slices.IndexFunc(r.Clusters, func(c report.Cluster) bool { return c.Name == name })
@@ -90,9 +90,9 @@ func wrote(e *engine, code reason.Code, err error) *reconcile {
 	return r
 }
 
-// A reconcile that only repaired is followed by one look at what it wrote, which a round waits for; it counts as a correction, its rows
-// are told as in place, and it is none of the writes that end in a conflict. A second one in a row keeps no round waiting: others would
-// keep it open for as long as they change objects. Any other that wrote is followed by one that the round waits for.
+// A reconcile that only repaired is followed by one read of what it wrote, which a round waits for; it counts as a correction, its rows are reported as
+// in place, and it is none of the writes that end in a conflict. A second one in a row keeps no round waiting: others would keep it open for as long
+// as they change objects. Any other that wrote is followed by one that the round waits for.
 func TestRepairsAreRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code  reason.Code
@@ -234,7 +234,7 @@ func TestSteadyEdits(t *testing.T) {
 	})
 }
 
-// Those who wait for a cluster are reconciled after it if it shows something else, or is looked at for the first time in a round.
+// Those who wait for a cluster are reconciled after it if it shows something else, or is read for the first time in a round.
 func TestReconcileRequestsPeers(t *testing.T) {
 	for _, tt := range []struct{ moved, done, want bool }{{false, true, false}, {true, true, true}, {false, false, true}} {
 		e := atRest("west", "east")
@@ -249,8 +249,7 @@ func TestReconcileRequestsPeers(t *testing.T) {
 	}
 }
 
-// What moved is looked at, although the cluster was read just before. What is ours is looked at at once, and all else when the cluster had
-// its rest.
+// What moved is read, although the cluster was read just before. What is linkwright's is read at once, and all else when the cluster had its rest.
 func TestNoChangeIsLost(t *testing.T) {
 	other := object.Key{Kind: "Endpoints", Namespace: "shop", Name: "web-east"}
 	for _, k := range []object.Key{probe, other} {
@@ -294,7 +293,7 @@ func TestObservedDrift(t *testing.T) {
 	})
 }
 
-// While others overwrite whole objects, without our digest, a pass over a new commit ends as it does beside single edits.
+// While others overwrite whole objects, without linkwright's digest, a sync over a new commit ends as it does beside single edits.
 func TestSteadyOverwriting(t *testing.T) {
 	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
@@ -318,8 +317,8 @@ func TestSteadyOverwriting(t *testing.T) {
 	})
 }
 
-// A cluster whose neighbour was read while its own step was planned has another turn: the neighbour could not know yet that the step waits
-// for it, since nothing declares their link any more.
+// A cluster whose neighbour was read while its own step was planned is reconciled again: the neighbour could not know yet that the step waits for
+// it, since nothing declares their link any more.
 func TestOutdatedStepIsPlannedAgain(t *testing.T) {
 	for _, outdated := range []bool{false, true} {
 		e := atRest("west")

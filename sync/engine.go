@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// engine reconciles clusters during one period of leadership. Each reconcile runs in a goroutine of its own, one at a time for each
-// cluster, so no cluster waits for another's server.
+// engine reconciles clusters during one period of leadership. Each reconcile runs in a goroutine of its own, one at a time for each cluster, so a
+// slow cluster delays no other.
 type engine struct {
 	*scheduler
 	revisions revisions
@@ -30,8 +30,7 @@ func newEngine(l *Loop, leadership int64) *engine {
 	return &engine{scheduler: s, revisions: revisions{shared: s.shared}}
 }
 
-// start takes names from the queue until the function that it gives is called. That ends the engine: what is under way begins
-// nothing more, and is waited for and logged.
+// start takes names from the queue until the returned function is called. That lets reconciles under way begin nothing more, and waits for them.
 func (e *engine) start(ctx context.Context) (stop func()) {
 	ctx, end := context.WithCancel(ctx)
 	e.running.Go(func() { e.serve(ctx) })
@@ -48,7 +47,7 @@ func (e *engine) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// serve has a reconcile of each cluster whose name comes from the queue.
+// serve reconciles each cluster whose name comes from the queue.
 func (e *engine) serve(ctx context.Context) {
 	for {
 		name, down := e.queue.Get()
@@ -62,7 +61,7 @@ func (e *engine) serve(ctx context.Context) {
 	}
 }
 
-// reconcile has one reconcile of a cluster, if one is due.
+// reconcile reconciles a cluster once, if that is due.
 func (e *engine) reconcile(ctx context.Context, name api.ClusterName) {
 	r, inner := e.begin(ctx, name)
 	if r == nil {
@@ -72,7 +71,7 @@ func (e *engine) reconcile(ctx context.Context, name api.ClusterName) {
 	e.end(ctx, r)
 }
 
-// follow takes over what moves in clusters that are watched.
+// follow asks for the clusters that watches report as changed.
 func (e *engine) follow(ctx context.Context) {
 	for {
 		select {
@@ -84,8 +83,8 @@ func (e *engine) follow(ctx context.Context) {
 	}
 }
 
-// enter declares a fleet and reads what of its clusters was not read yet during this leadership. What is still done for another one is
-// cut short.
+// enter declares a fleet, and reads those of its clusters that were not read during this leadership. It cancels what is still done for another
+// fleet.
 func (e *engine) enter(ctx context.Context, f *fleet.Fleet) error {
 	epoch := e.store.Declared.Epoch()
 	if err := e.declare(ctx, f); err != nil {
@@ -103,7 +102,7 @@ func (e *engine) enter(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// declare has a fleet be what is declared: the record is read, and connections follow.
+// declare makes a fleet the declared one: it reads the record, and connects to the clusters.
 func (e *engine) declare(ctx context.Context, f *fleet.Fleet) error {
 	clusters, err := e.record.Enter(ctx, f)
 	if err != nil {
@@ -115,8 +114,8 @@ func (e *engine) declare(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// readNew reads every cluster that was not read yet during this leadership, all at once: whether two names mean one
-// cluster must be known before the first write. One that does not answer while others do counts as not read, until it answers.
+// readNew reads every cluster that was not read during this leadership, all at once: before the first write linkwright must know whether two names
+// mean one cluster. A cluster that does not answer while others do counts as not read.
 func (e *engine) readNew() {
 	e.setMode(reading)
 	defer e.setMode(closed)
@@ -138,7 +137,7 @@ func (e *engine) readNew() {
 	}
 }
 
-// warnUnknownClusters warns once of clusters to be given up that nobody knows: else a slip of the pen looks like a success.
+// warnUnknownClusters warns once of clusters to abandon that do not exist, because a misspelt name would look like a success.
 func (e *engine) warnUnknownClusters() {
 	if e.warned {
 		return
@@ -153,7 +152,7 @@ func (e *engine) warnUnknownClusters() {
 	}
 }
 
-// checkOnly refuses to write a cluster that there is not.
+// checkOnly returns an error if --only-write names a cluster that does not exist.
 func (e *engine) checkOnly() error {
 	for _, only := range e.loop.Only {
 		if !slices.ContainsFunc(e.store.Declared.All(), func(c fleet.Cluster) bool { return c.Name == only }) {
@@ -163,8 +162,8 @@ func (e *engine) checkOnly() error {
 	return nil
 }
 
-// notRead are the clusters that nothing is known of yet, with what is told of one that does not answer, and until when all of them are
-// waited for; zero: as long as it takes.
+// notRead returns the clusters that are not known yet, with the reason if they do not answer, and until when to wait for all of them; zero: as long
+// as it takes.
 func (s *scheduler) notRead() (map[api.ClusterName]*object.Reason, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +181,7 @@ func (s *scheduler) notRead() (map[api.ClusterName]*object.Reason, time.Time) {
 	return out, until
 }
 
-// afterTime ends at a moment; a zero one never comes.
+// afterTime returns a channel that receives at a time; a zero time never comes.
 func afterTime(at time.Time) <-chan time.Time {
 	if at.IsZero() {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// factual is a reconcile of east, of which so much is known by a declaration.
+// factual returns a reconcile of east, of which so much is known by a declaration.
 func factual(known state.Cluster, spec api.Cluster) *reconcile {
 	u := &reconcile{reader: reader{shared: newShared(&Loop{}, 1), cluster: fleet.Cluster{Name: "east", Spec: spec}}}
 	u.store.Enter(&fleet.Fleet{Clusters: []fleet.Cluster{u.cluster}}, inventory.Record{})
@@ -20,7 +20,7 @@ func factual(known state.Cluster, spec api.Cluster) *reconcile {
 	return u
 }
 
-// Facts are decoded anew when what they are read from changes, or how the cluster is declared, and at no other time.
+// Facts are decoded again when what they are read from changes, or how the cluster is declared, and at no other time.
 func TestFactsAreReused(t *testing.T) {
 	spec := api.Cluster{APIServer: "https://a"}.WithDefaults()
 	observed := func(uid, root string) object.Observation {

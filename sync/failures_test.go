@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Drift that cannot be repaired is told: the end is not in place, and why.
+// Drift that cannot be repaired is reported: the end is not in place, and why.
 func TestDriftThatIsDenied(t *testing.T) {
 	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)

@@ -39,7 +39,7 @@ func (o overlays) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wante
 	return ends
 }
 
-// extra is an object as an overlay brings it in.
+// extra returns an object as an overlay brings it in.
 func extra(t *testing.T, k object.Key, spec string) object.Object {
 	t.Helper()
 	content := map[string]any{
@@ -72,7 +72,7 @@ func policy(spec string) string {
 	return "---\napiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {" + spec + "}\n"
 }
 
-// sent are the writes in one cluster since there were so many.
+// sent returns the writes in one cluster since there were so many.
 func (b *clusterEnv) sent(cluster string, before int) []string {
 	b.t.Helper()
 	all, err := b.Cluster(cluster).Requests(agent)
@@ -97,7 +97,7 @@ func (b *clusterEnv) asked(cluster string) int {
 	return len(all)
 }
 
-// rowOf is how an end stands in a report.
+// rowOf returns the status of an end in a report.
 func rowOf(t *testing.T, r report.Report, end object.End) plan.Row {
 	t.Helper()
 	for _, c := range r.Clusters {
@@ -201,10 +201,10 @@ func (b *clusterEnv) ignored(t *testing.T, l *sync.Loop, d *declaredText) {
 	}
 }
 
-// suspendedLink: of a suspended link nothing is written, whatever is missing; that is told, and no failure.
+// suspendedLink: of a suspended link nothing is written, whatever is missing; that is reported, and no failure.
 func (b *clusterEnv) suspendedLink(t *testing.T, l *sync.Loop, d *declaredText) {
 	d.set(b.declarations(mesh + "---\n" + linkWith("west", "east", ", suspend: true")))
-	b.once(l) // the commit is written down
+	b.once(l) // the commit is recorded
 	services := b.client("west").CoreV1().Services(testbed.Multicluster)
 	if err := services.Delete(t.Context(), "probe-east", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// withWrites is a side with what a step wrote, without reading the cluster again: the answer to each write is the object
-// as the server holds it. What others do to an object once it is written – they fill in tokens, make Deployments ready – is
-// looked at again. False: something failed, or was not simply applied, and all is to be read.
+// withWrites returns a side with what a step wrote, without reading the cluster again: the answer to each write is the object as the server holds
+// it. What others do to an object once it is written – they fill in tokens, make Deployments ready – is read again. False: something failed, or was
+// not simply applied, and all is to be read.
 //
 // What takes something away is not decided on such a side: it was not read in this round.
 func (r reader) withWrites(ctx context.Context, live state.Cluster, step plan.Step, outcomes []object.Outcome) (state.Cluster, bool) {
@@ -34,17 +34,16 @@ func (r reader) withWrites(ctx context.Context, live state.Cluster, step plan.St
 	return live, true
 }
 
-// mustReread says that it must be read what a write left: it failed, it was no apply, or facts are read from what it wrote.
+// mustReread reports whether the result of a write must be read: it failed, it was no apply, or facts are read from its object.
 func (r reader) mustReread(o object.Outcome) bool {
 	applied := o.Change.Action == object.Create || o.Change.Action == object.Update
 	return o.Err != nil || !applied || o.Now.IsZero() ||
 		slices.ContainsFunc(linkerd.Watches(r.cluster.Spec), func(w object.Watch) bool { return len(w.Names) > 0 && covers(w, o.Change.Key) })
 }
 
-// watchesAll says that a side shows all that is to be looked at by now: what other clusters show adds credentials to it. What the
-// cluster itself has recorded since was looked for before it was written.
+// watchesAll reports whether the last read of the cluster covers everything that must be read now. Other clusters may add credentials to that.
 func (r reader) watchesAll() bool {
-	near := r.store.Near(r.cluster.Name)
+	near := r.store.ForReading(r.cluster.Name)
 	live := r.store.Clusters.Last(r.cluster.Name)
 	if !live.Known() || len(near.Clusters) == 0 {
 		return true
@@ -53,7 +52,7 @@ func (r reader) watchesAll() bool {
 	return err == nil && !slices.ContainsFunc(watches, func(w object.Watch) bool { return !covered(w, live.Looked) })
 }
 
-// covered says that what a watch shows is shown as deeply by others.
+// covered reports whether other watches show everything that a watch shows, as deeply.
 func covered(w object.Watch, by []object.Watch) bool {
 	if len(w.Names) == 0 {
 		return slices.ContainsFunc(by, func(o object.Watch) bool { return reflect.DeepEqual(w, o) })
@@ -67,7 +66,7 @@ func covered(w object.Watch, by []object.Watch) bool {
 	return true
 }
 
-// writeFold makes an observation of what was seen, and written since.
+// writeFold adds writes to an observation.
 type writeFold struct {
 	before   object.Observation
 	watches  map[object.Key][]object.Watch // by kind
@@ -75,16 +74,16 @@ type writeFold struct {
 	changing []changingObject
 }
 
-// changingObject is an object that may go on by itself, and what shows it.
+// changingObject is an object that others may change once it is written, and the watch that shows it.
 type changingObject struct {
 	key   object.Key
 	watch object.Watch
 }
 
-// kindOf is the key of a kind.
+// kindOf returns the key of a kind.
 func kindOf(group, kind string) object.Key { return object.Key{Group: group, Kind: kind} }
 
-// put shows an object as its write left it: with its body where bodies are looked at.
+// put adds an object as its write left it, with its body if a watch reads bodies.
 func (f *writeFold) put(o object.Outcome) {
 	k := o.Change.Key
 	var body object.Body
@@ -102,7 +101,7 @@ func (f *writeFold) put(o object.Outcome) {
 	f.edit.Put(k, o.Now, body)
 }
 
-// rereadChanging shows what may go on by itself as it is now; false: that could not be read.
+// rereadChanging reads the objects that others may change; false: that failed.
 func (f *writeFold) rereadChanging(ctx context.Context, r reader) bool {
 	if len(f.changing) == 0 {
 		return true
@@ -126,10 +125,10 @@ func (f *writeFold) rereadChanging(ctx context.Context, r reader) bool {
 	return true
 }
 
-// objectsPerGet is how many objects of a list a GET is worth.
+// objectsPerGet is how many objects of a list cost as much as one GET.
 const objectsPerGet = 5
 
-// watchesToReread is what shows all that may go on by itself: one by one, unless that are so many of their kind that a list is cheaper.
+// watchesToReread returns watches for the objects that others may change: by name, unless a list is cheaper.
 func (f *writeFold) watchesToReread() (looks []object.Watch) {
 	names := map[int][]string{} // by place among looks
 	for _, m := range f.changing {
@@ -151,7 +150,7 @@ func (f *writeFold) watchesToReread() (looks []object.Watch) {
 	return looks
 }
 
-// covers says that a look shows an object, if it is there.
+// covers reports whether a watch shows an object, if that exists.
 func covers(w object.Watch, k object.Key) bool {
 	return w.Group == k.Group && w.Kind == k.Kind && w.Selector == "" && (w.Namespace == "" || w.Namespace == k.Namespace) &&
 		(len(w.Names) == 0 || slices.Contains(w.Names, k.Name))

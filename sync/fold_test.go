@@ -9,8 +9,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// What may go on by itself is looked at by name where that is little of its kind, and else listed. What is only ever asked for
-// by name is never listed.
+// What may go on by itself is read by name where that is little of its kind, and else listed. What is only ever asked for by name is never listed.
 func TestRereadsChangingObjects(t *testing.T) {
 	named := object.Watch{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"a", "b"}}
 	listed := object.Watch{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "mc", Health: true}

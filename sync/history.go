@@ -12,15 +12,15 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// history judges which commits may be applied, by what clusters carry.
+// history judges which commits may be applied, by the commits that clusters have.
 type history struct {
 	loop   *Loop
 	store  *store.Store
 	asking gosync.Mutex // held while whether one commit follows another is asked
 }
 
-// denied says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.
-// What is applied and was seen in a cluster is not asked about any more: a cluster that it does not follow is refused alone.
+// denied returns why a fleet must not be applied: it does not descend from every applied commit, or these are not known. Once a cluster has the
+// applied commit, it is not compared again: a cluster that it does not follow is denied alone.
 func (h *history) denied(ctx context.Context, f *fleet.Fleet) error {
 	good, _ := h.store.Declared.Applied()
 	if good != nil && good.Commit == f.Commit && h.store.Declared.Confirmed(h.appliedCommits(f)) != "" {
@@ -32,8 +32,8 @@ func (h *history) denied(ctx context.Context, f *fleet.Fleet) error {
 	return h.deniedUnread(ctx, f)
 }
 
-// compareApplied asks whether a fleet may be applied after each commit that bases carry, and gives the first answer against it. What
-// was applied and carried counts also while no cluster that carries it can be read.
+// compareApplied compares a fleet with each commit that clusters have, and returns the first answer against it. The applied commit counts also while
+// no cluster that has it can be read.
 func (h *history) compareApplied(ctx context.Context, f *fleet.Fleet) error {
 	carried := h.appliedCommits(f)
 	if last := h.store.Declared.Confirmed(carried); last != "" && carried[last] == nil {
@@ -59,8 +59,8 @@ func nameSome(names []api.ClusterName) string {
 	return fmt.Sprintf("cluster %s and %d more", names[0], len(names)-1)
 }
 
-// appliedCommits are the commits that bases carry in the clusters that we guard, with those. Where the fleet suspends all that is
-// in a cluster, it would apply nothing.
+// appliedCommits returns the commits in the bases of the guarded clusters, with those clusters. A suspended cluster does not count, because nothing
+// would be applied there.
 func (h *history) appliedCommits(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
 	out := map[api.Commit][]api.ClusterName{}
 	for name, last := range h.store.Carried() {
@@ -71,13 +71,13 @@ func (h *history) appliedCommits(f *fleet.Fleet) map[api.Commit][]api.ClusterNam
 	return out
 }
 
-// concerns says that a fleet would be applied in a cluster whose history is ours to guard.
+// concerns reports whether a fleet would be applied in a cluster whose history this process guards.
 func (h *history) concerns(f *fleet.Fleet, name api.ClusterName) bool {
 	c, declared := f.Cluster(name)
 	return h.loop.guards(name) && (!declared || !c.Spec.Suspend) && !h.store.Record.Suspends(name)
 }
 
-// ask says whether a commit may be applied after another; in a sync, each pair is asked about once.
+// ask returns why a commit may not be applied after another; nil: it may. Each pair is compared once in a sync.
 func (h *history) ask(ctx context.Context, commit, last api.Commit) error {
 	if commit == "" || last == "" || commit == last {
 		return nil
@@ -95,19 +95,18 @@ func (h *history) ask(ctx context.Context, commit, last api.Commit) error {
 	return err
 }
 
-// retryUnread has clusters that could not be read tried again before anybody writes, as long as what is applied was seen in
-// no cluster: what they carry may speak against it.
+// retryUnread reads clusters that could not be read again before anybody writes, while no cluster is known to have the applied commit: their commits
+// may deny it.
 func (h *history) retryUnread() {
 	good, _ := h.store.Declared.Applied()
 	if good == nil || h.store.Declared.Confirmed(h.appliedCommits(good)) != "" {
 		return
 	}
-	h.store.Clusters.ForgetUnread()
+	h.store.Clusters.ReadUnreadAgain()
 }
 
-// deniedUnread says why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a
-// commit, and one that the record names could not be read. Where none can be read, nothing would be applied either:
-// the fleet may be the applied one, and is judged anew with the first that can.
+// deniedUnread returns why a fleet must not be applied while the applied commit is not known: no cluster that could be read has a commit, and one of
+// the record could not be read. If no cluster can be read, nothing would be applied, so the fleet is judged with the first that can.
 func (h *history) deniedUnread(ctx context.Context, f *fleet.Fleet) error {
 	carried := h.appliedCommits(f)
 	if f.Commit == "" || len(carried) > 0 || h.store.Declared.Confirmed(carried) != "" {
@@ -134,7 +133,7 @@ func (h *history) deniedUnread(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// guarded is how many clusters that the record names are ours to guard.
+// guarded returns how many clusters of the record this process guards.
 func (h *history) guarded() (n int) {
 	for name := range h.store.Record.Last().Clusters {
 		if h.loop.guards(name) {
@@ -144,7 +143,7 @@ func (h *history) guarded() (n int) {
 	return n
 }
 
-// majority is the commit that more than half of so many clusters carry; empty: none.
+// majority returns the commit that more than half of so many clusters have; empty: none.
 func majority(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
 	for last, names := range carried {
 		if 2*len(names) > of {
@@ -154,7 +153,7 @@ func majority(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
 	return ""
 }
 
-// appliedEverywhere says that all clusters of the record carry the applied commit, and that this is a commit or descends from it.
+// appliedEverywhere reports whether all clusters of the record have the applied commit, and that is the given commit or descends from it.
 func (h *history) appliedEverywhere(ctx context.Context, commit api.Commit) bool {
 	good, _ := h.store.Declared.Applied()
 	if good == nil || good.Commit == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 )
 
-// history is a real repository that people push to, with a mirror of it on our side, as package source keeps one.
+// history is a real repository that people push to, with a mirror of it on linkwright's side, as package source keeps one.
 type history struct {
 	t                   *testing.T
 	remote, work, cache string

@@ -186,7 +186,7 @@ func (r tallied) RoundTrip(q *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(q)
 }
 
-// taken are the requests since this was asked last, with how often each was sent.
+// taken returns the requests since this was asked last, with how often each was sent.
 func (h *hub) taken() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -265,7 +265,7 @@ func (h *hub) daemon() (stop func()) {
 	}
 }
 
-// syncs waits for so many passes of a daemon over a commit, in all of which everything is in place.
+// syncs waits for so many syncs of a daemon over a commit, in all of which everything is in place.
 func (h *hub) syncs(n int, commit api.Commit) {
 	h.t.Helper()
 	h.mu.Lock()

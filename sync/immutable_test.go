@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// A binding of ours with another role, as another version of ours may have left it, cannot be changed in place: once the
-// server said so it is made anew.
+// A binding of linkwright with another role, as another version of linkwright may have left it, cannot be changed in place: once the server said so
+// it is created again.
 func TestReplacedOnceRefused(t *testing.T) {
 	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)

@@ -16,7 +16,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// What is wrong with the head lasts until a pass says otherwise: what is done meanwhile ends nothing.
+// What is wrong with the head lasts until a sync says otherwise: what is done meanwhile ends nothing.
 func TestErrorLastsUntilTheNextSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -44,7 +44,7 @@ func TestErrorLastsUntilTheNextSync(t *testing.T) {
 	})
 }
 
-// lines are a log in JSON.
+// lines returns a log in JSON.
 func lines(t *testing.T, log *bytes.Buffer) (out []map[string]any) {
 	t.Helper()
 	for line := range bytes.Lines(log.Bytes()) {
@@ -58,7 +58,7 @@ func lines(t *testing.T, log *bytes.Buffer) (out []map[string]any) {
 	return out
 }
 
-// logs makes a pass, in which all must come to be in place, and gives what it logs.
+// logs makes a sync, in which all must come to be in place, and gives what it logs.
 func (r *memoryEnv) logs(level slog.Level) []map[string]any {
 	r.t.Helper()
 	var log bytes.Buffer
@@ -71,7 +71,7 @@ func (r *memoryEnv) logs(level slog.Level) []map[string]any {
 	return lines(r.t, &log)
 }
 
-// writes are the writes among requests, and those among the lines of a log, spelled alike and in order.
+// writes returns the writes among requests, and those among the lines of a log, spelled alike and in order.
 func writes(asked []string, logged []map[string]any) (sent, reported []string) {
 	for _, q := range asked {
 		name, what, _ := strings.Cut(q, ": ")

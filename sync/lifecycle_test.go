@@ -56,7 +56,7 @@ func TestLinkLifecycle(t *testing.T) {
 	t.Run("clusters leave the fleet", func(t *testing.T) { b.t = t; b.departs(t, l, d) })
 }
 
-// noRequests: passes send nothing but what is told of links that settle, and then nothing at all.
+// noRequests: syncs send nothing but what is reported about links that settle, and then nothing at all.
 func (b *clusterEnv) noRequests(t *testing.T, l *sync.Loop) {
 	before := len(b.writes())
 	last := b.once(l)
@@ -163,7 +163,7 @@ func aside(sent []testbed.Request) []testbed.Request {
 	})
 }
 
-// writes lists what servers saw of our writes, in these clusters or in all, in order of time.
+// writes lists what servers saw of linkwright's writes, in these clusters or in all, in order of time.
 func (b *clusterEnv) writes(in ...string) []testbed.Request {
 	b.t.Helper()
 	var out []testbed.Request

@@ -35,7 +35,7 @@ type memoryEnv struct {
 	mu        sync.Mutex
 	fleet     *fleet.Fleet
 	reports   []report.Report
-	meanwhile []report.Report // of passes under way
+	meanwhile []report.Report // of syncs under way
 	wholes    map[api.ClusterName]int
 }
 
@@ -55,7 +55,7 @@ func (c counting) Complete(of fleet.Cluster, ends []object.Wanted) []object.Want
 	return c.Renderer.Complete(of, ends)
 }
 
-// wholly is how often a cluster was planned whole since this was asked last.
+// wholly returns how often a cluster was planned whole since this was asked last.
 func (r *memoryEnv) wholly(name api.ClusterName) int {
 	synctest.Wait()
 	r.mu.Lock()
@@ -120,7 +120,7 @@ func newMemoryEnv(t *testing.T, o memcluster.Options, links string) *memoryEnv {
 	return r
 }
 
-// loop is that of a process that was just started, and reads by requests.
+// loop returns that of a process that was just started, and reads by requests.
 func (r *memoryEnv) loop() *Loop {
 	return &Loop{
 		Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: r, Clusters: r, Home: record.Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
@@ -176,7 +176,7 @@ func (r *memoryEnv) run(l *Loop) (stop func()) {
 	})
 }
 
-// reported are the reports since this was asked last.
+// reported returns the reports since this was asked last.
 func (r *memoryEnv) reported() []report.Report {
 	synctest.Wait()
 	r.mu.Lock()
@@ -220,7 +220,7 @@ func rows(p report.Report) (out string) {
 	return out
 }
 
-// asked are the requests of all clusters since this was asked last: looks at what watches show are none.
+// asked returns the requests of all clusters since this was asked last: reads what watches show are none.
 func (r *memoryEnv) asked() (out []string) {
 	synctest.Wait()
 	for _, name := range r.Names() {

@@ -22,7 +22,7 @@ func linkWith(source, target, more string) string {
 	return strings.Replace(link(source, target), "}\n---", more+"}\n---", 1)
 }
 
-// clean is one pass after which all is in place.
+// clean returns one sync after which all is in place.
 func (b *clusterEnv) clean(l *sync.Loop, ends int) report.Report {
 	b.t.Helper()
 	r := b.once(l)
@@ -96,7 +96,7 @@ func (b *clusterEnv) members(want string) {
 	})
 }
 
-// external: the user's chart runs the controller; its Deployment is none of ours, and survives the unlink.
+// external: the user's chart runs the controller; its Deployment is none of linkwright, and survives the unlink.
 func (b *clusterEnv) external(t *testing.T, l *sync.Loop, d *declaredText) {
 	d.set(b.declarations(linkWith("west", "east", ", controller: {mode: External}") + link("west", "north")))
 	b.clean(l, 4)
@@ -127,7 +127,7 @@ func (b *clusterEnv) external(t *testing.T, l *sync.Loop, d *declaredText) {
 	}
 }
 
-// chart is a controller as Linkerd's chart labels it; its account may do everything here.
+// chart returns a controller as Linkerd's chart labels it; its account may do everything here.
 func chart(target string) *appsv1.Deployment {
 	labels := map[string]string{"component": "controller", "mirror.linkerd.io/cluster-name": target}
 	return &appsv1.Deployment{

@@ -20,7 +20,7 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// watched does something while a witness looks at west.
+// watched does something while a witness reads west.
 func (b *clusterEnv) watched(do func(w *testbed.Witness)) {
 	b.t.Helper()
 	w, err := testbed.NewWitness(b.t.Context(), b.Cluster("west").Config)
@@ -66,7 +66,7 @@ func (b *clusterEnv) cordon() (uncordon func()) {
 	return func() { set("false") }
 }
 
-// halfway makes a pass while no controller can start: what is to be replaced stays, and nothing is deleted anywhere.
+// halfway makes a sync while no controller can start: what is to be replaced stays, and nothing is deleted anywhere.
 func (b *clusterEnv) halfway(l *sync.Loop, in api.ClusterName, end api.Pair) {
 	b.t.Helper()
 	before := len(b.writes())
@@ -158,7 +158,7 @@ func (b *clusterEnv) leaders(w *testbed.Witness, want int) {
 	})
 }
 
-// restarts has the pods of a controller made anew.
+// restarts has the pods of a controller created again.
 func (b *clusterEnv) restarts(controller string) {
 	b.t.Helper()
 	pods := b.client("west").CoreV1().Pods(testbed.Multicluster)

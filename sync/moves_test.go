@@ -81,7 +81,7 @@ func TestMoves(t *testing.T) {
 	b.t = t
 }
 
-// recorded is what an inventory says, but for the link's conditions, which tell since when they stand.
+// recorded returns what an inventory says, but for the link's conditions, which tell since when they stand.
 func recorded(inv corev1.ConfigMap) string {
 	return regexp.MustCompile(`"conditions":\[[^]]*\],`).ReplaceAllString(inv.Data["inventory.json"], "")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// declared is a store of a fleet with a policy.
+// declared returns a store of a fleet with a policy.
 func declared(p api.SyncPolicy) *store.Store {
 	s := store.New(store.Settings{})
 	s.Enter(&fleet.Fleet{Policy: p.WithDefaults()}, inventory.Record{})

@@ -21,7 +21,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// nonFastForward is a real history, and three clusters in memory at its last commit, of which west is the home; links that its first
+// nonFastForward is a real history, and three clusters in memory at its last commit, of which west is the management cluster; links that its first
 // commit declares, the last declares too. The command is tried on real ones (cmd/linkwright).
 type nonFastForward struct {
 	t, all      *testing.T // of what is tested now, and of all of it
@@ -52,7 +52,7 @@ func newNonFastForward(t *testing.T) *nonFastForward {
 	return r
 }
 
-// declarations gives the clusters, and whatever links are declared beside them.
+// declarations returns the clusters, and whatever links are declared beside them.
 func (r *nonFastForward) declarations(links string) (text string) {
 	for _, name := range r.set.Names() {
 		text += strings.Replace(clusterDoc(string(name)), "}\nspec:", ", labels: {mesh: \"yes\"}}\nspec:", 1)
@@ -60,7 +60,7 @@ func (r *nonFastForward) declarations(links string) (text string) {
 	return text + links
 }
 
-// TestNonFastForward forces heads back in every way, and looks that the last good commit is kept up.
+// TestNonFastForward forces branches back in every way, and looks that the applied commit is kept up.
 func TestNonFastForward(t *testing.T) {
 	r := newNonFastForward(t)
 	for name, push := range map[string]func() api.Commit{
@@ -95,7 +95,7 @@ func (r *nonFastForward) syncOnce() report.Report {
 	return got
 }
 
-// writes are what was written since this was asked last.
+// writes returns what was written since this was asked last.
 func (r *nonFastForward) writes() (out []string) {
 	for _, name := range r.set.Names() {
 		for _, q := range memcluster.Written(r.set.Cluster(name).Requests()) {
@@ -105,7 +105,7 @@ func (r *nonFastForward) writes() (out []string) {
 	return out
 }
 
-// controllers are a cluster's Deployments that are ours.
+// controllers returns a cluster's Deployments that are linkwright's.
 func (r *nonFastForward) controllers(name api.ClusterName) (out []object.Key) {
 	for _, k := range r.set.Cluster(name).Keys() {
 		if k.Kind == "Deployment" && strings.HasPrefix(k.Name, "controller-") {
@@ -115,7 +115,7 @@ func (r *nonFastForward) controllers(name api.ClusterName) (out []object.Key) {
 	return out
 }
 
-// drifts changes a field of ours in a cluster, which only a pass over what is in force repairs.
+// drifts changes a field of linkwright in a cluster, which only a sync over what is in force repairs.
 func (r *nonFastForward) drifts(cluster api.ClusterName, controller object.Key) {
 	r.t.Helper()
 	more := map[string]any{"spec": map[string]any{"replicas": 3}}
@@ -124,7 +124,7 @@ func (r *nonFastForward) drifts(cluster api.ClusterName, controller object.Key) 
 	}
 }
 
-// keptUp makes a pass that must repair what drifted, and nothing else.
+// keptUp makes a sync that must repair what drifted, and nothing else.
 func (r *nonFastForward) keptUp(what string, head api.Commit, words ...string) {
 	r.t.Helper()
 	controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-east"}
@@ -150,7 +150,7 @@ func (r *nonFastForward) reportContains(what string, got report.Report, words ..
 	}
 }
 
-// untouched makes a pass that must write nothing.
+// untouched makes a sync that must write nothing.
 func (r *nonFastForward) untouched(what string, words ...string) report.Report {
 	r.t.Helper()
 	r.writes()
@@ -206,7 +206,7 @@ func (r *nonFastForward) forced(t *testing.T, push func() api.Commit) {
 	r.onwards("forced")
 }
 
-// unreachable: what bases carry is kept up from our own store.
+// unreachable: what bases carry is kept up from linkwright's own store.
 func (r *nonFastForward) unreachable(t *testing.T) {
 	r.h.down = true
 	defer func() { r.h.down = false }()

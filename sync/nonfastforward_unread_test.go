@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// TestNonFastForwardUnread starts anew at refused heads while clusters cannot be read, or their bases are gone.
+// TestNonFastForwardUnread starts again at refused heads while clusters cannot be read, or their bases are gone.
 func TestNonFastForwardUnread(t *testing.T) {
 	r := newNonFastForward(t)
 	for name, f := range map[string]func(*testing.T){
@@ -59,7 +59,7 @@ func (r *nonFastForward) rebase(name api.ClusterName, from, to api.Commit) {
 	}
 }
 
-// nothing makes a pass that must have nothing in force.
+// nothing makes a sync that must have nothing in force.
 func (r *nonFastForward) nothing(what string, words ...string) {
 	r.t.Helper()
 	if got := r.untouched(what, words...); got.Commit != "" {

@@ -22,7 +22,7 @@ func single(t *testing.T, o memcluster.Options, links string, f func(*memoryEnv)
 	synctest.Test(t, func(t *testing.T) { f(newMemoryEnv(t, o, links)) })
 }
 
-// once makes one pass, after which so many ends must be in place.
+// once makes one sync, after which so many ends must be in place.
 func (r *memoryEnv) once(ends int) report.Report {
 	r.t.Helper()
 	got, err := r.loop().Once(r.t.Context(), 1)
@@ -53,8 +53,8 @@ func (r *memoryEnv) reads(what string, asked []string, want map[string]int) {
 	}
 }
 
-// A pass reads each cluster whole once: that is two looks, at its inventories and at all else. What it writes is not read
-// again, but for what goes on by itself: tokens in the target of a link, Deployments in its source.
+// A sync reads each cluster whole once: that is two reads, of its inventories and of all else. What it writes is not read again, but for what goes
+// on by itself: tokens in the target of a link, Deployments in its source.
 func TestOnceReadsOnce(t *testing.T) {
 	single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.once(2)
@@ -83,7 +83,7 @@ func TestOnceReadsOnce(t *testing.T) {
 	})
 }
 
-// What a pass wrote is told as the server holds it: what is not ready is waited for, and so is a token that comes late.
+// What a sync wrote is reported as the server holds it: what is not ready is waited for, and so is a token that comes late.
 func TestOnceWaitsForWhatItWrote(t *testing.T) {
 	single(t, memcluster.Options{TokenAfter: 700 * time.Millisecond, ReadyAfter: 3 * time.Second}, memoryMesh, func(r *memoryEnv) {
 		began := time.Now()
@@ -94,7 +94,7 @@ func TestOnceWaitsForWhatItWrote(t *testing.T) {
 	})
 }
 
-// Without patience a pass tells what is not ready, and does not take a write for that.
+// Without patience a sync tells what is not ready, and does not take a write for that.
 func TestOnceWithoutPatience(t *testing.T) {
 	single(t, memcluster.Options{ReadyAfter: time.Hour}, memoryLink("west", "east"), func(r *memoryEnv) {
 		l := r.loop()
@@ -122,8 +122,8 @@ func TestOnceReadsWhatFailed(t *testing.T) {
 	})
 }
 
-// What is taken away goes by what was read by requests, not by what was written before in the same pass: when the source of a
-// link is through, its target has the commit in its base, and is read once more.
+// What is taken away goes by what was read by requests, not by what was written before in the same sync: when the source of a link is through, its
+// target has the commit in its base, and is read once more.
 func TestOnceRemovesByRequests(t *testing.T) {
 	single(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.once(12)
@@ -146,8 +146,8 @@ func TestOnceRemovesByRequests(t *testing.T) {
 	})
 }
 
-// A cluster that was read is read again where its neighbours show that more must be looked at than was: in a daemon, too, whose
-// term begins by reading all at once.
+// A cluster that was read is read again where its neighbours show that more must be read than was: in a daemon, too, whose term begins by reading
+// all at once.
 func TestWatchesAll(t *testing.T) {
 	single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
 		l := r.loop()
@@ -157,7 +157,7 @@ func TestWatchesAll(t *testing.T) {
 		s.Enter(r.fleet, inventory.Record{})
 		west, _ := r.fleet.Cluster("west")
 		u.cluster = *west
-		watches, err := plan.Watches(s.Near("west"), *west, u.loop.Renderer, object.Observation{})
+		watches, err := plan.Watches(s.ForReading("west"), *west, u.loop.Renderer, object.Observation{})
 		if err != nil {
 			t.Fatal(err)
 		}

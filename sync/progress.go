@@ -6,8 +6,8 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// often is how much time passes between two calls of Loop.Progress.
-const often = 500 * time.Millisecond
+// progressInterval is how much time passes between two calls of Loop.Progress.
+const progressInterval = 500 * time.Millisecond
 
 // progress shows how a single sync goes on while it is under way: to Loop.Progress, and in the log if the sync writes.
 type progress struct {
@@ -16,16 +16,16 @@ type progress struct {
 	logged  int // the version of the results that was logged
 }
 
-// start shows it until the function that it gives is called. Without Loop.Progress, only the end of a sync is logged.
+// start shows it until the returned function is called. Without Loop.Progress, only the end of a sync is logged.
 func (p *progress) start() (stop func()) {
 	if p.loop.Progress == nil {
 		return func() {}
 	}
 	p.logged = -1
-	return regularly(often, p.meanwhile)
+	return regularly(progressInterval, p.show)
 }
 
-func (p *progress) meanwhile() {
+func (p *progress) show() {
 	r, version := p.store.SoFar(-1)
 	if p.journal.log != nil && !p.loop.ReadOnly && version != p.logged {
 		p.journal.record(r, nil)

@@ -19,11 +19,11 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// reportInterval is the least time between two reports that no sync ends with.
+// reportInterval is the least time between two reports, but for those at the end of a sync.
 const reportInterval = time.Second
 
-// reporter publishes reports, one at a time: at the end of each sync, and how all stands in the meantime, every second, if anything
-// changed since. It asks nothing of the engine but its store, so whatever a sync waits for delays no report.
+// reporter publishes reports, one at a time: at the end of each sync, and between them every second if anything changed. It needs nothing of the
+// engine but its store, so no sync delays a report.
 type reporter struct {
 	loop    *Loop
 	store   *store.Store
@@ -46,7 +46,7 @@ func (p *reporter) start() (stop func()) {
 	return regularly(reportInterval, p.reportChanges)
 }
 
-// regularly calls f, one call at a time, until the function that it gives is called.
+// regularly calls f, one call at a time, until the returned function is called.
 func regularly(every time.Duration, f func()) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -82,11 +82,11 @@ func (p *reporter) report(r report.Report, err error) {
 	p.publish(r, err)
 	p.syncing, p.last, p.lastErr = false, r, err
 	p.last.Clusters, p.last.Took, p.last.When = nil, 0, report.Between
-	p.store.Results.Strip(p.loop.withoutObjects) // what was wanted was told
+	p.store.Results.StripWrites(p.loop.withoutObjects) // what was wanted was told
 	p.published = p.store.Results.Reported()
 }
 
-// reportChanges publishes how all stands, if that changed since.
+// reportChanges publishes the current state of all clusters, if that changed.
 func (p *reporter) reportChanges() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,9 +104,9 @@ func (p *reporter) reportChanges() {
 	p.publish(r, cmp.Or(p.lastErr, p.failed()))
 }
 
-// withoutObjects is a step without what it wanted written: of what is ours to write, all of that; else the objects.
+// withoutObjects returns a step without its writes, or, for a cluster that other processes write, without the objects in them.
 func (l *Loop) withoutObjects(s plan.Step) plan.Step {
-	s.Tries = nil
+	s.Verifications = nil
 	if l.writes(s.Cluster) {
 		s.Ahead, s.Changes, s.After = nil, nil, nil
 		return s
@@ -120,7 +120,7 @@ func (l *Loop) withoutObjects(s plan.Step) plan.Step {
 	return s
 }
 
-// journal logs what reports tell that those before did not.
+// journal logs what a report has and the one before had not.
 type journal struct {
 	log     *slog.Logger
 	history report.History
@@ -132,7 +132,7 @@ func (j *journal) record(r report.Report, err error) {
 	logEvents(j.log, events)
 }
 
-// logWrites logs the writes to a cluster. What was not tried is none.
+// logWrites logs the writes to a cluster, without those that were not tried.
 func (l *Loop) logWrites(cluster api.ClusterName, commit api.Commit, outcomes []object.Outcome) {
 	if slices.ContainsFunc(outcomes, apply.NotBegun) {
 		outcomes = slices.DeleteFunc(slices.Clone(outcomes), apply.NotBegun)
@@ -140,7 +140,7 @@ func (l *Loop) logWrites(cluster api.ClusterName, commit api.Commit, outcomes []
 	logEvents(l.Log, report.Written(cluster, commit, l.withAdvice(outcomes)))
 }
 
-// logEvents logs events; without a log nobody hears of them.
+// logEvents logs events, if there is a log.
 func logEvents(log *slog.Logger, events []report.Event) {
 	if log == nil {
 		return
@@ -155,8 +155,7 @@ func logEvents(log *slog.Logger, events []report.Event) {
 	}
 }
 
-// withAdvice says of writes for which a right is missing what to do, as reasons do: the row of an end that leaves, or that
-// waits for a token, tells something else.
+// withAdvice adds to failed writes that lack a right what to do. The row of an end that is removed, or waits for a token, has another reason.
 func (l *Loop) withAdvice(outcomes []object.Outcome) []object.Outcome {
 	out := slices.Clone(outcomes)
 	for i, o := range out {
@@ -170,7 +169,7 @@ func (l *Loop) withAdvice(outcomes []object.Outcome) []object.Outcome {
 	return out
 }
 
-// advice is an error with what to do.
+// advice is an error with what to do about it.
 type advice struct {
 	cause   error
 	message string
@@ -180,7 +179,7 @@ func (a advice) Error() string { return a.message }
 
 func (a advice) Unwrap() error { return a.cause }
 
-// explain says what an error of Clusters means, and which command grants a right that is missing.
+// explain returns what an error of Clusters means, and which command grants a right that is missing.
 func (l *Loop) explain(err error) *object.Reason {
 	if l.Explain == nil {
 		return object.Because(reason.Unknown, "%v", err)
@@ -192,7 +191,7 @@ func (l *Loop) explain(err error) *object.Reason {
 	return &r
 }
 
-// sweepFlag is the flag that grants what is missing to sweep mirrors, which not everybody needs.
+// sweepFlag returns the flag that grants the right to delete mirrors, if that is missing. Not every installation needs it.
 func sweepFlag(forbidden string) string {
 	if strings.Contains(forbidden, `"probe-`) {
 		return "" // it stands in the multicluster namespace, where everybody has the right
@@ -205,7 +204,7 @@ func sweepFlag(forbidden string) string {
 	return ""
 }
 
-// logRecord logs what a record says that the last one did not: decisions, and what was not understood.
+// logRecord logs new decisions of a record, and what linkwright did not understand.
 func (l *Loop) logRecord(last, now inventory.Record) {
 	if l.Log == nil {
 		return
@@ -242,13 +241,13 @@ func (l *Loop) logUsedUp(gone []inventory.Decision) {
 	}
 }
 
-// fleeting is an error of whose text a part is of the moment only, such as when the next try is.
+// fleeting is an error with a part of its text that changes all the time, such as the time of the next retry.
 type fleeting interface {
 	error
 	Fleeting() string
 }
 
-// cause is an error's text without what is of the moment; empty: none.
+// cause returns an error's text without the part that changes all the time; empty: no error.
 func cause(err error) string {
 	if err == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// sofar are the reports of passes under way since this was asked last.
+// sofar returns the reports of syncs under way since this was asked last.
 func (r *memoryEnv) sofar() []report.Report {
 	synctest.Wait()
 	r.mu.Lock()
@@ -21,7 +21,7 @@ func (r *memoryEnv) sofar() []report.Report {
 	return out
 }
 
-// Two seconds after a start there is a report, whatever the first pass waits for: it says that nothing was looked at yet.
+// Two seconds after a start there is a report, whatever the first sync waits for: it says that nothing was read yet.
 func TestReportWithinTwoSeconds(t *testing.T) {
 	hang := func(r *memoryEnv) {
 		for _, name := range r.Names() {
@@ -51,8 +51,7 @@ func TestReportWithinTwoSeconds(t *testing.T) {
 	})
 }
 
-// While a pass waits, reports say which revision it applies and what it waits for, once a second at most, and only if something
-// changed.
+// While a sync waits, reports say which revision it applies and what it waits for, once a second at most, and only if something changed.
 func TestReportsWhileASyncWaits(t *testing.T) {
 	turns(t, memcluster.Options{TokenAfter: 40 * time.Second}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.clean(2*time.Minute, 2)

@@ -41,8 +41,8 @@ type reader struct {
 	round   int
 }
 
-// read reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets
-// us read is hidden, unless nothing could be decided without it (see plan.Watches).
+// read reads the cluster, by requests that begin now or from watches. If that fails, the cluster is unknown, with the reason. An object that may not
+// be read is hidden, unless nothing could be decided without it (see plan.Watches).
 func (r reader) read(ctx context.Context) state.Cluster {
 	watches := r.store.Clusters.Watched(r.cluster.Name)
 	live := state.Cluster{Looked: watches}
@@ -68,24 +68,24 @@ func (r reader) read(ctx context.Context) state.Cluster {
 	return live
 }
 
-// addFacts gives a side the facts that it shows, and whether policies confine linkwright there. Facts are decoded once for each version of what they
-// are read from, and of how the cluster is declared; watches that nothing changed in give the very same observation again.
+// addFacts adds the facts, and whether policies confine linkwright. Facts are decoded once for each version of their sources, and of the cluster's
+// declaration.
 func (r reader) addFacts(live *state.Cluster) {
 	last := r.store.Clusters.Last(r.cluster.Name)
 	alike := last.Known() && r.store.Clusters.ReadBy(r.cluster.Name, r.cluster.Spec)
 	switch {
 	case alike && live.Seen.Is(last.Seen):
-		live.Facts, live.Gap, live.Anyone = last.Facts, last.Gap, last.Anyone
+		live.Facts, live.Gap, live.NotServiceAccount = last.Facts, last.Gap, last.NotServiceAccount
 		return
 	case alike && sameFacts(r.cluster.Spec, last.Seen, live.Seen):
 		live.Facts = last.Facts
 	default:
 		live.Facts = r.decoder.configs.FactsOf(r.cluster.Spec, live.Seen.Server, live.Seen)
 	}
-	live.Gap, live.Anyone = r.decoder.gap(r.cluster.Spec, live.Seen)
+	live.Gap, live.NotServiceAccount = r.decoder.gap(r.cluster.Spec, live.Seen)
 }
 
-// sameFacts says that two looks at a cluster that is declared so tell the same facts.
+// sameFacts reports whether two observations of a cluster give the same facts.
 func sameFacts(c api.Cluster, a, b object.Observation) bool {
 	if a.Server != b.Server || !slices.Equal(a.Unserved, b.Unserved) || !slices.Equal(a.Hidden, b.Hidden) {
 		return false
@@ -118,7 +118,7 @@ func (r reader) observe(ctx context.Context, conn object.Cluster, live *state.Cl
 	return err
 }
 
-// older looks for Linkerd Links in older versions, too, where the cluster was just seen not to serve today's.
+// older reads Linkerd Links in older versions, if the cluster does not serve the current one.
 func (r reader) older(ctx context.Context, conn object.Cluster, live *state.Cluster) error {
 	before := live.Seen
 	if !r.watches(live, before) {
@@ -131,7 +131,7 @@ func (r reader) older(ctx context.Context, conn object.Cluster, live *state.Clus
 	return err
 }
 
-// merge shows beside what was seen what was seen just before: inventories are read once.
+// merge returns an observation with that of the inventories, which are read once.
 func merge(observed, before object.Observation) object.Observation {
 	e := observed.Edit()
 	for k, r := range before.Records() {
@@ -141,10 +141,10 @@ func merge(observed, before object.Observation) object.Observation {
 	return e.Observation()
 }
 
-// maxReads is how often what is seen may tell what else to look at: inventories, then what a cluster serves.
+// maxReads is how often one read may add watches for the next: inventories, then what a cluster serves.
 const maxReads = 3
 
-// live asks for what was looked at last, and again only where that is not what is to be looked at now.
+// live reads from the last watches, and again if others are needed now.
 func (r reader) live(ctx context.Context, conn object.Cluster, live *state.Cluster) error {
 	if live.Looked == nil {
 		live.Looked = plan.Ledger()
@@ -164,9 +164,9 @@ func (r reader) live(ctx context.Context, conn object.Cluster, live *state.Clust
 	return err
 }
 
-// watches says what is to be looked at, as inventories tell; false: they do not.
+// watches sets what must be read, by the inventories; false: these are invalid.
 func (r reader) watches(live *state.Cluster, ledger object.Observation) bool {
-	watches, err := plan.Watches(r.store.Near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
+	watches, err := plan.Watches(r.store.ForReading(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
 		live.Err = object.Because(reason.InventoryInvalid, "%v", err)
 		return false
@@ -175,7 +175,7 @@ func (r reader) watches(live *state.Cluster, ledger object.Observation) bool {
 	return true
 }
 
-// compareApplied asks about what a cluster that was just read carries, before anybody plans with it.
+// compareApplied compares the declared commit with the one in the base that was just read, before anything is planned.
 func (r reader) compareApplied(ctx context.Context, live state.Cluster) {
 	base, ok := inventory.ReadBase(r.loop.Owner, live.Seen)
 	if ok && r.loop.guards(r.cluster.Name) {
@@ -183,7 +183,7 @@ func (r reader) compareApplied(ctx context.Context, live state.Cluster) {
 	}
 }
 
-// confinement keeps, for each account and multicluster namespace, which admission policies confine it: there are few, and many clusters.
+// confinement caches which admission policies confine an account, for each account and multicluster namespace.
 type confinement struct {
 	mu   gosync.Mutex
 	made map[[2]string]confine.Expected // by the account's name at API servers, and the namespace
@@ -205,20 +205,20 @@ func (c *confinement) expect(a confine.Account, mc string) confine.Expected {
 	return made
 }
 
-// decoder keeps what was decoded of clusters, which are alike.
+// decoder caches what was decoded of clusters, because clusters are similar.
 type decoder struct {
 	loop        *Loop
 	configs     linkerd.Configs
 	confinement confinement
 }
 
-// gap says why admission policies do not confine linkwright's account in a cluster that was just read; anyone: it is no ServiceAccount.
+// gap returns why admission policies do not confine linkwright's account in a cluster that was just read; anyone: it is no ServiceAccount.
 func (d *decoder) gap(c api.Cluster, observed object.Observation) (gap string, anyone bool) {
 	template := d.loop.Confined
 	template.Owner = d.loop.Owner
 	account, ok := template.As(observed.User)
 	if !ok {
-		return "linkwright's login there is not a ServiceAccount, and admission policies confine only ServiceAccounts", true
+		return "linkwright does not log in as a ServiceAccount there, and admission policies confine only ServiceAccounts", true
 	}
 	return d.confinement.expect(account, c.Linkerd.MulticlusterNamespace).Gap(observed), false
 }
@@ -240,12 +240,12 @@ func newShared(l *Loop, leadership int64) shared {
 // recordKeeper writes the record, and logs that.
 func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
 	return &record.Keeper{
-		Owner: l.Owner, Home: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
+		Owner: l.Owner, Management: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
 		Wrote: func(o object.Outcome) { l.logWrites("", "", []object.Outcome{o}) },
 	}
 }
 
-// settings are what a store is made with.
+// settings returns what a store is made with.
 func (l *Loop) settings(leadership int64) store.Settings {
 	return store.Settings{
 		Installation: object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace},
@@ -253,6 +253,6 @@ func (l *Loop) settings(leadership int64) store.Settings {
 		Process:      state.Process{Term: leadership, Probe: l.Probe, Once: l.Changes == nil},
 		Takeover:     l.Takeover,
 		Overrides:    l.Overrides,
-		Verifies:     l.verifies(), Writes: l.writes, Refused: l.Refused,
+		Verifies:     l.verifies(), Writes: l.writes, Rejected: l.Refused,
 	}
 }

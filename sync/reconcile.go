@@ -32,7 +32,7 @@ const (
 	unrecorded stage = "StruckOff"
 )
 
-// task is what a reconcile is begun for.
+// task is why and how a reconcile begins.
 type task struct {
 	began    time.Time
 	epoch    int // of what is declared
@@ -40,7 +40,7 @@ type task struct {
 	current  bool // the store has the cluster as it is: it need not be read
 }
 
-// result is what became of a reconcile.
+// result is what a reconcile did.
 type result struct {
 	stage    stage
 	answer   answer
@@ -70,8 +70,8 @@ const (
 // took is how long a reconcile took.
 type took struct{ read, plan time.Duration }
 
-// reconcile is one reconcile of one cluster: read, plan, write. It runs in a goroutine of its own, and touches nothing of the engine but
-// what is shared.
+// reconcile is one reconcile of one cluster: it reads, plans and writes. It runs in a goroutine of its own, and uses nothing of the engine but what
+// is shared.
 type reconcile struct {
 	reader
 	run *run // of which it uses the sign of life alone
@@ -79,7 +79,7 @@ type reconcile struct {
 	result
 }
 
-// do reads the cluster, plans its step from all that is known, and does it.
+// do reads the cluster, plans its step from everything known, and does the step.
 func (r *reconcile) do(ctx context.Context) {
 	r.stage = read
 	if r.onlyRead {
@@ -104,8 +104,8 @@ func (r *reconcile) planAndWrite(ctx context.Context, v store.View) {
 	r.step = plan.Next(v.Snapshot, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
 	r.took.plan, r.basis, r.moves = time.Since(began), v.Basis(r.step), v.Moves
 	live := v.Clusters[r.cluster.Name]
-	given, yields := plan.GiveUp(v.Snapshot, r.step)
-	r.store.Return(v)
+	given, yields := plan.AbandonIfForbidden(v.Snapshot, r.step)
+	r.store.Release(v)
 	if r.kept = r.mode == byRequests && live.Known(); !r.loop.writes(r.cluster.Name) {
 		return
 	}
@@ -119,7 +119,7 @@ func (r *reconcile) planAndWrite(ctx context.Context, v store.View) {
 	r.kept = r.kept && failed == 0
 }
 
-// fold has the store show what was written, if all of that is known from the answers.
+// fold puts the written objects into the store, if the answers to the writes show all of them.
 func (r *reconcile) fold(ctx context.Context, live state.Cluster) {
 	if !r.kept || r.step.Writes() == 0 {
 		return
@@ -134,7 +134,7 @@ func (r *reconcile) fold(ctx context.Context, live state.Cluster) {
 	r.moved, r.kept = r.moved || moved, ok
 }
 
-// readCluster reads the cluster, and puts it into the store; false: other declarations came meanwhile.
+// readCluster reads the cluster and puts it into the store; false: the declarations changed meanwhile.
 func (r *reconcile) readCluster(ctx context.Context) bool {
 	began := time.Now()
 	live := r.read(ctx)
@@ -152,7 +152,7 @@ func (r *reconcile) readCluster(ctx context.Context) bool {
 	return true
 }
 
-// write does the step, once it is written down which cluster that is.
+// write does the step, once the record has the identity of the cluster.
 func (r *reconcile) write(ctx context.Context, uid string) {
 	if r.step.Writes() == 0 {
 		r.err = r.keepRecord(ctx, uid)
@@ -170,7 +170,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 	}
 }
 
-// forbidden says that the account may do none of the writes, by its rights or by admission: those of later phases were skipped for that.
+// forbidden reports whether the account may do none of the writes, by its rights or by admission. Later phases were skipped because of that.
 func (r *reconcile) forbidden() bool {
 	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, apply.ErrSkipped) })
 	may := func(o object.Outcome) bool {
@@ -179,7 +179,7 @@ func (r *reconcile) forbidden() bool {
 	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
 }
 
-// answeringCluster is a cluster whose answers to writes are noted.
+// answeringCluster notes when a cluster answers to writes.
 type answeringCluster struct {
 	object.Cluster
 	run *run
@@ -190,12 +190,11 @@ func (h answeringCluster) Write(ctx context.Context, c object.Change) (object.Re
 	return h.Cluster.Write(ctx, c)
 }
 
-// keepRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
-// find it again, and what becomes of it is no longer our concern. Before that it removes from the record what is no longer pending, and
-// writes a cluster down again that holds something of ours and is in the record no more, since that was lost, or is in it with an
-// identity that people replaced.
+// keepRecord removes a cluster from the record that departed, or leaves, once nothing of linkwright is left in it. Before that it removes cleanups
+// that are done, and adds a cluster that holds something of linkwright and is not in the record, or is there with another identity that people
+// replaced.
 func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
-	if err := r.record.KeepJudged(ctx, r.step.Judged); err != nil {
+	if err := r.record.RecordRemovals(ctx, r.step.Judged); err != nil {
 		return err
 	}
 	switch known, recorded := r.store.Record.Last().Clusters[r.cluster.Name]; {
@@ -209,26 +208,25 @@ func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
 	return nil
 }
 
-// removeFromRecord strikes the cluster off the record.
+// removeFromRecord removes the cluster from the record.
 func (r *reconcile) removeFromRecord(ctx context.Context) error {
-	gone, err := r.record.Forget(ctx, r.cluster.Name)
+	gone, err := r.record.Remove(ctx, r.cluster.Name)
 	r.loop.logUsedUp(gone)
-	if err == nil && r.store.Declared.IsStruckOff(r.cluster.Name) {
+	if err == nil && r.store.Declared.IsRemoved(r.cluster.Name) {
 		r.stage = unrecorded
 	}
 	return err
 }
 
-// hasBase says that a base of ours is seen in the cluster.
+// hasBase reports whether the cluster has a base of linkwright.
 func (r *reconcile) hasBase() bool {
 	_, found := inventory.ReadBase(r.loop.Owner, r.store.Clusters.Last(r.cluster.Name).Seen)
 	return found
 }
 
-// issueTokens asks for the tokens that the step needs: what they are bound to was seen. One that is not granted is told as
-// a write that failed.
+// issueTokens requests the tokens that the step needs. A request that fails is reported like a write that failed.
 func (r *reconcile) issueTokens(ctx context.Context) {
-	for _, n := range r.step.Needs {
+	for _, n := range r.step.TokenRequests {
 		if ctx.Err() != nil || r.err != nil || !r.loop.writes(n.Link.Source) {
 			return
 		}
@@ -245,19 +243,19 @@ func (r *reconcile) issueTokens(ctx context.Context) {
 	}
 }
 
-// tokenRequest is how a request for a token of an account is called.
+// tokenRequest returns the key of a token request for an account.
 func tokenRequest(account object.Key) object.Key {
 	return object.Key{Group: "authentication.k8s.io", Kind: "TokenRequest", Namespace: account.Namespace, Name: account.Name}
 }
 
-// finalState says how the reconcile left its cluster. What only repairs is taken for done, where watches will tell whether it is.
+// finalState returns how the reconcile left its cluster. A step that only repairs counts as done if watches will show whether it is.
 func (r *reconcile) finalState() lastState {
 	_, failed := countOutcomes(r.outcomes)
 	ours := r.loop.writes(r.cluster.Name)
 	switch {
 	case failed > 0 || r.err != nil || len(r.step.Look) > 0:
 		return unfinished
-	case r.step.Writes()+len(r.step.Needs) == 0 || !ours:
+	case r.step.Writes()+len(r.step.TokenRequests) == 0 || !ours:
 		return finished
 	case r.loop.Changes != nil && r.step.Repairs() && len(r.outcomes) > 0:
 		return repaired
@@ -288,7 +286,7 @@ type run struct {
 // noteAnswer notes that the cluster answered.
 func (r *run) noteAnswer() { r.lastAnswerAt.Store(time.Now().UnixNano()) }
 
-// lastAnswer is when the cluster last answered, or when the run began.
+// lastAnswer returns when the cluster last answered, or when the run began.
 func (r *run) lastAnswer() time.Time { return time.Unix(0, r.lastAnswerAt.Load()) }
 
 // lastState says how a reconcile left its cluster.

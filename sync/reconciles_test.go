@@ -18,7 +18,7 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// An unchanged fleet costs no request, pass after pass, and its rows are told again.
+// An unchanged fleet costs no request, sync after sync, and its rows are told again.
 func TestSettled(t *testing.T) {
 	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
@@ -68,8 +68,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	})
 }
 
-// A daemon follows what facts are read from, also where something of ours is edited at that moment: the sources of links are
-// written anew.
+// A daemon follows what facts are read from, also where something of linkwright is edited at that moment: the sources of links are written again.
 func TestFactsAreFollowed(t *testing.T) {
 	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)
@@ -152,7 +151,7 @@ func TestManyEdits(t *testing.T) {
 	})
 }
 
-// A cluster that hangs delays neither links nor drift of the others, nor their reports; it has its turn when it answers.
+// A cluster that hangs delays neither links nor drift of the others, nor their reports; it is reconciled when it answers.
 func TestHanging(t *testing.T) {
 	turns(t, memcluster.Options{Timeout: 30 * time.Second}, memoryLink("west", "north"), func(r *memoryEnv) {
 		r.clean(30*time.Second, 2)
@@ -226,7 +225,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// What takes something away is done only on what requests showed in the same pass.
+// What takes something away is done only on what requests showed in the same sync.
 func TestRequestedReadsHappen(t *testing.T) {
 	turns(t, memcluster.Options{}, memoryMesh, func(r *memoryEnv) {
 		r.clean(30*time.Second, 12)

@@ -21,7 +21,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// written are the writes of one object in west since there were so many requests, with how they were answered.
+// written returns the writes of one object in west since there were so many requests, with how they were answered.
 func (b *clusterEnv) written(name string, before int) (out []string) {
 	b.t.Helper()
 	all, err := b.Cluster("west").Requests(agent)
@@ -36,8 +36,8 @@ func (b *clusterEnv) written(name string, before int) (out []string) {
 	return out
 }
 
-// immutables: an overlay's ConfigMap that must not change and does, and a Deployment with the selector of another version of
-// ours, hold their ends; where the SyncPolicy lets them, each is deleted and made anew, once.
+// immutables: an overlay's ConfigMap that must not change and does, and a Deployment with the selector of another version of linkwright, hold their
+// ends; where the SyncPolicy lets them, each is deleted and created again, once.
 func (b *clusterEnv) immutables(t *testing.T, l *sync.Loop, d *declaredText, o overlays) {
 	l.Refused = cluster.Refused
 	settings := object.Key{Kind: "ConfigMap", Namespace: testbed.Multicluster, Name: "settings"}
@@ -88,7 +88,7 @@ func (b *clusterEnv) immutables(t *testing.T, l *sync.Loop, d *declaredText, o o
 	b.clean(l, 12)
 }
 
-// olderSelector makes the controller for east anew, as another version of ours with another selector would have.
+// olderSelector makes the controller for east again, as another version of linkwright with another selector would have.
 func (b *clusterEnv) olderSelector(t *testing.T) {
 	t.Helper()
 	deployments := b.client("west").AppsV1().Deployments(testbed.Multicluster)

@@ -22,7 +22,7 @@ const (
 	rbac = "apis/rbac.authorization.k8s.io/v1"
 )
 
-// collections are what is listed, with how many pages each has.
+// collections returns what is listed, with how many pages each has.
 func collections() map[string]int {
 	return map[string]int{
 		"api/v1" + ours + "configmaps":      1,
@@ -47,7 +47,7 @@ func collections() map[string]int {
 	}
 }
 
-// singles are what is looked at by name. What is of the control plane is only ever asked for.
+// singles returns what is read by name. What is of the control plane is only ever asked for.
 func singles() []string {
 	return []string{
 		"api/v1/namespaces/kube-system", "api/v1/namespaces/linkerd", "api/v1/namespaces/linkerd-multicluster", "api/v1/namespaces/linkwright-access",
@@ -63,7 +63,7 @@ const (
 	destination        = "apis/apps/v1/namespaces/linkerd/deployments/linkerd-destination"
 )
 
-// discovered is what a process asks once: which kinds there are, by group and version.
+// discovered returns what a process asks once: which kinds there are, by group and version.
 func discovered() map[string]int {
 	return map[string]int{
 		"get api/v1": 1, "get apis/apps/v1": 1, "get apis/coordination.k8s.io/v1": 1, "get apis/multicluster.linkerd.io/v1alpha3": 1, "get apis/policy/v1": 1, "get " + rbac: 1,

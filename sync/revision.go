@@ -15,7 +15,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// polled is what the head was found to be: a fleet, or an error.
+// polled is what a poll of Git found: a fleet, or an error.
 type polled struct {
 	Declaration
 	at  time.Time // when it was asked
@@ -35,12 +35,12 @@ func (l *Loop) poll(ctx context.Context) polled {
 	return polled{d, at, err}
 }
 
-// same says that nothing new came since.
+// same reports whether two polls found the same.
 func (p polled) same(o polled) bool {
 	return p.Commit == o.Commit && cause(p.err) == cause(o.err)
 }
 
-// revisions writes down which revision is applied.
+// revisions records which revision is applied.
 type revisions struct {
 	shared
 	last    inventory.Revision
@@ -48,8 +48,8 @@ type revisions struct {
 	outages int            // polls in a row that found no commit
 }
 
-// recordRevision writes down which revision is applied, which was observed, and why that one is not applied, if that is news. Before the first
-// cluster is written down it waits for that: both are one write. See flush. A daemon asks again before it calls something an outage.
+// recordRevision records the applied revision, the observed one, and why that one is not applied, if any of it changed. The first time it waits for
+// the first cluster's entry, and both are one write: see flush. A daemon polls twice before it calls a failure an outage.
 func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool, err error) {
 	why, known := n.unapplied(head, err)
 	if !n.loop.remembersRevisions() || !known {
@@ -66,7 +66,7 @@ func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool
 		return // also if another process has noted something else since: each notes what is news to it
 	}
 	n.last = next
-	n.waiting = n.record.Later(func(r *inventory.Record) bool {
+	n.waiting = n.record.Queue(func(r *inventory.Record) bool {
 		if !r.Revision.IsZero() && r.Revision.Stands(next) {
 			return false
 		}
@@ -78,7 +78,7 @@ func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool
 	}
 }
 
-// flush writes what waits, if nobody did. What fails is written with the next sync.
+// flush writes what waits. What fails is written with the next sync.
 func (n *revisions) flush(ctx context.Context) {
 	a := n.waiting
 	if a == nil || ctx.Err() != nil {
@@ -91,12 +91,12 @@ func (n *revisions) flush(ctx context.Context) {
 	}
 }
 
-// remembersRevisions says that syncs apply revisions, and may say so.
+// remembersRevisions reports whether syncs apply revisions and record them.
 func (l *Loop) remembersRevisions() bool {
 	return l.Holder != "" && !l.ReadOnly && l.Adopt == nil && l.Release == nil
 }
 
-// unapplied says why the head is not applied, if it is not; false: what went wrong is nothing about revisions.
+// unapplied returns why the head is not applied, if it is not; false: what went wrong is nothing about revisions.
 func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
 	if good, _ := n.store.Declared.Applied(); good != nil && head.err == nil && good.Commit == head.Commit {
 		return nil, true
@@ -105,7 +105,7 @@ func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
 	return why, why != nil
 }
 
-// revision are those of a round whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
+// revision returns those of a round whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
 func (n *revisions) revision(why *object.Reason) inventory.Revision {
 	next := inventory.Revision{Observed: n.store.Declared.Observe(""), Why: why}
 	if good, _ := n.store.Declared.Applied(); good != nil {
@@ -115,7 +115,7 @@ func (n *revisions) revision(why *object.Reason) inventory.Revision {
 	return next
 }
 
-// countWritten is how many links of a fleet are to be written, the clusters in which nothing is, and the other links that are suspended.
+// countWritten returns how many links of a fleet are written, the clusters in which nothing is, and the other suspended links.
 func countWritten(f *fleet.Fleet) (written int, suspended []api.ClusterName, links []api.Pair) {
 	closed := map[api.ClusterName]bool{}
 	for _, c := range f.Clusters {
@@ -138,7 +138,7 @@ func countWritten(f *fleet.Fleet) (written int, suspended []api.ClusterName, lin
 	return written, suspended, links
 }
 
-// unapplied says why the head is not applied; nil: what went wrong is nothing about revisions.
+// unapplied returns why the head is not applied; nil: what went wrong is nothing about revisions.
 func unapplied(head polled, why error) *object.Reason {
 	switch {
 	case errors.Is(head.err, ErrInvalid):
@@ -154,7 +154,7 @@ func unapplied(head polled, why error) *object.Reason {
 	return nil
 }
 
-// RefusedHead says that the head may not be applied after what was applied before.
+// RefusedHead means that the observed revision may not be applied after the applied one.
 type RefusedHead struct{ error }
 
 func (r RefusedHead) Unwrap() error { return r.error }

@@ -47,7 +47,7 @@ func TestUnapplied(t *testing.T) {
 	}
 }
 
-// noted is a term over a management cluster in memory, in which commit a is applied.
+// noted returns a term over a management cluster in memory, in which commit a is applied.
 func noted(t *testing.T) (*engine, *memcluster.Cluster) {
 	t.Helper()
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
@@ -65,8 +65,8 @@ func noted(t *testing.T) (*engine, *memcluster.Cluster) {
 
 func applied(commit api.Commit) polled { return polled{Declaration: Declaration{Commit: commit}} }
 
-// A repository that does not answer once is no outage to a daemon, which asks again; a sync says so at once. What cannot be written
-// is written with the next pass; nothing is by who only reads, adopts, or applies no revision.
+// A repository that does not answer once is no outage to a daemon, which asks again; a sync says so at once. What cannot be written is written with
+// the next sync; nothing is by who only reads, adopts, or applies no revision.
 func TestRecordRevision(t *testing.T) {
 	ctx, lost := t.Context(), errors.New("no route to host")
 	tt, home := noted(t)
@@ -112,7 +112,7 @@ func TestRecordRevision(t *testing.T) {
 	count(1, "a sync in vain")
 }
 
-// The first revision waits for the first cluster that is written down: that is one write. What could not be written is tried again.
+// The first revision waits for the first cluster that is recorded: that is one write. What could not be written is tried again.
 func TestRecordRevisionWithTheFirstCluster(t *testing.T) {
 	tt, home := noted(t)
 	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{}})

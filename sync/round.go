@@ -14,12 +14,11 @@ import (
 // unresponsiveTimeout is how long a daemon waits for a cluster that does not answer while others do.
 const unresponsiveTimeout = 2 * time.Second
 
-// sync makes the clusters as what applies declares them: the head, or without it the last good one. It waits for
-// nothing any more once there are news.
+// sync makes the clusters equal to the applied declarations: the observed revision, or the one applied before. A new revision ends its waiting.
 func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (report.Report, error) {
 	start := time.Now()
 	e.setMode(closed)
-	e.store.Declared.ForgetAnswers()
+	e.store.Declared.ResetAnswers()
 	r := report.Report{Head: e.store.Declared.Observe(head.Commit), Problems: head.Problems, ReadOnly: e.loop.ReadOnly}
 	if head.err == nil || head.Commit != "" {
 		r.Polled = head.at
@@ -76,8 +75,7 @@ func (e revisionChooser) choose(ctx context.Context, head polled) (bool, error) 
 	return ok, errors.Join(why, err)
 }
 
-// keepApplied enters the last good fleet: the applied one, unless that is refused itself, else what was applied before this
-// process.
+// keepApplied enters the applied fleet, unless that is denied itself, else what was applied before this process.
 func (e revisionChooser) keepApplied(ctx context.Context) (bool, error) {
 	var gone error
 	if f, _ := e.store.Declared.Applied(); f != nil {
@@ -96,8 +94,8 @@ func (e revisionChooser) keepApplied(ctx context.Context) (bool, error) {
 	return err == nil, errors.Join(gone, err)
 }
 
-// applyIfAllowed applies a fleet and enters it, unless it is refused. That is asked twice: before its clusters are opened, as
-// far as bases are known, and once all of them were read.
+// applyIfAllowed applies a fleet and enters it, unless it is denied. That is judged twice: before its clusters are opened, by the bases that are
+// known, and once all were read.
 func (e revisionChooser) applyIfAllowed(ctx context.Context, f *fleet.Fleet) (refused, err error) {
 	if refused = e.history.denied(ctx, f); refused != nil {
 		return refused, nil
@@ -112,8 +110,8 @@ func (e revisionChooser) applyIfAllowed(ctx context.Context, f *fleet.Fleet) (re
 	return nil, nil
 }
 
-// resumePreloaded applies what this process loaded before it led, if more than half of the clusters carry it: the evidence that recall asks
-// for, without Git.
+// resumePreloaded applies what this process loaded before it led, if more than half of the clusters have it. That is the evidence of findApplied,
+// without Git.
 func (e revisionChooser) resumePreloaded(ctx context.Context) (*fleet.Fleet, error) {
 	held := e.preloaded
 	if held == nil {
@@ -130,9 +128,8 @@ func (e revisionChooser) resumePreloaded(ctx context.Context) (*fleet.Fleet, err
 	return held, nil
 }
 
-// findApplied finds what was applied before this process: what more than half of the clusters carry that the record
-// names, of those that we guard. One that cannot be read, or has no base, counts against it: a few clusters must not be
-// able to name what all others get, not even while those are down.
+// findApplied finds the revision that was applied before this process: the commit that more than half of the guarded clusters of the record have. A
+// cluster that cannot be read, or has no base, counts against it, so that a few clusters cannot choose what all others get.
 func (e revisionChooser) findApplied(ctx context.Context) (*fleet.Fleet, error) {
 	if f, err := e.resumePreloaded(ctx); f != nil || err != nil {
 		return f, err
@@ -141,11 +138,11 @@ func (e revisionChooser) findApplied(ctx context.Context) (*fleet.Fleet, error) 
 		return nil, err
 	}
 	e.cancelRuns()
-	e.store.Clusters.Forget()
+	e.store.Clusters.ReadAllAgain()
 	e.updateWorkers()
 	e.readNew()
 	last := majority(e.history.appliedCommits(&fleet.Fleet{}), e.history.guarded())
-	e.store.Clusters.Forget() // they were looked at for no fleet
+	e.store.Clusters.ReadAllAgain() // they were read for no fleet
 	if last == "" {
 		return nil, nil
 	}
@@ -161,15 +158,15 @@ func (e revisionChooser) findApplied(ctx context.Context) (*fleet.Fleet, error) 
 	return d.Fleet, nil
 }
 
-// runRound makes a round. It ends when no cluster has anything left to do that there is patience for. Told to stop, or when
-// there are news, it ends once the reconciles under way have ended. Of every cluster that is not settled at least one is under way then.
+// runRound makes a round. It ends when no cluster has anything left to do within the patience. If it is told to stop, or a new revision comes, it
+// ends once the reconciles under way have ended.
 func (e *engine) runRound(ctx context.Context, news <-chan struct{}) error {
 	e.openRound()
 	e.waitForRound(ctx, news)
 	return errors.Join(e.closeRound(), interrupted(ctx))
 }
 
-// interrupted says that a sync was told to stop, and why; nil: it was not.
+// interrupted returns why a sync was told to stop; nil: it was not.
 func interrupted(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -210,13 +207,13 @@ func (e *engine) openRound() {
 			w.due, w.rest, w.pending = soonest(w.due, time.Now()), time.Time{}, true
 		}
 	}
-	e.store.Return(now)
+	e.store.Release(now)
 	e.round.open = true
 	e.mu.Unlock()
 	e.setMode(openClusters)
 }
 
-// roundOver says that the round is.
+// roundOver reports whether the round is over.
 func (e *engine) roundOver() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -229,7 +226,7 @@ func (e *engine) roundOver() bool {
 	return stopped || !e.verifier.Awaited(e.patience)
 }
 
-// nextAlarm is when the round may be over although nothing is told; zero: never.
+// nextAlarm returns when the round may be over although nothing is notified; zero: never.
 func (e *engine) nextAlarm() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -245,14 +242,14 @@ func (e *engine) nextAlarm() time.Time {
 	return soonest(first, e.verifier.Until(e.patience))
 }
 
-// closeRound tells of clusters that do not answer that nobody knows how they are, and gives why nothing could be written.
+// closeRound reports clusters that do not answer as unknown, and returns why nothing could be written.
 func (e *engine) closeRound() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for name, w := range e.workers {
 		w.asked, w.awaits = false, nil
 		if w.run != nil && !w.removed && (w.run.pending || e.round.overdue(w, e.patience)) {
-			e.store.Results.Refuse(name, notAnswering(w.run))
+			e.store.Results.SetUnknown(name, notAnswering(w.run))
 		}
 	}
 	e.mode = closed
@@ -260,7 +257,7 @@ func (e *engine) closeRound() error {
 	return e.round.failed
 }
 
-// reopen has a daemon go on between two rounds.
+// reopen lets a daemon continue between two rounds.
 func (e *engine) reopen() {
 	if e.daemon() {
 		e.setMode(openClusters)

@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// Once makes one sync: it ends when no cluster has anything left to do, or what is left must be waited
-// for longer than Patience. The report tells all of it, whatever the error.
+// Once makes one sync. It ends when no cluster has anything left to do, or what is left takes longer than Patience. The report is complete whatever
+// the error is.
 func (l *Loop) Once(ctx context.Context, leadership int64) (report.Report, error) {
 	e := newEngine(l, leadership)
 	shown := &progress{engine: e, journal: journal{log: l.Log}}
@@ -28,7 +28,7 @@ func (l *Loop) Once(ctx context.Context, leadership int64) (report.Report, error
 	return r, err
 }
 
-// Look reads what is declared and every cluster, and gives all that is known; nothing is written.
+// Look reads the declarations and every cluster, and returns the snapshot. It writes nothing.
 func (l *Loop) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
 	e := newEngine(l, leadership)
 	defer (&progress{engine: e}).start()()
@@ -59,10 +59,9 @@ func invalid(problems []api.Problem) error {
 	return errors.Join(append(lines, ErrInvalid)...)
 }
 
-// Run is one period of leadership: sync after sync until ctx ends, and what watches and the clock ask for between them. poke asks for a
-// poll now; one that finds something new begins a sync, and ends what the sync before still waits for. What comes while a poke is
-// answered is answered after it; many that wait are one, if the channel holds one. publish gets every report, one at a time, also while
-// a sync waits. What cannot be read, or must not be applied, keeps the last good fleet applied.
+// Run is one period of leadership: it syncs until ctx ends, and reconciles what watches and the clock ask for between syncs. poke asks for a poll
+// now. A poll that finds something new begins a sync, and ends what the sync before still waits for. Pokes that come together are one. publish gets
+// every report, one at a time, also while a sync waits. A revision that cannot be read, or must not be applied, leaves the applied one in place.
 func (l *Loop) Run(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
 	return l.Standby().Lead(ctx, leadership, poke, publish)
 }
@@ -97,7 +96,7 @@ func (l *Loop) run(ctx context.Context, e *engine, poke <-chan struct{}, publish
 	return nil
 }
 
-// waitForNext is the time between two syncs: until the next is due, or there are news.
+// waitForNext waits until the next sync is due, or there is a new revision.
 func (e *engine) waitForNext(ctx context.Context, news <-chan struct{}, next time.Time) {
 	due := afterTime(next)
 	for {
@@ -114,7 +113,7 @@ func (e *engine) waitForNext(ctx context.Context, news <-chan struct{}, next tim
 	}
 }
 
-// pollUnlessDecided asks what the head declares. What people decide does not wait for that: the last head stays.
+// pollUnlessDecided polls Git. A decision does not wait for that: the last poll stays.
 func (l *Loop) pollUnlessDecided(ctx context.Context, last polled, decided <-chan bool) polled {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -135,7 +134,7 @@ func (l *Loop) pollUnlessDecided(ctx context.Context, last polled, decided <-cha
 	return head
 }
 
-// watch polls whenever it is poked, until there is something else than a head, or people decided something.
+// watch polls at every poke until it finds something new, or people decide something.
 type watch struct {
 	head polled        // once news is closed
 	news chan struct{} // closed once something new was found
@@ -169,7 +168,7 @@ func (l *Loop) watch(ctx context.Context, poke <-chan struct{}, decided <-chan b
 	return w
 }
 
-// stop ends it. A poll under way is cut off: the next one, which comes at once, is as new.
+// stop ends it and cancels a poll under way, because the next one comes at once.
 func (w *watch) stop() {
 	w.end()
 	<-w.done
@@ -184,7 +183,7 @@ func (w *watch) found() bool {
 	}
 }
 
-// nextSync is when the next sync begins: as the policy says, or earlier if the time of a decision is over before, which is removed then.
+// nextSync returns when the next sync begins: by the policy, or earlier if a decision ends before.
 func (l *Loop) nextSync(s *store.Store, start time.Time) time.Time {
 	policy := s.Declared.Policy()
 	next := policy.Next(start)
@@ -200,15 +199,14 @@ func (l *Loop) nextSync(s *store.Store, start time.Time) time.Time {
 	return next
 }
 
-// withJitter shortens an interval by up to a tenth, at random (0 ≤ r < 1): many that were started at once do not poll at once,
-// and what is new is still noticed within the interval. Schedules stay as they are written.
+// withJitter shortens an interval by up to a tenth, at random (0 ≤ r < 1), so that daemons that start together do not poll together. Schedules stay
+// as they are.
 func withJitter(every time.Duration, r float64) time.Duration {
 	return every - time.Duration(r*float64(every)/10)
 }
 
-// Standby is a daemon, of which one at a time leads. While it does not lead it watches the clusters and polls the
-// repository, so that it can go on at once when it does. It plans and writes nothing then. Its methods are called one
-// after the other.
+// Standby is a daemon that may lead. While it does not lead, it watches the clusters and polls the repository, so that it can continue at once. It
+// plans and writes nothing then. Its methods are called one after the other.
 type Standby struct {
 	loop      *Loop
 	lastValid *fleet.Fleet // the last that was valid; nil: none yet
@@ -216,12 +214,11 @@ type Standby struct {
 	watching map[api.ClusterName][]object.Watch // what is watched in each cluster
 }
 
-// Standby gives a daemon that does not lead yet.
+// Standby returns a daemon that does not lead yet.
 func (l *Loop) Standby() *Standby { return &Standby{loop: l} }
 
-// Observe keeps the watches of all clusters open, and the last valid revision at hand, until ctx ends. It looks at each
-// cluster again with each poll, since something else may have to be watched then. A cluster that cannot be read is read
-// with the next poll.
+// Observe keeps the watches of all clusters open, and the last valid revision loaded, until ctx ends. With each poll it reads each cluster again,
+// because its watches may change.
 func (s *Standby) Observe(ctx context.Context) {
 	quiet := *s.loop // who leads acts on decisions, and logs them
 	quiet.ReadOnly, quiet.Log = true, slog.New(slog.DiscardHandler)
@@ -235,7 +232,7 @@ func (s *Standby) Observe(ctx context.Context) {
 			s.lastValid = head.Fleet
 		}
 		if s.lastValid != nil && ctx.Err() == nil && e.declare(ctx, s.lastValid) == nil {
-			e.store.Clusters.Forget()
+			e.store.Clusters.ReadAllAgain()
 			e.updateWorkers()
 			e.readNew()
 		}
@@ -250,7 +247,7 @@ func (s *Standby) Observe(ctx context.Context) {
 	}
 }
 
-// Lead is one period of leadership, of that number: see Loop.Run.
+// Lead is one period of leadership, with its number: see Loop.Run.
 func (s *Standby) Lead(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
 	e := newEngine(s.loop, leadership)
 	e.preloaded = s.lastValid

@@ -225,7 +225,7 @@ func TestPokesAreNotLost(t *testing.T) {
 	})
 }
 
-// What is new while a pass runs ends it once its turns under way have ended.
+// What is new while a sync runs ends it once its turns under way have ended.
 func TestPokeDuringASync(t *testing.T) {
 	s := &script{head: "a"}
 	daemon(t, s, far{10 * time.Second}, func(poke chan struct{}, begun func() []string) {
@@ -237,7 +237,7 @@ func TestPokeDuringASync(t *testing.T) {
 	})
 }
 
-// News end what a pass waits for at once, though there would be patience.
+// News end what a sync waits for at once, though there would be patience.
 func TestNewRevisionEndsWaiting(t *testing.T) {
 	for name, tt := range map[string]struct {
 		news bool

@@ -72,7 +72,7 @@ func (s *scenario) decision(words []string) (d inventory.Decision) {
 	return d
 }
 
-// record is what the management cluster remembers.
+// record returns what the management cluster remembers.
 func (s *scenario) record() inventory.Record {
 	s.Helper()
 	s.open()
@@ -84,7 +84,7 @@ func (s *scenario) record() inventory.Record {
 	return r
 }
 
-// decisions are those of the record, one a line, without when they were made.
+// decisions returns those of the record, one a line, without when they were made.
 func (s *scenario) decisions() string {
 	s.Helper()
 	var out strings.Builder

@@ -41,7 +41,7 @@ func (h *trees) change(how func(*trees)) {
 	how(h)
 }
 
-// seen is what a poll sees.
+// seen returns what a poll sees.
 func (h *trees) seen() (commits []fstest.MapFS, hangs bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *scenario) commit(words []string) {
 	}
 }
 
-// declared is a cluster that a mesh of all would select.
+// declared returns a cluster that a mesh of all would select.
 func declared(name string) []byte {
 	return fmt.Appendf(nil, "apiVersion: %s\nkind: Cluster\nmetadata: {name: %s, labels: {mesh: all}}\n"+
 		"spec: {access: {kubeconfigSecret: {name: %[2]s}}}\n", api.GroupVersion, name)
@@ -222,7 +222,7 @@ func (s *scenario) remove(words []string) {
 	s.bad(s.at(words[0]).Remove(keyOf(words[1:3])))
 }
 
-// left counts what has our mark.
+// left counts what has linkwright's mark.
 func (s *scenario) left(words []string) {
 	s.Helper()
 	want, err := strconv.Atoi(words[1])
@@ -264,14 +264,14 @@ func (s *scenario) linkerd(words []string) {
 	}
 }
 
-// ended keeps a report of a pass that has ended, or of what was done since.
+// ended keeps a report of a sync that has ended, or of what was done since.
 func (s *scenario) ended(r report.Report) {
 	if r.When != report.Syncing {
 		s.last.Store(&r)
 	}
 }
 
-// lastReport is the last one; zero: there was none yet.
+// lastReport returns the last one; zero: there was none yet.
 func (s *scenario) lastReport() report.Report {
 	if r := s.last.Load(); r != nil {
 		return *r

@@ -14,7 +14,7 @@ func (s *scenario) writesRecord() {
 	s.writes += len(memcluster.Written(s.management.Requests()))
 }
 
-// revisions is what the record tells of revisions, and how often it was written since this was asked last.
+// revisions returns what the record tells of revisions, and how often it was written since this was asked last.
 func (s *scenario) revisions() string {
 	s.Helper()
 	s.writesRecord()

@@ -82,8 +82,8 @@ func play(t *testing.T, archive *txtar.Archive) {
 	}
 }
 
-// commands are the language of scenarios. What is missing of a set of clusters is made by the first command that needs it:
-// east, north and west, dressed as Linkerd's, and home.
+// commands returns the language of scenarios. What is missing of a set of clusters is made by the first command that needs it: east, north and west,
+// dressed as Linkerd's, and the management cluster.
 func commands() map[string]func(*scenario, []string) {
 	return map[string]func(*scenario, []string){
 		"option":  (*scenario).option,  // token|ready|patience DURATION|never, before all else; grace DURATION, abandon CLUSTER, observe or unwatched, before a restart
@@ -126,7 +126,7 @@ type scenario struct {
 	leadership *sync.Leadership
 	last       atomic.Pointer[report.Report] // read while a daemon publishes the next
 	end        func()
-	writes     int // to home
+	writes     int // to the management cluster
 	poke       chan struct{}
 
 	recorded chan struct{}
@@ -190,14 +190,14 @@ func (s *scenario) at(name string) *memcluster.Cluster {
 	return c
 }
 
-// loop is a process; a daemon watches.
+// loop returns a process; a daemon watches.
 func (s *scenario) loop(watches bool) *sync.Loop {
 	s.open()
 	l := &sync.Loop{
 		Options:  sync.Options{Owner: object.DefaultOwner, Holder: "pod", Grace: s.grace, Patience: s.patience},
 		Declared: s.history, Clusters: s.set,
 		Home:     record.Home{Cluster: s.management, Namespace: "linkwright"},
-		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
+		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Verifier: s.set,
 		Explain: cluster.Explain, Refused: cluster.Refused, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
 	l.ReadOnly, l.Forget = s.observes, s.abandon
@@ -209,7 +209,7 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 
 func commitOf(n int) api.Commit { return api.Commit(fmt.Sprintf("%012d%028d", n, 0)) }
 
-// asked gives what was asked of each cluster since it was asked last, writes in order of their words.
+// asked returns what was asked of each cluster since it was asked last, writes in order of their words.
 func (s *scenario) asked() (out []string) {
 	for _, name := range s.set.Names() {
 		for _, r := range s.set.Cluster(name).Requests() {
@@ -293,7 +293,7 @@ func (s *scenario) compare(file, text string) {
 	}
 }
 
-// check is what the command of that name tells of all links and clusters. It writes nothing, and tries credentials.
+// check returns what the command of that name tells of all links and clusters. It writes nothing, and tries credentials.
 func (s *scenario) check() string {
 	s.Helper()
 	l := s.loop(false)

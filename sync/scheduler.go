@@ -26,14 +26,14 @@ import (
 type mode string
 
 const (
-	closed  mode = "Closed"
-	reading mode = "Reading"
-	openClusters    mode = "Open"
+	closed       mode = "Closed"
+	reading      mode = "Reading"
+	openClusters mode = "Open"
 )
 
-// scheduler decides when a cluster is reconciled. A work queue holds the names of clusters that are to be looked at. They come from four
-// places: a sync, which asks for every cluster that is not settled; watches; the moments that a cluster's own last step named; and a peer
-// that published something else, or answered a request. A name in the queue carries no meaning but "look at this cluster".
+// scheduler decides when a cluster is reconciled. A work queue holds the names of clusters to reconcile. They come from a sync, which asks for every
+// cluster that is not settled; from watches; from the times that a cluster's own last step named; and from peers that changed or answered a request.
+// A name in the queue means nothing but "reconcile this cluster".
 type scheduler struct {
 	shared
 	queue    workqueue.TypedDelayingInterface[api.ClusterName]
@@ -55,11 +55,11 @@ func newScheduler(l *Loop, leadership int64) *scheduler {
 		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[api.ClusterName](minBackoff, maxBackoff),
 		progress: make(chan struct{}, 1),
 	}
-	s.verifier = verify.New(verify.Options{Trier: l.Tries, Store: s.store, Look: s.requestReconcile, Done: s.progress.notify, Again: l.Changes != nil})
+	s.verifier = verify.New(verify.Options{Client: l.Verifier, Store: s.store, Reconcile: s.requestReconcile, Done: s.progress.notify, Repeat: l.Changes != nil})
 	return s
 }
 
-// signal tells a round that something went on. It need not know what.
+// signal notifies a round that something happened.
 type signal chan struct{}
 
 func (s signal) notify() {
@@ -76,7 +76,7 @@ func (s *scheduler) requestReconcile(name api.ClusterName) {
 	s.requestAndWait(name)
 }
 
-// takeChanges asks for the clusters in which something moved. What others write is looked at when the cluster had its rest.
+// takeChanges asks for the clusters in which something changed. What others write waits until the cluster had its rest.
 func (s *scheduler) takeChanges() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *scheduler) takeChanges() {
 	}
 }
 
-// setMode sets what reconciles may do, and asks for all that are due.
+// setMode sets what reconciles may do, and queues all that are due.
 func (s *scheduler) setMode(m mode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *scheduler) setMode(m mode) {
 	}
 }
 
-// cancelRuns has what is under way begin nothing more. What was not begun is no failure.
+// cancelRuns lets reconciles under way begin nothing more. A write that did not begin is no failure.
 func (s *scheduler) cancelRuns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *scheduler) cancelRuns() {
 	}
 }
 
-// interrupt has what is under way begin nothing more, since time is up: what was not begun is told.
+// interrupt lets reconciles under way begin nothing more because the time is over. A write that did not begin is reported.
 func (s *scheduler) interrupt(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,8 +125,7 @@ func (s *scheduler) interrupt(why error) {
 	}
 }
 
-// updateWorkers has a worker for each declared cluster, and begins a round. One of a cluster that is declared no more ends with what it has
-// under way.
+// updateWorkers makes a worker for each declared cluster, and begins a round. The worker of a cluster that is no longer declared ends with its run.
 func (s *scheduler) updateWorkers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +152,7 @@ func (s *scheduler) updateWorkers() {
 	}
 }
 
-// worker gives the worker of a declared cluster; nil: there is none. s.mu is held.
+// worker returns the worker of a declared cluster; nil: there is none. s.mu is held.
 func (s *scheduler) worker(name api.ClusterName) *worker {
 	if w := s.workers[name]; w != nil && !w.removed {
 		return w
@@ -161,15 +160,14 @@ func (s *scheduler) worker(name api.ClusterName) *worker {
 	return nil
 }
 
-// requestAndWait asks for a reconcile of a cluster now, and has the round wait for it. s.mu is held.
+// requestAndWait asks for a reconcile of a cluster now, and lets the round wait for it. s.mu is held.
 func (s *scheduler) requestAndWait(name api.ClusterName) {
 	if w := s.worker(name); w != nil {
 		s.requestWorker(w, true)
 	}
 }
 
-// requestWorker asks for a reconcile now; pending: the round waits for it. One that gets no more reconciles in this round is had with the
-// next. s.mu is held.
+// requestWorker asks for a reconcile now; pending: the round waits for it. An exhausted worker is reconciled in the next round. s.mu is held.
 func (s *scheduler) requestWorker(w *worker, pending bool) {
 	if w.exhausted(len(s.workers)) {
 		w.last.state = repeat
@@ -180,7 +178,7 @@ func (s *scheduler) requestWorker(w *worker, pending bool) {
 	s.enqueue(w)
 }
 
-// enqueue puts a worker's cluster into the queue for when its next reconcile begins, if it wants one. s.mu is held.
+// enqueue queues a worker's cluster for its next reconcile, if one is due. s.mu is held.
 func (s *scheduler) enqueue(w *worker) {
 	if at := w.nextStart(); !at.IsZero() {
 		s.queue.AddAfter(w.cluster.Name, time.Until(at))
@@ -189,13 +187,13 @@ func (s *scheduler) enqueue(w *worker) {
 	}
 }
 
-// requestNow has a worker begin a reconcile now, exhausted or not: another one waits for it. s.mu is held.
+// requestNow begins a reconcile now, also of an exhausted worker, because another one waits for it. s.mu is held.
 func (s *scheduler) requestNow(w *worker) {
 	w.due, w.pending = soonest(w.due, time.Now()), true
 	s.enqueue(w)
 }
 
-// begin begins a reconcile of a cluster; nil: none is due, or may begin now. The context is its own.
+// begin begins a reconcile of a cluster, with a context of its own; nil: none is due, or none may begin.
 func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile, context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +220,7 @@ func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile
 	return &reconcile{reader: from, run: w.run, task: t}, inner
 }
 
-// mayBegin says that a reconcile of the cluster may begin now. s.mu is held.
+// mayBegin reports whether a reconcile of the cluster may begin now. s.mu is held.
 func (s *scheduler) mayBegin(ctx context.Context, w *worker) bool {
 	switch s.mode {
 	case reading:
@@ -242,8 +240,7 @@ func (s *scheduler) mayBegin(ctx context.Context, w *worker) bool {
 	return false
 }
 
-// readWithPeers has a worker whose time has come read its cluster, and with it the peers that its ends wait for: where nothing is watched, those
-// must be read again, too. s.mu is held.
+// readWithPeers reads the cluster of a worker whose alarm is over, and the peers that its ends wait for, if nothing is watched. s.mu is held.
 func (s *scheduler) readWithPeers(w *worker) {
 	if s.loop.Changes != nil {
 		return
@@ -260,7 +257,7 @@ func (s *scheduler) readWithPeers(w *worker) {
 	}
 }
 
-// readByRequests has a cluster read by requests in this round.
+// readByRequests reads a cluster by requests in this round.
 func (s *scheduler) readByRequests(name api.ClusterName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,10 +268,10 @@ func (s *scheduler) readByRequests(name api.ClusterName) {
 	}
 }
 
-// daemon says that the engine goes on after a round.
+// daemon reports whether the engine continues after a round.
 func (s *scheduler) daemon() bool { return s.patience > 0 }
 
-// wasReconciled says that a cluster was reconciled in this round, or that there is none of the name.
+// wasReconciled reports whether a cluster was reconciled in this round, or does not exist.
 func (s *scheduler) wasReconciled(name api.ClusterName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,14 +279,14 @@ func (s *scheduler) wasReconciled(name api.ClusterName) bool {
 	return w == nil || w.done
 }
 
-// failed is why nothing could be written in the round; nil: everything could.
+// failed returns why nothing could be written in the round; nil: everything could.
 func (s *scheduler) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.round.failed
 }
 
-// closeRequests ends what stands for a round between two of them: what was read by requests is too old for who comes later.
+// closeRequests begins a new round number between two syncs, once nothing is under way: reads by requests are too old for later decisions.
 func (s *scheduler) closeRequests() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,7 +302,7 @@ func (s *scheduler) closeRequests() {
 	}
 }
 
-// round is one sync over all clusters: a reconcile of each that is not settled, and more while there is something to do.
+// round is one sync over all clusters: a reconcile of each cluster that is not settled, and more while there is something to do.
 type round struct {
 	number   int
 	deadline time.Time // for what must be waited for
@@ -320,7 +317,7 @@ func newRound(number int, patience time.Duration) round {
 	return round{number: number, deadline: time.Now().Add(patience), tried: map[*worker]bool{}}
 }
 
-// readMode says how a worker's cluster is read in this round.
+// readMode returns how a worker's cluster is read in this round.
 func (r *round) readMode(w *worker, watched bool) readMode {
 	switch {
 	case w.since == r.number:
@@ -331,8 +328,7 @@ func (r *round) readMode(w *worker, watched bool) readMode {
 	return byRequests
 }
 
-// overdueAt is when a cluster that is being reconciled counts as one that does not answer; zero: never. patience is a daemon's; zero: it
-// is none.
+// overdueAt returns when a cluster under reconcile counts as not answering; zero: never. patience is that of a daemon, or zero.
 func (r *round) overdueAt(w *worker, patience time.Duration) time.Time {
 	if patience == 0 || !r.answered || w.run == nil {
 		return time.Time{}
@@ -340,7 +336,7 @@ func (r *round) overdueAt(w *worker, patience time.Duration) time.Time {
 	return w.run.lastAnswer().Add(max(patience, 3*r.slowest))
 }
 
-// overdue says that it counts as one now.
+// overdue reports whether a cluster counts as not answering now.
 func (r *round) overdue(w *worker, patience time.Duration) bool {
 	return past(r.overdueAt(w, patience), time.Now())
 }
@@ -348,11 +344,11 @@ func (r *round) overdue(w *worker, patience time.Duration) bool {
 // answer notes that a cluster answered, and how long it took.
 func (r *round) answer(took time.Duration) { r.answered, r.slowest = true, max(r.slowest, took) }
 
-// notAnswering says that a cluster does not answer.
+// notAnswering returns the reason that a cluster does not answer.
 func notAnswering(r *run) *object.Reason {
 	since := time.Duration(0)
 	if r != nil {
 		since = time.Since(r.lastAnswer()).Round(100 * time.Millisecond)
 	}
-	return object.Because(reason.Timeout, "no answer for %s: linkwright goes on with the other clusters, and reconciles this one when it answers", since)
+	return object.Because(reason.Timeout, "the cluster has not answered for %s: linkwright goes on with the others, and reconciles this one when it answers", since)
 }

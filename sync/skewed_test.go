@@ -19,8 +19,8 @@ import (
 // skewed is a rig whose east has a clock of its own: it stamps what it issues by that, and refuses by that what has ended.
 type skewed struct {
 	*memoryEnv
-	by     time.Duration // ahead of ours
-	issued []time.Time   // by our clock
+	by     time.Duration // ahead of linkwright
+	issued []time.Time   // by this process's clock
 }
 
 // Token implements Clusters.
@@ -35,7 +35,7 @@ func (s *skewed) Token(ctx context.Context, name api.ClusterName, q object.Token
 	return stamped(token, s.by)
 }
 
-// stamped is a token that a server issues whose clock goes ahead by so much.
+// stamped returns a token that a server issues whose clock goes ahead by so much.
 func stamped(token object.Secret, by time.Duration) (object.Secret, error) {
 	parts := strings.Split(string(token.Bytes()), ".")
 	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
@@ -79,7 +79,7 @@ func (s *skewed) ended(token string) bool {
 	return err != nil || json.Unmarshal(raw, &c) != nil || time.Now().Add(s.by).Unix() >= c.Exp
 }
 
-// inUse is the token that west logs in by.
+// inUse returns the token that west logs in by.
 func (s *skewed) inUse() string {
 	s.t.Helper()
 	secret := s.Cluster("west").Object(object.Key{Kind: "Secret", Namespace: "linkerd-multicluster", Name: "cluster-credentials-east"})
@@ -124,7 +124,7 @@ func TestSkewedClocks(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &skewed{memoryEnv: newMemoryEnv(t, memcluster.Options{}, shortLived), by: by}
 				l := s.loop()
-				l.Changes, l.Clusters, l.Tries = s, s, s
+				l.Changes, l.Clusters, l.Verifier = s, s, s
 				stop := s.run(l)
 				defer func() { stop() }()
 				s.clean(30*time.Second, 2)
@@ -147,7 +147,7 @@ func TestSkewedClocks(t *testing.T) {
 				}
 				before = len(s.issued)
 				l = s.loop()
-				l.Changes, l.Clusters, l.Tries = s, s, s
+				l.Changes, l.Clusters, l.Verifier = s, s, s
 				stop = s.run(l)
 				s.clean(time.Minute, 2)
 				if s.lives(time.Minute); len(s.issued) != before+1 {

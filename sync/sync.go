@@ -1,5 +1,5 @@
-// Package sync answers: when is which cluster reconciled? It keeps a queue of clusters, and reads, plans and writes each that is due.
-// It decides nothing: package plan says what is to be done in a cluster.
+// Package sync decides when a cluster is reconciled. It keeps a queue of clusters, and reads, plans and writes each cluster that is due. It does not
+// decide what to do in a cluster: package plan does.
 package sync
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/linkwright/linkwright/sync/verify"
 )
 
-// Declaration is what one commit declares, whole, with warnings; without a fleet, the problems that prevent it.
-// A plain directory has no commit.
+// Declaration is everything that one commit declares, with warnings. Without a fleet it has the problems that prevent one. A plain directory has no
+// commit.
 type Declaration struct {
 	Commit   api.Commit
 	Fleet    *fleet.Fleet
 	Problems []api.Problem
 }
 
-// Declared reads the history of declarations. An error comes with the commit, and nothing else, where that much is known.
+// Declared reads the history of declarations. An error comes with the commit alone, if that much is known.
 type Declared interface {
 	// Next gives what the head declares now.
 	Next(ctx context.Context) (Declaration, error)
@@ -41,7 +41,7 @@ type Declared interface {
 	Follows(ctx context.Context, commit, last api.Commit, allowed []api.Commit) error
 }
 
-// Clusters are the open connections. Drift is repaired while the next sync begins: WithCluster and Token run beside Follow.
+// Clusters are the open connections. WithCluster and Token run beside Follow, because drift is repaired while the next sync begins.
 type Clusters interface {
 	// Follow opens what is new or changed, closes what is not named any more, and says per cluster
 	// what prevents it. A cluster that cannot be opened has no connection. A change that takes long goes on until ctx ends,
@@ -53,9 +53,9 @@ type Clusters interface {
 	Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (object.Secret, error)
 }
 
-// Changes tells what moves in clusters that are watched.
+// Changes reports what changed in clusters that are watched.
 type Changes interface {
-	// Moved is told whenever there is something to take; many times are one.
+	// Moved receives whenever there is something to take; many times are one.
 	Moved() <-chan struct{}
 	// Take gives what moved since it was last asked.
 	Take() map[api.ClusterName]object.Moves
@@ -78,10 +78,10 @@ type Loop struct {
 	Log      *slog.Logger
 	// Changes tells what moves in clusters that are watched; nil: every read asks them.
 	Changes Changes
-	// Recorded is told whenever the record may hold new decisions; nil: they are found with the next sync.
+	// Recorded receives whenever the record may hold new decisions; nil: they are found with the next sync.
 	Recorded <-chan struct{}
-	// Tries verifies credentials before they are handed to Linkerd; nil: none is verified.
-	Tries verify.Trier
+	// Verifier verifies credentials before they are handed to Linkerd; nil: none is verified.
+	Verifier verify.Client
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
 	// Progress gets how all stands while Once or Look is under way, again and again, one report at a time, and the report of Once at its
@@ -91,7 +91,7 @@ type Loop struct {
 	Refused func(error) (object.Refusal, bool)
 }
 
-// Options are what people ask for.
+// Options are the settings that people choose.
 type Options struct {
 	Owner string
 	// Holder names this process where the management cluster remembers revisions; empty: it does not apply any.
@@ -100,9 +100,9 @@ type Options struct {
 	Only []api.ClusterName
 	// ReadOnly plans and reports, and writes nothing anywhere.
 	ReadOnly bool
-	// Probe, with ReadOnly, verifies credentials all the same, of all clusters: to be told of, and not before they are written.
+	// Probe, with ReadOnly, verifies credentials all the same, of all clusters: to be reported, and not before they are written.
 	Probe bool
-	// Overrides are for one sync: what people decide while a daemon runs stands in the record.
+	// Overrides are for one sync: what people decide while a daemon runs is in the record.
 	store.Overrides
 	// Takeover has syncs adopt what others made for links, or release what linkwright made, and do nothing else; empty: ordinary syncs.
 	state.Takeover
@@ -121,15 +121,15 @@ type Confinement struct {
 	RequireConfinement bool
 }
 
-// writes says that a cluster is ours to write.
+// writes reports whether this process writes a cluster.
 func (l *Loop) writes(name api.ClusterName) bool {
 	return !l.ReadOnly && (len(l.Only) == 0 || slices.Contains(l.Only, name))
 }
 
-// verifies says that credentials are verified.
-func (l *Loop) verifies() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
+// verifies reports whether credentials are verified.
+func (l *Loop) verifies() bool { return l.Verifier != nil && (l.Probe || !l.ReadOnly) }
 
-// guards says that a cluster's history is ours to guard: of those that other processes write, it is theirs.
+// guards reports whether this process guards a cluster's history. Other processes guard the clusters that they write.
 func (l *Loop) guards(name api.ClusterName) bool {
 	return len(l.Only) == 0 || slices.Contains(l.Only, name)
 }

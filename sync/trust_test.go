@@ -49,7 +49,7 @@ func (d *daemon) rotated() {
 	}
 }
 
-// reportContains is the code by which the last report remarks on a link; empty: by none.
+// reportContains returns the code by which the last report remarks on a link; empty: by none.
 func (d *daemon) reportContains(source, target string) string {
 	_, last := d.syncs()
 	links := report.Links(last)

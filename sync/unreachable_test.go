@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// TestUnreachableClusters: API servers that stop to answer while their links are declared no more. What can be reached goes, what
-// cannot stays pending, is reported with its age, and goes when they are back.
+// TestUnreachableClusters: API servers that stop to answer while their links are no longer declared. What can be reached goes, what cannot stays
+// pending, is reported with its age, and goes when they are back.
 func TestUnreachableClusters(t *testing.T) {
 	b := newClusterEnv(t)
 	d := &declaredText{}
@@ -113,7 +113,7 @@ func (b *clusterEnv) cleanupPending(r report.Report, name, link string) {
 	}
 }
 
-// becomesUnreachable pauses a cluster, undeclares a link of it, and makes a pass that must tell what is pending and leave nothing of it in the
+// becomesUnreachable pauses a cluster, undeclares a link of it, and makes a sync that must tell what is pending and leave nothing of it in the
 // management cluster; then the cluster is back.
 func (b *clusterEnv) becomesUnreachable(l *sync.Loop, name string, link api.Pair, undeclare func()) {
 	b.t.Helper()

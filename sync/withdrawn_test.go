@@ -22,12 +22,12 @@ func TestWithdrawnRevisionIsReported(t *testing.T) {
 		t.Fatal("it was not asked")
 	}
 	after := e.viewed()
-	if step := (plan.Step{Cluster: "east"}); len(before.Barred) != 0 || after.Barred["c2"] == nil || after.Basis(step) == before.Basis(step) {
-		t.Errorf("barred before %v, after %v", before.Barred, after.Barred)
+	if step := (plan.Step{Cluster: "east"}); len(before.DeniedAfter) != 0 || after.DeniedAfter["c2"] == nil || after.Basis(step) == before.Basis(step) {
+		t.Errorf("barred before %v, after %v", before.DeniedAfter, after.DeniedAfter)
 	}
-	e.store.Declared.ForgetAnswers()
-	if again := e.viewed(); len(again.Barred) != 0 || again.Basis(plan.Step{Cluster: "east"}) != before.Basis(plan.Step{Cluster: "east"}) {
-		t.Errorf("and once that is forgotten %v", again.Barred)
+	e.store.Declared.ResetAnswers()
+	if again := e.viewed(); len(again.DeniedAfter) != 0 || again.Basis(plan.Step{Cluster: "east"}) != before.Basis(plan.Step{Cluster: "east"}) {
+		t.Errorf("and once that is forgotten %v", again.DeniedAfter)
 	}
 }
 

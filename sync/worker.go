@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// coalesce is the least time between two reconciles of a cluster that watches ask for: what moves meanwhile is looked at together.
+// coalesce is the least time between two reconciles of a cluster that watches ask for: what moves meanwhile is read together.
 const coalesce = 100 * time.Millisecond
 
 const (
@@ -18,7 +18,7 @@ const (
 
 	maxFails   = 3           // reconciles with a failed write, before the next round tries again
 	retryPause = time.Second // after a reconcile whose writes failed
-	// Between two looks at what does not come; each look in vain doubles the time.
+	// Between two reads what does not come; each look in vain doubles the time.
 	minBackoff, maxBackoff = 100 * time.Millisecond, 10 * time.Second
 	// restFactor is how long a cluster is not planned after a plan that wrote nothing, in times of what that took.
 	restFactor = 9
@@ -27,10 +27,10 @@ const (
 	maxRequests = 20
 )
 
-// worker reconciles one cluster. All of it is guarded by scheduler.mu, but for the sign of life of its run.
+// worker reconciles one cluster. scheduler.mu guards all of it, but for the time of the last answer in its run.
 type worker struct {
 	cluster fleet.Cluster
-	removed bool // declared no more
+	removed bool // no longer declared
 	run     *run // under way; nil: none
 	schedule
 	read readState
@@ -46,7 +46,7 @@ type schedule struct {
 	ended   time.Time // the last one
 	rest    time.Time // none begins before: planning must not take a core for itself
 	pending bool      // the round waits for it
-	urgent  bool      // something of ours moved since the last one began
+	urgent  bool      // something of linkwright moved since the last one began
 }
 
 // readState says how far the store has a cluster as it is.
@@ -64,7 +64,7 @@ const (
 	outdated readState = "Outdated"
 )
 
-// moved is the state after something moved.
+// moved returns the state after something moved.
 func (s readState) moved() readState {
 	if s == current {
 		return unread
@@ -72,7 +72,7 @@ func (s readState) moved() readState {
 	return s
 }
 
-// after is the state after a reconcile.
+// after returns the state after a reconcile.
 func (s readState) after(kept bool) readState {
 	switch {
 	case s == outdated:
@@ -83,14 +83,14 @@ func (s readState) after(kept bool) readState {
 	return unread
 }
 
-// last is what a worker's last reconcile left.
+// last is the result of a worker's last reconcile.
 type last struct {
 	step  plan.Step
 	basis store.Basis // of step
 	state lastState
 }
 
-// finished says that the round need not wait for what moves since.
+// finished reports whether the round need not wait for what moves since.
 func (l last) finished() bool { return l.state == finished || l.state == repaired }
 
 // effort is what a worker did in a round.
@@ -102,7 +102,7 @@ type effort struct {
 	pausedUntil time.Time // after one of them: what is tried before, for another's sake, is no try
 }
 
-// request is the reading of a cluster by requests, for a step that decides about a deletion.
+// request is a read by requests, for a step that decides about a deletion.
 type request struct {
 	since  int              // the round in which it is read so; zero: none
 	asked  bool             // it was asked for, and has not happened
@@ -110,18 +110,18 @@ type request struct {
 	awaits map[*worker]bool // those whose requests must be answered before this worker is reconciled again for them
 }
 
-// begin begins a round. What is under way is of the one before.
+// begin begins a round. A run under way belongs to the round before.
 func (w *worker) begin() {
 	w.effort, w.request = effort{}, request{since: w.since}
 	w.read = unread
 }
 
-// hurry has the next reconcile not wait until the cluster had its rest.
+// hurry begins the next reconcile without the usual rest.
 func (w *worker) hurry() {
 	w.urgent, w.rest = true, w.ended.Add(coalesce)
 }
 
-// nextStart is when the next reconcile begins; zero: none is wanted.
+// nextStart returns when the next reconcile begins; zero: none is due.
 func (w *worker) nextStart() time.Time {
 	at := soonest(w.due, w.alarm)
 	if at.IsZero() || w.run != nil {
@@ -162,7 +162,7 @@ func (w *worker) count(r *reconcile, written, failed int) {
 	}
 }
 
-// exhausted says that the cluster gets no more reconciles in this round, in which so many clusters are.
+// exhausted reports whether the cluster gets no more reconciles in this round, which has so many clusters.
 func (w *worker) exhausted(clusters int) bool {
 	return w.fails >= maxFails || w.writes >= mostWrites(clusters)
 }
@@ -182,7 +182,7 @@ func (w *worker) requests(round int) bool {
 	return true
 }
 
-// busy says that a round waits for the worker, unless its cluster counts as one that does not answer; stopped: the round was told to end.
+// busy reports whether a round waits for the worker, unless its cluster does not answer. stopped: the round was told to end.
 func (w *worker) busy(stopped, straggles bool) bool {
 	if w.run != nil {
 		return (w.run.pending || w.pending || stopped) && !straggles
@@ -190,8 +190,8 @@ func (w *worker) busy(stopped, straggles bool) bool {
 	return !stopped && !w.removed && w.pending
 }
 
-// settled says that a reconcile of the cluster, which is watched, would change nothing: the last one left nothing to do, and all it was
-// planned from is as it was.
+// settled reports whether another reconcile of the cluster, which is watched, would change nothing: the last one finished, and nothing that it was
+// planned from has changed.
 func (w *worker) settled(now store.View) bool {
 	s := w.last.step
 	return w.last.finished() && w.run == nil && !past(w.due, now.Now) && now.Clusters[w.cluster.Name].Known() &&
@@ -205,7 +205,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// soonest is the first of two moments, of which a zero one never comes.
+// soonest returns the first of two moments, of which a zero one never comes.
 func soonest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -213,5 +213,5 @@ func soonest(a, b time.Time) time.Time {
 	return a
 }
 
-// past says that a moment has come; a zero one never does.
+// past reports whether a moment has come; a zero one never does.
 func past(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

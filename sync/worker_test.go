@@ -15,7 +15,7 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// A cluster that was to be read by requests, and was not in that round, is asked anew, and holds nobody up.
+// A cluster that was to be read by requests, and was not in that round, is asked again, and holds nobody up.
 func TestRequestsEndWithTheirRound(t *testing.T) {
 	e := atRest("asked", "waits")
 	asked, waits := e.workers["asked"], e.workers["waits"]
@@ -120,7 +120,7 @@ func TestAbandonAnUnknownCluster(t *testing.T) {
 	}
 }
 
-// What is waited for in vain is looked at less and less often, at last every ten seconds, and never before the step says.
+// What is waited for in vain is read less and less often, at last every ten seconds, and never before the step says.
 func TestBackoffGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := atRest("west")

@@ -1,5 +1,5 @@
-// Package access answers: how are clusters reached? It opens connections by what declarations say of access, and exchanges one whose
-// access leads elsewhere. It reads the management cluster, where access Secrets and the record are.
+// Package access connects to clusters. It opens connections as declarations tell it, and exchanges a connection when its access changes. It also
+// reads the management cluster, which has the access Secrets and the record.
 package access
 
 import (
@@ -35,15 +35,15 @@ type Options struct {
 // Clusters opens connections by what declarations say of access. Reconciles of a sync that is over may still use it.
 type Clusters struct {
 	*connections
-	homeCfg  *rest.Config
-	traffic  *traffic
-	recorded chan struct{} // capacity 1: something in the management cluster moved, such as the record
+	managementConfig *rest.Config
+	traffic          *traffic
+	recorded         chan struct{} // capacity 1: something in the management cluster moved, such as the record
 }
 
 // accesses are where declared clusters are reached.
 type accesses struct {
-	options Options
-	home    *Home
+	options    Options
+	management *Home
 
 	following gosync.Mutex    // held while it is found out what the declared accesses lead to
 	want      []fleet.Cluster // following
@@ -63,9 +63,9 @@ type connections struct {
 
 // entry is one declared cluster.
 type entry struct {
-	place                           // as it was found last; accesses.mu
+	target                          // as it was found last; accesses.mu
 	controlPlane string             // namespace of Linkerd's; accesses.mu
-	turn         gosync.Mutex       // held while the connection is made or exchanged: the place that was found last is what remains
+	exchanging   gosync.Mutex       // held while the connection is made or exchanged: the place that was found last is what remains
 	begun        int                // exchanges, so far; accesses.mu
 	end          context.CancelFunc // of the last of them; nil: there was none; accesses.mu
 }
@@ -73,15 +73,15 @@ type entry struct {
 // Open connects to the management cluster, and to no other yet. An error is about its configuration.
 func Open(ctx context.Context, management *rest.Config, o Options) (*Clusters, error) {
 	c := newClusters(o)
-	c.homeCfg = management
+	c.managementConfig = management
 	to := cluster.Options{Owner: o.Owner, Namespace: o.Namespace, Timeout: o.Timeout, Wrap: c.count}
 	c.registry = cluster.New(to)
 	to.Wrap = func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper {
-		return c.traffic.through(homeLabel, next, always(aboutObjects))
+		return c.traffic.through(managementLabel, next, always(aboutObjects))
 	}
 	var err error
-	c.home, err = OpenHome(ctx, management, to)
-	c.home.log = o.Log
+	c.management, err = OpenHome(ctx, management, to)
+	c.management.log = o.Log
 	return c, err
 }
 
@@ -95,18 +95,18 @@ func newClusters(o Options) *Clusters {
 	}
 }
 
-// Home is the management cluster.
-func (c *Clusters) Home() *Home { return c.home }
+// Home returns the management cluster.
+func (c *Clusters) Home() *Home { return c.management }
 
 // Requests counts what was sent to clusters so far.
 func (c *Clusters) Requests() map[web.Sent]int { return c.traffic.counts() }
 
-// LeaseConfig is the configuration of the management cluster for the lease, whose requests count apart.
+// LeaseConfig returns the configuration of the management cluster for the lease, whose requests count apart.
 func (c *Clusters) LeaseConfig() *rest.Config {
-	cfg := rest.CopyConfig(c.homeCfg)
+	cfg := rest.CopyConfig(c.managementConfig)
 	cfg.QPS = -1 // there may be a lease for each cluster
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return c.traffic.through(homeLabel, next, always(aboutLease))
+		return c.traffic.through(managementLabel, next, always(aboutLease))
 	})
 	return cfg
 }
@@ -116,7 +116,7 @@ func (c *Clusters) WithClient(ctx context.Context, name api.ClusterName, f func(
 	return c.registry.WithClient(ctx, name, f)
 }
 
-// count is the traffic of a declared cluster.
+// count returns the traffic of a declared cluster.
 func (c *Clusters) count(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
 	return c.traffic.through(name, next, func(r *http.Request) string {
 		c.mu.Lock()
@@ -129,8 +129,8 @@ func (c *Clusters) count(name api.ClusterName, next http.RoundTripper) http.Roun
 }
 
 // Trier tries links' credentials.
-func (c *Clusters) Trier() verify.Trier {
-	return cluster.Trier{
+func (c *Clusters) Trier() verify.Client {
+	return cluster.Verifier{
 		UserAgent: "linkwright/" + c.options.Owner,
 		Wrap: func(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
 			return c.traffic.through(name, next, always(aboutCredentials))
@@ -145,7 +145,7 @@ type conn struct {
 	client   *cluster.Client // to be used as long as the cluster is open; nil: whichever that has then
 }
 
-// with gives the client, and fails where the cluster is not open any more.
+// with returns the client, and fails where the cluster is not open any more.
 func (c conn) with(ctx context.Context, f func(*cluster.Client) error) error {
 	return c.registry.WithClient(ctx, c.name, func(now *cluster.Client) error {
 		if c.client != nil {
@@ -156,21 +156,21 @@ func (c conn) with(ctx context.Context, f func(*cluster.Client) error) error {
 }
 
 // Observe implements object.Cluster.
-func (c conn) Observe(ctx context.Context, w []object.Watch) (seen object.Observation, err error) {
+func (c conn) Observe(ctx context.Context, w []object.Watch) (observed object.Observation, err error) {
 	err = c.with(ctx, func(cl *cluster.Client) error {
-		seen, err = cl.Observe(ctx, w)
+		observed, err = cl.Observe(ctx, w)
 		return err
 	})
-	return seen, err
+	return observed, err
 }
 
 // Live implements object.Cluster.
-func (c conn) Live(ctx context.Context, w []object.Watch) (seen object.Observation, err error) {
+func (c conn) Live(ctx context.Context, w []object.Watch) (observed object.Observation, err error) {
 	err = c.with(ctx, func(cl *cluster.Client) error {
-		seen, err = cl.Live(ctx, w)
+		observed, err = cl.Live(ctx, w)
 		return err
 	})
-	return seen, err
+	return observed, err
 }
 
 // Write implements object.Cluster.
@@ -186,20 +186,20 @@ func (c conn) Write(ctx context.Context, ch object.Change) (now object.Record, e
 func (c *Clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
 	c.following.Lock()
 	c.want = want
-	c.home.follow(accessSecrets(want)...)
+	c.management.follow(accessSecrets(want)...)
 	c.declare()
-	moved := c.look(ctx)
+	moved := c.refresh(ctx)
 	c.following.Unlock()
-	c.turnTo(ctx, moved)
+	c.exchangeAll(ctx, moved)
 	for _, name := range c.registry.Names() {
 		if e, _ := c.entry(name); e == nil {
-			c.leave(ctx, name)
+			c.close(ctx, name)
 		}
 	}
 	return c.failures()
 }
 
-// accessSecrets are those in the management cluster that declarations name.
+// accessSecrets returns those in the management cluster that declarations name.
 func accessSecrets(of []fleet.Cluster) (names []string) {
 	for _, c := range of {
 		if s := c.Spec.Access.KubeconfigSecret; s != nil {
@@ -209,8 +209,8 @@ func accessSecrets(of []fleet.Cluster) (names []string) {
 	return names
 }
 
-// look finds out where the accesses lead to now, and gives the clusters for which that is new; for who holds following.
-func (c *accesses) look(ctx context.Context) (out []api.ClusterName) {
+// refresh finds out where the accesses lead to now, and gives the clusters for which that is new; for who holds following.
+func (c *accesses) refresh(ctx context.Context) (out []api.ClusterName) {
 	found := make([]bool, len(c.want))
 	Each(len(c.want), func(i int) { found[i] = c.moved(ctx, c.want[i]) })
 	for i, w := range c.want {
@@ -237,7 +237,7 @@ func (c *accesses) declare() {
 	}
 	for name, e := range known {
 		if c.entries[name] == nil {
-			e.overtaken()
+			e.cancelExchange()
 		}
 	}
 }
@@ -255,38 +255,38 @@ func Each(n int, f func(i int)) {
 	_ = g.Wait() // its functions give no errors: a cluster that cannot be opened is an entry
 }
 
-// moved says whether a cluster's access leads elsewhere than before. One that could not be read leaves the connection that
-// there is: only what is known to be missing or wrong ends it.
+// moved reports whether a cluster's access leads elsewhere than before. One that could not be read leaves the connection that there is: only what is
+// known to be missing or wrong ends it.
 func (c *accesses) moved(ctx context.Context, w fleet.Cluster) bool {
 	e, was := c.entry(w.Name)
 	now := c.find(ctx, w.Spec.Access, was)
-	if _, silent := errors.AsType[unread](now.err); silent && was.cfg != nil {
+	if _, silent := errors.AsType[unreadable](now.err); silent && was.cfg != nil {
 		c.options.Log.Warn("access not read: the last connection stays in use", "cluster", w.Name, "why", now.err)
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was, e.place = e.place, now // an exchange that ended meanwhile may have left word that it came to nothing
-	return now.stamp != was.stamp || now.stamp == "" && !alike(now.err, was.err)
+	was, e.target = e.target, now // an exchange that ended meanwhile may have left word that it came to nothing
+	return now.stamp != was.stamp || now.stamp == "" && !sameError(now.err, was.err)
 }
 
-// alike says that the same is the matter twice.
-func alike(a, b error) bool {
+// sameError reports whether the same is the matter twice.
+func sameError(a, b error) bool {
 	return a != nil && b != nil && a.Error() == b.Error()
 }
 
-// entry gives a declared cluster and its place; nil: it is not declared.
-func (c *accesses) entry(name api.ClusterName) (*entry, place) {
+// entry returns a declared cluster and its place; nil: it is not declared.
+func (c *accesses) entry(name api.ClusterName) (*entry, target) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[name]
 	if e == nil {
-		return nil, place{}
+		return nil, target{}
 	}
-	return e, e.place
+	return e, e.target
 }
 
-// failures says which clusters have no connection, and why.
+// failures returns which clusters have no connection, and why.
 func (c *accesses) failures() map[api.ClusterName]error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -299,11 +299,11 @@ func (c *accesses) failures() map[api.ClusterName]error {
 	return out
 }
 
-// reach gives where a cluster is, or why it cannot be reached.
-func (c *accesses) reach(name api.ClusterName) (place, error) {
+// reach returns where a cluster is, or why it cannot be reached.
+func (c *accesses) reach(name api.ClusterName) (target, error) {
 	_, at := c.entry(name)
 	if at.err == nil && at.cfg == nil { // not declared any more, or not looked at yet
-		return place{}, fmt.Errorf("use cluster %s: %w", name, cluster.ErrNotExist)
+		return target{}, fmt.Errorf("use cluster %s: %w", name, cluster.ErrNotExist)
 	}
 	if at.err != nil {
 		return at, cluster.AccessError{Err: at.err}
@@ -311,7 +311,7 @@ func (c *accesses) reach(name api.ClusterName) (place, error) {
 	return at, nil
 }
 
-// Server is the address of a cluster's API server, as its access leads there now; empty: it leads nowhere.
+// Server returns the address of a cluster's API server, as its access leads there now; empty: it leads nowhere.
 func (c *Clusters) Server(name api.ClusterName) string {
 	at, err := c.reach(name)
 	if err != nil {
@@ -347,7 +347,7 @@ func (c *Clusters) Token(ctx context.Context, name api.ClusterName, r object.Tok
 func (c *Clusters) Close(ctx context.Context) {
 	c.mu.Lock()
 	for _, e := range c.entries {
-		e.overtaken()
+		e.cancelExchange()
 	}
 	c.mu.Unlock()
 	c.exchanges.Wait()
@@ -355,5 +355,5 @@ func (c *Clusters) Close(ctx context.Context) {
 	for _, name := range slices.Clone(c.registry.Names()) {
 		_ = c.registry.Stop(ctx, name) // it only waits for calls in flight, and there are none
 	}
-	c.home.Close(ctx)
+	c.management.Close(ctx)
 }

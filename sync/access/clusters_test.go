@@ -17,13 +17,13 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// byFiles gives clusters that are reached by kubeconfigs of a directory, one each. No server is asked.
+// byFiles returns clusters that are reached by kubeconfigs of a directory, one each. No server is asked.
 func byFiles(t *testing.T, n int) (*Clusters, []fleet.Cluster) {
 	t.Helper()
 	c := newClusters(Options{Owner: "linkwright", Namespace: "linkwright", AllowPaths: true, Log: slog.New(slog.DiscardHandler)})
 	c.registry = cluster.New(cluster.Options{})
 	var err error
-	if c.home, err = OpenHome(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, cluster.Options{Namespace: "linkwright"}); err != nil {
+	if c.management, err = OpenHome(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, cluster.Options{Namespace: "linkwright"}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close(t.Context()) })
@@ -91,7 +91,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowBesideTurns: turns that outlive a pass use clusters while the next one finds out where they are.
+// TestFollowBesideTurns: turns that outlive a sync use clusters while the next one finds out where they are.
 func TestFollowBesideTurns(t *testing.T) {
 	c, want := byFiles(t, 40)
 	c.Follow(t.Context(), want)

@@ -8,20 +8,20 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// exchangeGrace is as long as a pass waits for a cluster that does not answer while others do: most connections are exchanged
-// by then, and the pass goes by the new ones; the others stay as they are until that is done, at most --cluster-timeout.
+// exchangeGrace is as long as a sync waits for a cluster that does not answer while others do: most connections are exchanged by then, and the sync
+// goes by the new ones; the others stay as they are until that is done, at most --cluster-timeout.
 const exchangeGrace = 2 * time.Second
 
-// turnTo exchanges connections, and returns once that is done or grace is over. A server that does not answer delays only
+// exchangeAll exchanges connections, and returns once that is done or grace is over. A server that does not answer delays only
 // what is under way by itself then: the connection that there is stays in use.
-func (c *connections) turnTo(ctx context.Context, moved []api.ClusterName) {
+func (c *connections) exchangeAll(ctx context.Context, moved []api.ClusterName) {
 	var late atomic.Bool
 	done := make(chan struct{}, len(moved))
 	for _, name := range moved {
 		c.exchanges.Go(func() {
 			c.exchange(ctx, name)
 			if late.Load() {
-				c.tellMoved(name)
+				c.notifyMoved(name)
 			}
 			done <- struct{}{}
 		})
@@ -47,23 +47,23 @@ func (c *connections) exchange(ctx context.Context, name api.ClusterName) {
 	if e == nil {
 		return // it has left meanwhile
 	}
-	e.turn.Lock()
-	defer e.turn.Unlock()
+	e.exchanging.Lock()
+	defer e.exchanging.Unlock()
 	now, at := c.entry(name)
 	switch {
 	case now != e: // it has left meanwhile, and may have come back
 		return
 	case at.err != nil || at.cfg == nil:
-		c.leave(ctx, name)
+		c.close(ctx, name)
 		return
 	}
 	if err := c.registry.Replace(ctx, name, at.cfg); err != nil && c.unusable(ctx, e, number, err) {
-		c.leave(ctx, name)
+		c.close(ctx, name)
 	}
 }
 
-// unusable says that an exchange failed since nobody could be reached so, and notes that; one that was ended is only to be found
-// as new when it is looked at next.
+// unusable reports whether an exchange failed since nobody could be reached so, and notes that; one that was ended is only to be found as new when
+// it is read next.
 func (c *connections) unusable(ctx context.Context, e *entry, number int, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *connections) unusable(ctx context.Context, e *entry, number int, err er
 		e.stamp = ""
 		return false
 	}
-	e.place = place{err: err}
+	e.target = target{err: err}
 	return true
 }
 
@@ -86,21 +86,21 @@ func (c *connections) begin(name api.ClusterName, end context.CancelFunc) (*entr
 	if e == nil {
 		return nil, 0
 	}
-	e.overtaken()
+	e.cancelExchange()
 	e.end = end
 	e.begun++
 	return e, e.begun
 }
 
-// overtaken ends the exchange that was begun last; for who holds accesses.mu.
-func (e *entry) overtaken() {
+// cancelExchange ends the exchange that was begun last; for who holds accesses.mu.
+func (e *entry) cancelExchange() {
 	if e.end != nil {
 		e.end()
 	}
 }
 
-// leave closes a connection for all that begins from now on. What is under way in it ends by itself, and nobody waits for it.
-func (c *connections) leave(ctx context.Context, name api.ClusterName) {
+// close closes a connection for all that begins from now on. What is under way in it ends by itself, and nobody waits for it.
+func (c *connections) close(ctx context.Context, name api.ClusterName) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	_ = c.registry.Stop(ctx, name) // it says that calls are under way, or that there is no connection

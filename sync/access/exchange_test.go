@@ -24,7 +24,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// answering is an API server that serves no kind, and counts what it is asked.
+// answering returns an API server that serves no kind, and counts what it is asked.
 func answering(t *testing.T) (address string, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
@@ -65,7 +65,7 @@ func moveTo(t *testing.T, c fleet.Cluster, address string) {
 	write(t, c.Spec.Access.Kubeconfig.Path, kubeconfig(address, "token: x"))
 }
 
-// lives asks a cluster as a turn does.
+// lives asks a cluster as a reconcile does.
 func (c *Clusters) lives(ctx context.Context, name api.ClusterName) error {
 	return c.WithCluster(ctx, name, func(open object.Cluster) error {
 		_, err := open.Live(ctx, []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "x"}})
@@ -95,8 +95,8 @@ func (c *Clusters) untilMoved(t *testing.T, name api.ClusterName) {
 	}
 }
 
-// TestFollowHanging: a changed access that leads to a server that does not answer delays a pass no longer than grace, and
-// the cluster is used as before meanwhile. What is found next wins, and nothing is left behind.
+// TestFollowHanging: a changed access that leads to a server that does not answer delays a sync no longer than grace, and the cluster is used as
+// before meanwhile. What is found next wins, and nothing is left behind.
 func TestFollowHanging(t *testing.T) {
 	good, asked := answering(t)
 	better, askedBetter := answering(t)
@@ -132,7 +132,7 @@ func TestFollowHanging(t *testing.T) {
 	}
 }
 
-// TestFollowLate: what takes longer than grace has moved once it is done, as between passes, also where it failed.
+// TestFollowLate: what takes longer than grace has moved once it is done, as between syncs, also where it failed.
 func TestFollowLate(t *testing.T) {
 	good, _ := answering(t)
 	c, want := watching(t, good)
@@ -167,15 +167,15 @@ func TestFollowLate(t *testing.T) {
 	}
 }
 
-// TestFollowInterrupted: a term that ends takes what it exchanges with it, and the next one begins that anew.
+// TestFollowInterrupted: a term that ends takes what it exchanges with it, and the next one begins that again.
 func TestFollowInterrupted(t *testing.T) {
 	good, _ := answering(t)
 	c, want := watching(t, good)
 	c.grace = 0
 	nowhere, called := silent.Listen(t)
 	moveTo(t, want[0], nowhere)
-	term, end := context.WithCancel(t.Context())
-	c.Follow(term, want)
+	leadership, end := context.WithCancel(t.Context())
+	c.Follow(leadership, want)
 	silent.Called(t, called)
 	end()
 	promptly(t, "the end of a term", c.exchanges.Wait)
@@ -187,7 +187,7 @@ func TestFollowInterrupted(t *testing.T) {
 	promptly(t, "the end of the process", func() { c.Close(t.Context()) })
 }
 
-// TestFollowInMidLook: a term that ends while the access is looked at once more has left word that its exchange is not done.
+// TestFollowInMidLook: a term that ends while the access is read once more has left word that its exchange is not done.
 func TestFollowInMidLook(t *testing.T) {
 	good, _ := answering(t)
 	c, want := watching(t, good)
@@ -195,8 +195,8 @@ func TestFollowInMidLook(t *testing.T) {
 	nowhere, called := silent.Listen(t)
 	path := want[0].Spec.Access.Kubeconfig.Path
 	moveTo(t, want[0], nowhere)
-	term, end := context.WithCancel(t.Context())
-	c.Follow(term, want)
+	leadership, end := context.WithCancel(t.Context())
+	c.Follow(leadership, want)
 	silent.Called(t, called)
 	text, err := os.ReadFile(path)
 	if err = errors.Join(err, os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
@@ -223,14 +223,14 @@ func TestFollowBack(t *testing.T) {
 	c, want := watching(t, good)
 	c.grace = 0
 	e, _ := c.entry("c0")
-	e.turn.Lock()
+	e.exchanging.Lock()
 	write(t, want[0].Spec.Access.Kubeconfig.Path, "{")
 	c.Follow(t.Context(), want)
 	moveTo(t, want[0], good)
 	c.Follow(t.Context(), want[1:])
 	c.grace = time.Hour
 	c.Follow(t.Context(), want)
-	e.turn.Unlock()
+	e.exchanging.Unlock()
 	c.exchanges.Wait()
 	if err := c.lives(t.Context(), "c0"); err != nil {
 		t.Error(err)

@@ -39,43 +39,43 @@ func (c *Clusters) Attend(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-c.registry.Moved():
-		case <-c.home.moved():
-			tellTo(c.recorded)
-			for _, name := range c.again(ctx) {
+		case <-c.management.moved():
+			notify(c.recorded)
+			for _, name := range c.refreshAll(ctx) {
 				exchanges.Go(func() { c.follow(ctx, name) })
 			}
 		}
-		c.tell()
+		c.notify()
 	}
 }
 
-// again looks at the accesses of all that is followed.
-func (c *accesses) again(ctx context.Context) []api.ClusterName {
+// refreshAll reads the accesses of all that is followed.
+func (c *accesses) refreshAll(ctx context.Context) []api.ClusterName {
 	c.following.Lock()
 	defer c.following.Unlock()
-	return c.look(ctx)
+	return c.refresh(ctx)
 }
 
-// follow exchanges a connection between passes.
+// follow exchanges a connection between syncs.
 func (c *connections) follow(ctx context.Context, name api.ClusterName) {
 	c.exchange(ctx, name)
-	c.tellMoved(name)
+	c.notifyMoved(name)
 }
 
-// tellMoved says that a cluster moved as a whole.
-func (c *connections) tellMoved(name api.ClusterName) {
+// notifyMoved says that a cluster moved as a whole.
+func (c *connections) notifyMoved(name api.ClusterName) {
 	c.mu.Lock()
 	c.elsewhere[name] = true
 	c.mu.Unlock()
-	c.tell()
+	c.notify()
 }
 
-// tell says that something moved; many that were not heard yet are one.
-func (c *connections) tell() { tellTo(c.moves) }
+// notify says that something moved; many that were not heard yet are one.
+func (c *connections) notify() { notify(c.moves) }
 
-func tellTo(heard chan<- struct{}) {
+func notify(notified chan<- struct{}) {
 	select {
-	case heard <- struct{}{}:
+	case notified <- struct{}{}:
 	default:
 	}
 }

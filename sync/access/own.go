@@ -32,7 +32,7 @@ type Location struct {
 	CA           []byte // PEM; empty: whom this machine trusts
 }
 
-// Local says that nobody reaches the address from another machine.
+// Local reports whether nobody reaches the address from another machine.
 func (a Location) Local() bool {
 	u, err := url.Parse(a.Server)
 	if err != nil {
@@ -42,7 +42,7 @@ func (a Location) Local() bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Same says that both are one.
+// Same reports whether both are one.
 func (a Location) Same(b Location) bool {
 	return a.Server == b.Server && a.Name == b.Name && slices.Equal(a.CA, b.CA)
 }
@@ -58,7 +58,7 @@ func (a Location) Kubeconfig(name api.ClusterName, token object.Secret) ([]byte,
 	return clientcmd.Write(*file)
 }
 
-// LocationIn is the address of a configuration that holds all it needs.
+// LocationIn returns the address of a configuration that holds all it needs.
 func LocationIn(cfg *rest.Config) Location {
 	return Location{Server: cfg.Host, Name: cfg.ServerName, CA: cfg.CAData}
 }
@@ -72,7 +72,7 @@ type Own struct {
 	Issued, Expires time.Time
 }
 
-// Due says that two thirds of the token's life are over.
+// Due reports whether two thirds of the token's life are over.
 func (o Own) Due(now time.Time) bool {
 	return !now.Before(o.Issued.Add(o.Expires.Sub(o.Issued) * 2 / 3))
 }

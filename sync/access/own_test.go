@@ -72,13 +72,13 @@ func TestRenewalThatFails(t *testing.T) {
 	c := newClusters(Options{Owner: "linkwright", Namespace: "linkwright", Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
 	cfg := &rest.Config{Host: "https://127.0.0.1:1"}
 	var err error
-	if c.home, err = OpenHome(t.Context(), cfg, cluster.Options{Owner: "linkwright", Namespace: "linkwright", Timeout: time.Second}); err != nil {
+	if c.management, err = OpenHome(t.Context(), cfg, cluster.Options{Owner: "linkwright", Namespace: "linkwright", Timeout: time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	defer c.home.Close(t.Context())
+	defer c.management.Close(t.Context())
 	c.want = []fleet.Cluster{{Name: "east", Spec: api.Cluster{Access: api.Access{KubeconfigSecret: &api.SecretKey{Name: "east", Key: "kubeconfig"}}}}, {Name: "west"}}
 	due := &Own{Issued: now.Add(-2 * time.Hour), Expires: now}
-	c.entries = map[api.ClusterName]*entry{"east": {place: place{own: due}}, "west": {place: place{own: due}}} // west is declared otherwise by now
+	c.entries = map[api.ClusterName]*entry{"east": {target: target{own: due}}, "west": {target: target{own: due}}} // west is declared otherwise by now
 	r := c.Renewal(nil)
 	r.Once(t.Context(), now)
 	if got := r.failed["east"]; !got.Equal(now) || len(r.failed) != 1 {

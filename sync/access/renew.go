@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// When tokens of our own accesses are looked at, and when one that was not granted is asked for again.
+// When tokens of linkwright's own accesses are read, and when one that was not granted is asked for again.
 const (
 	renewalEvery = time.Minute
 	renewalAgain = 10 * time.Minute
@@ -45,7 +45,7 @@ func (r *Renewal) Run(ctx context.Context) {
 	}
 }
 
-// Once renews what is due. What fails is told, and tried again later: the old token is good for a third of its life yet.
+// Once renews what is due. What fails is reported, and tried again later: the old token is good for a third of its life yet.
 func (r *Renewal) Once(ctx context.Context, now time.Time) {
 	for _, w := range r.clusters.declared() {
 		own := r.clusters.Own(w.Name)
@@ -66,11 +66,11 @@ func (r *Renewal) Once(ctx context.Context, now time.Time) {
 	}
 }
 
-// renew asks a cluster for another token of our own account there, and puts it into the access Secret, if that is due by what
-// the Secret holds now. Its watch, or the next pass, then exchanges the connection.
+// renew asks a cluster for another token of linkwright's own account there, and puts it into the access Secret, if that is due by what the Secret
+// holds now. Its watch, or the next sync, then exchanges the connection.
 func (c *Clusters) renew(ctx context.Context, w fleet.Cluster, now time.Time) (until time.Time, err error) {
 	entry := *w.Spec.Access.KubeconfigSecret
-	was, err := c.home.Ask(ctx, c.home.Key("Secret", entry.Name), "")
+	was, err := c.management.Ask(ctx, c.management.Key("Secret", entry.Name), "")
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -89,17 +89,17 @@ func (c *Clusters) renew(ctx context.Context, w fleet.Cluster, now time.Time) (u
 	if !ok || !until.After(own.Expires) {
 		return time.Time{}, fmt.Errorf("the new token of %s does not live longer than the old one", account)
 	}
-	return until, c.home.HandOver(ctx, c.options.Owner, entry, own, was.Record)
+	return until, c.management.HandOver(ctx, c.options.Owner, entry, own, was.Record)
 }
 
-// declared are the clusters that are followed.
+// declared returns the clusters that are followed.
 func (c *accesses) declared() []fleet.Cluster {
 	c.following.Lock()
 	defer c.following.Unlock()
 	return slices.Clone(c.want)
 }
 
-// Own is what was found out of a cluster's access, if `cluster add` made it; else nil.
+// Own returns what was found out of a cluster's access, if `cluster add` made it; else nil.
 func (c *accesses) Own(name api.ClusterName) *Own {
 	_, at := c.entry(name)
 	return at.own

@@ -18,14 +18,14 @@ const (
 	aboutLease       = "lease"
 )
 
-// homeLabel is no name of a cluster, so that none can have it.
-const homeLabel = "(home)"
+// managementLabel is no name of a cluster, so that none can have it.
+const managementLabel = "(home)"
 
 func always(about string) func(*http.Request) string {
 	return func(*http.Request) string { return about }
 }
 
-// traffic counts what is sent to clusters. Our credentials are added later, and never seen here.
+// traffic counts what is sent to clusters. linkwright's credentials are added later, and never seen here.
 type traffic struct {
 	mu   gosync.Mutex
 	sent map[web.Sent]int // mu
@@ -33,7 +33,7 @@ type traffic struct {
 
 func newTraffic() *traffic { return &traffic{sent: map[web.Sent]int{}} }
 
-// counts is what was sent so far.
+// counts returns what was sent so far.
 func (t *traffic) counts() map[web.Sent]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// verb is that of RBAC; what is not about resources, such as discovery, counts as get.
+// verb returns that of RBAC; what is not about resources, such as discovery, counts as get.
 func verb(r *http.Request) string {
 	query := r.URL.Query()
 	switch {
@@ -91,7 +91,7 @@ func class(code int) string {
 	return strconv.Itoa(code/100) + "xx"
 }
 
-// secretIn says that a request asks for single Secrets of a namespace.
+// secretIn reports whether a request asks for single Secrets of a namespace.
 func secretIn(r *http.Request, namespace string) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/api/v1/namespaces/"+namespace+"/secrets/")
 }

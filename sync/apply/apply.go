@@ -1,4 +1,4 @@
-// Package apply answers: in which order are the writes of a step made, and which are not, because an earlier one failed?
+// Package apply makes the writes of a step, in order. It skips a write if an earlier one that it depends on failed.
 package apply
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// wide is how many writes one cluster gets at once; how many of them are under way together is the connection's own matter.
-const wide = 128
+// concurrency is how many writes one cluster gets at once; how many of them are under way together is the connection's own matter.
+const concurrency = 128
 
 // ErrSkipped means that an earlier write of the same end failed, and that this one builds on it.
 var ErrSkipped = errors.New("not written, because an earlier write of this end failed")
@@ -28,10 +28,9 @@ type Writer interface {
 	Write(ctx context.Context, c object.Change) (object.Record, error)
 }
 
-// Step makes the writes of a step, and gives what became of each. Once ctx has ended nothing more begins, and what has begun may take
-// drain to end. What is ahead goes first: our namespace and the base one after the other, and a
-// failure there stops all of the cluster; then inventories at once, each of which its own end builds on. Then phase by
-// phase over all ends, an end stopping at its first failure.
+// Step makes the writes of a step, and gives what became of each. Once ctx has ended nothing more begins, and what has begun may take drain to end.
+// What is ahead goes first: linkwright's namespace and the base one after the other, and a failure there stops all of the cluster; then inventories
+// at once, each of which its own end builds on. Then phase by phase over all ends, an end stopping at its first failure.
 func Step(ctx context.Context, to Writer, s plan.Step) []object.Outcome {
 	w := &writer{to: to, failed: map[object.End]bool{}, outcomes: make([]object.Outcome, 0, s.Writes())}
 	base, inventories := s.Ahead, []object.Change(nil)
@@ -96,7 +95,7 @@ func (w *writer) all(ctx context.Context, changes []object.Change) {
 func (w *writer) each(ctx context.Context, todo []*object.Outcome) {
 	var next atomic.Int64
 	var g sync.WaitGroup
-	for range min(wide, len(todo)) {
+	for range min(concurrency, len(todo)) {
 		g.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(todo)); i = next.Add(1) - 1 {
 				todo[i].Now, todo[i].Err = w.write(ctx, todo[i].Change)
@@ -106,9 +105,9 @@ func (w *writer) each(ctx context.Context, todo []*object.Outcome) {
 	g.Wait()
 }
 
-// drain is how long a write under way may take once we are told to stop: less than what is left of a
+// drainTimeout is how long a write under way may take once we are told to stop: less than what is left of a
 // lease that was lost (package lease: duration less renew), so that it is not applied in another's term.
-const drain = 4 * time.Second
+const drainTimeout = 4 * time.Second
 
 // write begins nothing once ctx has ended, but lets what has begun come to its end; what waits for its turn in the connection
 // has begun.
@@ -118,20 +117,20 @@ func (w *writer) write(ctx context.Context, c object.Change) (object.Record, err
 	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(drain, cancel) })
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, cancel) })
 	defer stop()
 	return w.to.Write(inner, c)
 }
 
-// Untried says that a write was not made because its step was cut short, or an earlier one failed.
+// Untried reports whether a write was not made because its step was cut short, or an earlier one failed.
 func Untried(o object.Outcome) bool { return NotBegun(o) || errors.Is(o.Err, context.Canceled) }
 
-// NotBegun says that a write was not begun, for whatever reason.
+// NotBegun reports whether a write was not begun, for whatever reason.
 func NotBegun(o object.Outcome) bool {
 	return errors.Is(o.Err, errEnded) || errors.Is(o.Err, ErrSkipped)
 }
 
-// Failed are the ends of which a write failed.
+// Failed returns the ends of which a write failed.
 func Failed(outcomes []object.Outcome) map[object.End]bool {
 	failed := map[object.End]bool{}
 	for _, o := range outcomes {

@@ -116,14 +116,14 @@ func TestActEndsWhatHasBegun(t *testing.T) {
 func TestActIsWide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s plan.Step
-		for i := range wide {
+		for i := range concurrency {
 			name := fmt.Sprintf("n%03d", i)
 			s.Ahead = append(s.Ahead, write(at(name), "inventory-"+name, 0))
 			s.Changes = append(s.Changes, write(at(name), "role-"+name, 1))
 		}
 		h := &hand{begun: func(context.Context, string) { time.Sleep(time.Second) }}
 		start := time.Now()
-		if out := Step(t.Context(), h, s); len(out) != 2*wide || len(h.wrote) != 2*wide {
+		if out := Step(t.Context(), h, s); len(out) != 2*concurrency || len(h.wrote) != 2*concurrency {
 			t.Errorf("%d outcomes, %d writes", len(out), len(h.wrote))
 		}
 		if took := time.Since(start); took != 2*time.Second {
@@ -135,16 +135,16 @@ func TestActIsWide(t *testing.T) {
 // A write that gets no answer is cut off a while after it was told to stop: before another one may lead.
 func TestActDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if left := lease.DefaultDuration - lease.DefaultRenew; drain >= left {
-			t.Errorf("it drains for %v, and another one may lead after %v", drain, left)
+		if left := lease.DefaultDuration - lease.DefaultRenew; drainTimeout >= left {
+			t.Errorf("it drains for %v, and another one may lead after %v", drainTimeout, left)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		h := &hand{begun: func(inner context.Context, _ string) { <-inner.Done() }}
 		time.AfterFunc(time.Second, stop)
 		start := time.Now()
 		out := Step(ctx, h, step())
-		if took := time.Since(start); took != time.Second+drain {
-			t.Errorf("it took %v, want %v after a second", took, drain)
+		if took := time.Since(start); took != time.Second+drainTimeout {
+			t.Errorf("it took %v, want %v after a second", took, drainTimeout)
 		}
 		for _, o := range out[1:] {
 			if !Untried(o) {

@@ -22,18 +22,18 @@ import (
 // Whoever makes objects on behalf of people, and does not come back by itself: what such a manager knows of an object's
 // fields becomes ours when the object does. Else what it once set, and nobody declares, would stay for ever. Not among
 // them: who changes single fields of what others made (kubectl edit, scale, rollout restart), and every controller.
-func makers() []string {
+func creatingManagers() []string {
 	return []string{"helm", "kubectl", "kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "linkerd"}
 }
 
-// former says that a manager is one of the makers, or another installation of linkwright.
-func (c *writer) former(manager string) bool {
+// isPreviousManager reports whether a manager is one of the makers, or another installation of linkwright.
+func (c *writer) isPreviousManager(manager string) bool {
 	ours := object.DefaultOwner
-	return manager != c.manager() && (slices.Contains(makers(), manager) || manager == ours || strings.HasPrefix(manager, ours+"-"))
+	return manager != c.manager() && (slices.Contains(creatingManagers(), manager) || manager == ours || strings.HasPrefix(manager, ours+"-"))
 }
 
-// adopt puts marks on what others made, in one patch, and only on exactly what was seen: with the marks, our entry of the
-// managed fields takes over those of the object's makers.
+// adopt puts marks on what others made, in one patch, and only on exactly what was seen: with the marks, linkwright's entry of the managed fields
+// takes over those of the object's makers.
 func (c *writer) adopt(ctx context.Context, ch object.Change) (object.Record, error) {
 	m, err := c.metadata(ctx, ch)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *writer) adopt(ctx context.Context, ch object.Change) (object.Record, er
 	}
 	if string(m.UID) != ch.Was.UID || m.ResourceVersion != ch.Was.ResourceVersion {
 		kind := schema.GroupResource{Group: ch.Key.Group, Resource: ch.Key.Kind}
-		return object.Record{}, apierrors.NewConflict(kind, ch.Key.Name, errAnother)
+		return object.Record{}, apierrors.NewConflict(kind, ch.Key.Name, errReplaced)
 	}
 	req, err := c.adopting(ctx, ch, m)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *writer) adopt(ctx context.Context, ch object.Change) (object.Record, er
 	return object.Reduce(m, c.owner), nil
 }
 
-// adopting is the patch of an adoption of an object with such metadata.
+// adopting returns the patch of an adoption of an object with such metadata.
 func (c *writer) adopting(ctx context.Context, ch object.Change, m *metav1.ObjectMeta) (*rest.Request, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
@@ -69,16 +69,16 @@ func (c *writer) adopting(ctx context.Context, ch object.Change, m *metav1.Objec
 	}
 	patch["metadata"]["uid"], patch["metadata"]["resourceVersion"], patch["metadata"]["managedFields"] = m.UID, m.ResourceVersion, entries
 	body, err := json.Marshal(patch)
-	return lead(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).
+	return setPath(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).
 		Param("fieldManager", c.manager()).Body(body), err
 }
 
-// inherit gives managed fields in which our own entry holds those of the makers, and our marks.
+// inherit returns managed fields in which linkwright's own entry holds those of the makers, and linkwright's marks.
 func (c *writer) inherit(entries []metav1.ManagedFieldsEntry, version string) ([]metav1.ManagedFieldsEntry, error) {
 	var o metav1.PartialObjectMetadata
 	names := sets.New[string]()
 	for _, e := range entries {
-		if e.Subresource == "" && c.former(e.Manager) {
+		if e.Subresource == "" && c.isPreviousManager(e.Manager) {
 			names.Insert(e.Manager)
 			e.Operation = metav1.ManagedFieldsOperationUpdate // server-side appliers, too
 		}
@@ -97,7 +97,7 @@ func (c *writer) inherit(entries []metav1.ManagedFieldsEntry, version string) ([
 	if err != nil {
 		return nil, err
 	}
-	set = set.Difference(left())
+	set = set.Difference(unownedFields())
 	for _, name := range object.MarkLabels() {
 		set.Insert(fieldpath.MakePathOrDie("metadata", "labels", name))
 	}
@@ -106,14 +106,14 @@ func (c *writer) inherit(entries []metav1.ManagedFieldsEntry, version string) ([
 	return o.ManagedFields, err
 }
 
-// applied says that an entry is that of our applies.
+// applied reports whether an entry is that of linkwright's applies.
 func (c *writer) applied(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == c.manager() && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
 
-// left are fields that nobody owns after an adoption, so that they stay: what Helm knows an object by for as long as its
+// unownedFields are fields that nobody owns after an adoption, so that they stay: what Helm knows an object by for as long as its
 // release still names it, and what tells it to leave that object alone.
-func left() *fieldpath.Set {
+func unownedFields() *fieldpath.Set {
 	return fieldpath.NewSet(
 		fieldpath.MakePathOrDie("metadata", "labels", "app.kubernetes.io/managed-by"),
 		fieldpath.MakePathOrDie("metadata", "annotations", "meta.helm.sh/release-name"),
@@ -138,5 +138,5 @@ func (c *reader) metadata(ctx context.Context, ch object.Change) (*metav1.Object
 	if err != nil {
 		return nil, err
 	}
-	return metaOf(lead(c.rest.Get(), r.path(ch.Key.Namespace, ch.Key.Name)).SetHeader("Accept", acceptMeta).Do(ctx))
+	return metaOf(setPath(c.rest.Get(), r.path(ch.Key.Namespace, ch.Key.Name)).SetHeader("Accept", acceptMeta).Do(ctx))
 }

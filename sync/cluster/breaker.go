@@ -19,8 +19,7 @@ const (
 	lastPause  = 30 * time.Second
 )
 
-// pause is how long to wait after so many failures in a row, shifted by up to a fifth, so that feeds and processes do
-// not try all at once.
+// pause returns how long to wait after so many failures in a row, shifted by up to a fifth, so that feeds and processes do not try all at once.
 func pause(fails int) time.Duration {
 	p := lastPause
 	if doublings := max(0, fails-1); doublings < 8 {
@@ -32,17 +31,17 @@ func pause(fails int) time.Duration {
 // breaker is open while a cluster does not answer: it then costs nobody the time of a request. Any answer closes it, also
 // a refusal.
 type breaker struct {
-	mu     sync.Mutex
-	err    error         // the last request without answer; nil: closed
-	fails  int           // in a row
-	next   time.Time     // when the next request is let through
-	opened chan struct{} // capacity 1
-	closed chan struct{} // closed when the breaker closes; nil while it is closed
-	told   func()        // of every change
+	mu           sync.Mutex
+	err          error         // the last request without answer; nil: closed
+	fails        int           // in a row
+	next         time.Time     // when the next request is let through
+	opened       chan struct{} // capacity 1
+	closed       chan struct{} // closed when the breaker closes; nil while it is closed
+	lastNotified func()        // of every change
 }
 
-// pass is nil for a request that may go out. After a pause one may, which counts as failed until it is answered.
-func (b *breaker) pass() error {
+// allow is nil for a request that may go out. After a pause one may, which counts as failed until it is answered.
+func (b *breaker) allow() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -56,8 +55,8 @@ func (b *breaker) pass() error {
 	return nil
 }
 
-// open is why the cluster is not asked at all, or nil.
-func (b *breaker) open() error {
+// failure returns why the cluster is not asked at all, or nil.
+func (b *breaker) failure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err == nil {
@@ -80,22 +79,22 @@ func (b *breaker) wait(ctx context.Context) {
 	}
 }
 
-// note judges how a request ended: ctx is whose end would have been ours.
-func (b *breaker) note(ctx context.Context, err error) {
+// record judges how a request ended: ctx is whose end would have been ours.
+func (b *breaker) record(ctx context.Context, err error) {
 	var untried *noAnswer
 	switch {
 	case errors.As(err, &untried):
-	case isAnswer(err):
+	case answered(err):
 		b.answer()
-	case ctx.Err() == nil && silence(err):
+	case ctx.Err() == nil && notAnswered(err):
 		b.fail(err)
 	}
 }
 
-// probed judges a try of the probe: anything but an answer is none, so that there is a pause before the next.
-func (b *breaker) probed(ctx context.Context, err error) {
+// recordProbe judges a try of the probe: anything but an answer is none, so that there is a pause before the next.
+func (b *breaker) recordProbe(ctx context.Context, err error) {
 	switch {
-	case isAnswer(err):
+	case answered(err):
 		b.answer()
 	case ctx.Err() == nil:
 		b.fail(err)
@@ -109,7 +108,7 @@ func (b *breaker) answer() {
 	b.mu.Unlock()
 	if was != nil {
 		close(was)
-		b.told()
+		b.lastNotified()
 	}
 }
 
@@ -127,33 +126,33 @@ func (b *breaker) fail(err error) {
 	}
 	b.mu.Unlock()
 	if opens {
-		signal(b.opened)
-		b.told()
+		notify(b.opened)
+		b.lastNotified()
 	}
 }
 
-// signal leaves a word in a channel of capacity 1, if there is none yet.
-func signal(c chan<- struct{}) {
+// notify leaves a word in a channel of capacity 1, if there is none yet.
+func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// isAnswer: the API server, or who stands for it, said something.
-func isAnswer(err error) bool {
+// answered: the API server, or who stands for it, said something.
+func answered(err error) bool {
 	var status apierrors.APIStatus
 	return err == nil || errors.As(err, &status)
 }
 
-// silence: the request reached nobody, or nothing came back.
-func silence(err error) bool {
+// notAnswered: the request reached nobody, or nothing came back.
+func notAnswered(err error) bool {
 	var transport *url.Error
-	return errors.As(err, &transport) || lost(err) || isNetwork(err) || errors.Is(err, errLate)
+	return errors.As(err, &transport) || connectionLost(err) || isNetwork(err) || errors.Is(err, errLate)
 }
 
-// lost is a connection that gave no sign of life for too long.
-func lost(err error) bool {
+// connectionLost is a connection that gave no sign of life for too long.
+func connectionLost(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if utilnet.IsHTTP2ConnectionLost(err) {
 			return true
@@ -192,12 +191,12 @@ func (c *watcher) probe(ctx context.Context) {
 				return
 			}
 			// Whoever is known to the API server may ask for its version, and it says no to whoever is not.
-			c.breaker.probed(ctx, c.rest.Get().AbsPath("version").Do(ctx).Error())
+			c.breaker.recordProbe(ctx, c.rest.Get().AbsPath("version").Do(ctx).Error())
 		}
 	}
 }
 
-// due says how long it is until the next try.
+// due returns how long it is until the next try.
 func (b *breaker) due() (wait time.Duration, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

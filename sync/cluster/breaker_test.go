@@ -14,9 +14,9 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-func newBreaker() *breaker { return &breaker{opened: make(chan struct{}, 1), told: func() {}} }
+func newBreaker() *breaker { return &breaker{opened: make(chan struct{}, 1), lastNotified: func() {}} }
 
-// shut is how long a breaker lets nothing through from now on.
+// shut returns how long a breaker lets nothing through from now on.
 func shut(b *breaker) time.Duration {
 	wait, _ := b.due()
 	return wait
@@ -28,7 +28,7 @@ func TestBreakerCountsALostConnectionOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker()
 		for range 60 {
-			b.note(t.Context(), io.ErrUnexpectedEOF)
+			b.record(t.Context(), io.ErrUnexpectedEOF)
 		}
 		if got := shut(b); got > firstPause {
 			t.Errorf("60 requests that ended together shut it for %s, want at most %s", got, firstPause)
@@ -39,18 +39,18 @@ func TestBreakerCountsALostConnectionOnce(t *testing.T) {
 // Whoever tries, it is ever more rarely, and not at all before the pause is over.
 func TestBreakerPausesLonger(t *testing.T) {
 	for name, try := range map[string]func(*testing.T, *breaker){
-		"probe": func(t *testing.T, b *breaker) { b.probed(t.Context(), io.ErrUnexpectedEOF) },
+		"probe": func(t *testing.T, b *breaker) { b.recordProbe(t.Context(), io.ErrUnexpectedEOF) },
 		"something that is no answer to the probe": func(t *testing.T, b *breaker) {
-			b.probed(t.Context(), errors.New("stream error"))
+			b.recordProbe(t.Context(), errors.New("stream error"))
 		},
 		"write": func(t *testing.T, b *breaker) {
-			if err := b.pass(); err != nil {
+			if err := b.allow(); err != nil {
 				t.Errorf("after the pause: %v", err)
 			}
-			if b.pass() == nil {
+			if b.allow() == nil {
 				t.Error("two are let through at once")
 			}
-			b.note(t.Context(), io.ErrUnexpectedEOF)
+			b.record(t.Context(), io.ErrUnexpectedEOF)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestBreakerPausesLonger(t *testing.T) {
 func tried(t *testing.T, try func(*testing.T, *breaker)) {
 	t.Helper()
 	b := newBreaker()
-	b.note(t.Context(), io.ErrUnexpectedEOF)
+	b.record(t.Context(), io.ErrUnexpectedEOF)
 	for range 12 {
 		was := shut(b)
 		time.Sleep(was)
@@ -73,7 +73,7 @@ func tried(t *testing.T, try func(*testing.T, *breaker)) {
 	if got := shut(b); got < lastPause*4/5 {
 		t.Errorf("at last it is shut for %s, want about %s", got, lastPause)
 	}
-	if b.probed(t.Context(), nil); b.pass() != nil || b.open() != nil {
+	if b.recordProbe(t.Context(), nil); b.allow() != nil || b.failure() != nil {
 		t.Error("an answer does not close it")
 	}
 }
@@ -89,7 +89,7 @@ func TestTokenWithoutAnAnswerOpensTheBreaker(t *testing.T) {
 	if _, err := c.Token(t.Context(), object.TokenRequest{Account: object.Key{Kind: "ServiceAccount", Namespace: "ns", Name: "a"}}); err == nil {
 		t.Fatal("a token without an answer")
 	}
-	if c.breaker.open() == nil {
+	if c.breaker.failure() == nil {
 		t.Error("the breaker is closed")
 	}
 }

@@ -25,7 +25,7 @@ func (h *hasty) RoundTrip(q *http.Request) (*http.Response, error) {
 		body = ""
 	case query.Get("limit") != "":
 		h.asked.Add(1)
-		time.Sleep(2 * brief)
+		time.Sleep(2 * shortWatch)
 		body = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[]}`
 	}
 	return &http.Response{
@@ -33,7 +33,7 @@ func (h *hasty) RoundTrip(q *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// A watch that ends as soon as it begins is told, and begun again ever more seldom, also where what goes before it takes long.
+// A watch that ends as soon as it begins is reported, and begun again ever more seldom, also where what goes before it takes long.
 func TestBriefWatchesBehindSlowLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &hasty{}

@@ -1,4 +1,4 @@
-// Package cluster answers: what is there, and make it so. It knows Kubernetes and nothing of Linkerd or links.
+// Package cluster reads and writes one Kubernetes cluster. It knows nothing of Linkerd or of links.
 package cluster
 
 import (
@@ -62,17 +62,17 @@ type Client struct {
 
 // conn is the connections to one cluster.
 type conn struct {
-	rest    rest.Interface
-	direct  *direct
-	streams *http.Client // rest's, for answers that do not end
-	http    *http.Transport
-	server  string
-	user    string // as userOf
-	owner   string
-	by      object.Installation // as commands that errors name give it
-	timeout time.Duration
-	turns   chan struct{} // holds one for each write under way
-	breaker breaker
+	rest       rest.Interface
+	direct     *direct
+	streams    *http.Client // rest's, for answers that do not end
+	http       *http.Transport
+	server     string
+	user       string // as userOf
+	owner      string
+	by         object.Installation // as commands that errors name give it
+	timeout    time.Duration
+	writeSlots chan struct{} // holds one for each write under way
+	breaker    breaker
 }
 
 // mapper knows where kinds are served.
@@ -93,7 +93,7 @@ type watcher struct {
 // writer makes changes. It does not know what watches show.
 type writer struct{ *reader }
 
-// manager is our field manager.
+// manager is linkwright's field manager.
 func (c *conn) manager() string { return object.Manager(c.owner) }
 
 // close ends the watches and gives up idle connections; a request still under way keeps its own until it ends.

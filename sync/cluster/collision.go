@@ -17,38 +17,38 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// collision is the refusal of an update whose list item holds a value that must be unique (the name of a Service's port), which
-// an item of somebody else holds, too. Lists whose items are known by a key (a port's number) are merged item by item: a PUT
-// that changes the key of ours takes it away and leaves one of theirs, and our apply adds a second, for ever in vain.
-type collision struct {
+// listKeyConflict is the refusal of an update whose list item holds a value that must be unique (the name of a Service's port), which an item of
+// somebody else holds, too. Lists whose items are known by a key (a port's number) are merged item by item: a PUT that changes the key of linkwright
+// takes it away and leaves one of theirs, and linkwright's apply adds a second, for ever in vain.
+type listKeyConflict struct {
 	object.Refusal
 	cause error
 }
 
-func (e *collision) Error() string {
+func (e *listKeyConflict) Error() string {
 	return fmt.Sprintf("%s collides with a list item that is not linkwright's (others with items in that list: %s): %v", e.Field, e.By, e.cause)
 }
 
-func (e *collision) Unwrap() error { return e.cause }
+func (e *listKeyConflict) Unwrap() error { return e.cause }
 
-func isCollision(err error) bool {
-	var c *collision
+func isListKeyConflict(err error) bool {
+	var c *listKeyConflict
 	return errors.As(err, &c)
 }
 
 // Refused says that the API server will never make such a change of an existing object, and why: a field of it is immutable, or
 // a list item of others is in the way.
 func Refused(err error) (object.Refusal, bool) {
-	if c, ok := errors.AsType[*collision](err); ok {
+	if c, ok := errors.AsType[*listKeyConflict](err); ok {
 		return c.Refusal, true
 	}
 	field, ok := Immutable(err)
 	return object.Refusal{Field: field}, ok
 }
 
-// judged is the error of an apply, with what is known of its cause. Of a refusal for duplicates alone it asks who else has
-// items in the list, which takes one request.
-func (c *writer) judged(ctx context.Context, ch object.Change, err error) error {
+// withCause returns the error of an apply, with what is known of its cause. Of a refusal for duplicates alone it asks who else has items in the
+// list, which takes one request.
+func (c *writer) withCause(ctx context.Context, ch object.Change, err error) error {
 	field := duplicate(err)
 	if field == "" || ch.Was.IsZero() || ch.Action != object.Update && ch.Action != object.Drain {
 		return superseded(ch, err)
@@ -66,10 +66,10 @@ func (c *writer) judged(ctx context.Context, ch object.Change, err error) error 
 	if failed != nil || len(by) == 0 {
 		return err
 	}
-	return &collision{object.Refusal{Field: field, By: strings.Join(by, ", ")}, err}
+	return &listKeyConflict{object.Refusal{Field: field, By: strings.Join(by, ", ")}, err}
 }
 
-// duplicate is the first field of a refusal that complains of duplicates in lists and of nothing else; empty: it does not.
+// duplicate returns the first field of a refusal that complains of duplicates in lists and of nothing else; empty: it does not.
 func duplicate(err error) string {
 	var status *apierrors.StatusError
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.ErrStatus.Details == nil {
@@ -97,11 +97,11 @@ func splitField(field string) (list, leaf []string) {
 	return nil, nil
 }
 
-// repeats says that a list of ours alone holds a value twice: then it is wrong, whatever others have.
+// repeats reports whether a list of linkwright alone holds a value twice: then it is wrong, whatever others have.
 func repeats(of any, list, leaf []string) bool {
 	switch {
 	case len(list) == 0:
-		return twice(of, leaf)
+		return hasDuplicates(of, leaf)
 	case list[0] == anItem:
 		items, _ := of.([]any)
 		return slices.ContainsFunc(items, func(item any) bool { return repeats(item, list[1:], leaf) })
@@ -109,20 +109,20 @@ func repeats(of any, list, leaf []string) bool {
 	return repeats(member(of, list[0]), list[1:], leaf)
 }
 
-func twice(of any, leaf []string) bool {
+func hasDuplicates(of any, leaf []string) bool {
 	items, _ := of.([]any)
-	seen := map[string]bool{}
+	observed := map[string]bool{}
 	for _, item := range items {
 		v := member(item, leaf...)
-		if v != nil && seen[fmt.Sprint(v)] {
+		if v != nil && observed[fmt.Sprint(v)] {
 			return true
 		}
-		seen[fmt.Sprint(v)] = true
+		observed[fmt.Sprint(v)] = true
 	}
 	return false
 }
 
-// others are the managers of items of a list that are not ours.
+// others returns the managers of items of a list that are not ours.
 func (c *writer) others(entries []metav1.ManagedFieldsEntry, item []string) ([]string, error) {
 	by := map[string]bool{}
 	for _, e := range entries {
@@ -142,7 +142,7 @@ func (c *writer) others(entries []metav1.ManagedFieldsEntry, item []string) ([]s
 	return slices.Sorted(maps.Keys(by)), nil
 }
 
-// isAt says that a path leads to an item, whichever it is of its list.
+// isAt reports whether a path leads to an item, whichever it is of its list.
 func isAt(p fieldpath.Path, item []string) bool {
 	if len(p) != len(item) {
 		return false

@@ -45,7 +45,7 @@ func respell(t *testing.T, c *Client, o object.Object, old, next string) {
 	}
 }
 
-// onePort is a Service whose only port must not simply be removed.
+// onePort returns a Service whose only port must not simply be removed.
 func onePort(t *testing.T, ns, name string) object.Object {
 	t.Helper()
 	c := coreac.Service(name, ns).WithSpec(coreac.ServiceSpec().WithPorts(coreac.ServicePort().WithName("mc-probe").WithPort(4191)))
@@ -55,8 +55,8 @@ func onePort(t *testing.T, ns, name string) object.Object {
 	})
 }
 
-// A list item whose key somebody changed by PUT is no drift of ours where it collides with nothing; where it does, the update
-// fails, says by whom and what to do, and changes nothing until the item is gone.
+// A list item whose key somebody changed by PUT is no drift of linkwright where it collides with nothing; where it does, the update fails, says by
+// whom and what to do, and changes nothing until the item is gone.
 func TestChangedListKeys(t *testing.T) {
 	c, _, ns := east(t)
 	for _, tt := range []struct {
@@ -112,7 +112,7 @@ func TestOwnDuplicatesAreInvalid(t *testing.T) {
 	another.UID = "00000000-0000-0000-0000-000000000000"
 	respell(t, c, o, `"port":4191`, `"port":4192`)
 	for _, ch := range []object.Change{update(double, was), update(o, another)} {
-		if _, err := c.Write(t.Context(), ch); err == nil || isCollision(err) {
+		if _, err := c.Write(t.Context(), ch); err == nil || isListKeyConflict(err) {
 			t.Errorf("update of %+v: got %v, want an error that is no collision", ch.Was, err)
 		}
 	}

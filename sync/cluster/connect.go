@@ -36,23 +36,23 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 		return nil, err
 	}
 	r, err := rest.RESTClientForConfigAndClient(cfg, &http.Client{
-		Transport: bounded{client.Transport}, Timeout: client.Timeout, CheckRedirect: follow,
+		Transport: bounded{client.Transport}, Timeout: client.Timeout, CheckRedirect: denyRedirect,
 	})
 	if err != nil {
 		return nil, err
 	}
-	streams := &http.Client{Transport: client.Transport, CheckRedirect: follow}
+	streams := &http.Client{Transport: client.Transport, CheckRedirect: denyRedirect}
 	c := &conn{
 		rest: r, direct: newDirect(cfg, r.Get().URL(), streams), streams: streams, http: own,
-		server: cfg.Host, user: userOf(cfg), owner: o.Owner, by: object.Installation{Owner: o.Owner, Namespace: o.Namespace}, timeout: o.Timeout, turns: make(chan struct{}, inFlight),
+		server: cfg.Host, user: userOf(cfg), owner: o.Owner, by: object.Installation{Owner: o.Owner, Namespace: o.Namespace}, timeout: o.Timeout, writeSlots: make(chan struct{}, inFlight),
 	}
 	read, feeds := &reader{&mapper{conn: c}}, newFeeds(o.notify)
-	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), feeds.turnedOver
+	c.breaker.opened, c.breaker.lastNotified = make(chan struct{}, 1), feeds.resynced
 	return &Client{watcher: &watcher{reader: read, feeds: feeds}, writer: &writer{read}}, nil
 }
 
-// follow follows no redirect: a cluster may not have us ask other addresses of our network. No API server redirects what we ask.
-func follow(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// denyRedirect follows no redirect: a cluster may not have us ask other addresses of this network. No API server redirects what we ask.
+func denyRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // harden: no client-side rate limit (the server's priority and fairness rules), JSON unless a
 // request asks for more, warnings dropped since a library does not log.
@@ -70,8 +70,8 @@ func harden(cfg *rest.Config, o Options) *rest.Config {
 	return cfg
 }
 
-// dialler gives the connections themselves, and the client that adds credentials and the caller's
-// wrapper, which stands before them and so never sees any.
+// dialler returns the connections themselves, and the client that adds credentials and the caller's wrapper, which stands before them and so never
+// sees any.
 func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error) {
 	tc, err := cfg.TransportConfig()
 	if err != nil {
@@ -101,7 +101,7 @@ func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error)
 	if o.Wrap != nil {
 		wrapped = o.Wrap(o.name, wrapped)
 	}
-	return own, &http.Client{Transport: again{wrapped}, Timeout: o.Timeout}, nil
+	return own, &http.Client{Transport: retryable{wrapped}, Timeout: o.Timeout}, nil
 }
 
 // noSwitch refuses an answer that makes a connection something else, for which nobody asks: its body would have no end, and
@@ -131,7 +131,7 @@ type bounded struct{ next http.RoundTripper }
 func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
 	answer, err := b.next.RoundTrip(q)
 	if err == nil {
-		answer.Body = &ration{answer.Body, mostAnswer, errTooLong}
+		answer.Body = &readLimit{answer.Body, mostAnswer, errTooLong}
 	}
 	return answer, err
 }

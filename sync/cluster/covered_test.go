@@ -14,7 +14,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// at is the object as anybody may change it.
+// at returns the object as anybody may change it.
 func at(t *testing.T, c *Client, o object.Object) dynamic.ResourceInterface {
 	t.Helper()
 	r, err := c.target(t.Context(), create(o))
@@ -35,7 +35,7 @@ func TestForeignChangesShowInTheRecord(t *testing.T) {
 	c, _, ns := east(t)
 	tests := []struct {
 		object object.Object
-		value  path // a value of ours that may be changed
+		value  path // a value of linkwright that may be changed
 		to     any
 	}{
 		{configMap(t, ns, "a", map[string]string{"k": "v"}), path{"data", "k"}, "w"},

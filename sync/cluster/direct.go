@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patching is a PATCH as it goes out.
-type patching struct {
+// patchRequest is a PATCH as it goes out.
+type patchRequest struct {
 	kind types.PatchType
 	path []string
 	by   string // the field manager
@@ -42,13 +42,13 @@ func newDirect(cfg *rest.Config, at *url.URL, client *http.Client) *direct {
 }
 
 // send sends one, and gives the metadata that is answered; nil: the answer says otherwise, or something else.
-func (d *direct) send(ctx context.Context, p patching) (*metav1.ObjectMeta, rest.Result) {
+func (d *direct) send(ctx context.Context, p patchRequest) (*metav1.ObjectMeta, rest.Result) {
 	answer, err := d.ask(ctx, p)
 	if err != nil {
 		return nil, d.read(ctx, p, nil, err)
 	}
 	raw, err := all(answer)
-	if err == nil && usual(answer) {
+	if err == nil && isProtobufSuccess(answer) {
 		if m := metaIn(raw); m != nil {
 			return &m.ObjectMeta, rest.Result{}
 		}
@@ -57,13 +57,13 @@ func (d *direct) send(ctx context.Context, p patching) (*metav1.ObjectMeta, rest
 	return nil, d.read(ctx, p, answer, nil)
 }
 
-// usual says that an answer is a success in protobuf.
-func usual(answer *http.Response) bool {
+// isProtobufSuccess reports whether an answer is a success in protobuf.
+func isProtobufSuccess(answer *http.Response) bool {
 	form, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 	return (answer.StatusCode == http.StatusOK || answer.StatusCode == http.StatusCreated) && form == runtime.ContentTypeProtobuf
 }
 
-func (d *direct) ask(ctx context.Context, p patching) (*http.Response, error) {
+func (d *direct) ask(ctx context.Context, p patchRequest) (*http.Response, error) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodPatch, d.at.Scheme+"://"+d.at.Host, bytes.NewReader(p.body))
 	if err != nil {
 		return nil, err
@@ -75,19 +75,21 @@ func (d *direct) ask(ctx context.Context, p patching) (*http.Response, error) {
 	return d.http.Do(ask)
 }
 
-// request is the same PATCH as one of client-go.
-func (p patching) request(by rest.Interface) *rest.Request { return p.fill(by.Verb(http.MethodPatch)) }
+// request returns the same PATCH as one of client-go.
+func (p patchRequest) request(by rest.Interface) *rest.Request {
+	return p.fill(by.Verb(http.MethodPatch))
+}
 
-func (p patching) fill(req *rest.Request) *rest.Request {
-	req = lead(req, p.path).SetHeader("Content-Type", string(p.kind)).Param("fieldManager", p.by).Body(p.body)
+func (p patchRequest) fill(req *rest.Request) *rest.Request {
+	req = setPath(req, p.path).SetHeader("Content-Type", string(p.kind)).Param("fieldManager", p.by).Body(p.body)
 	if p.kind == types.ApplyPatchType {
 		req.Param("force", "true")
 	}
 	return req
 }
 
-// query is that of request, without the time that it may take.
-func (p patching) query() string {
+// query returns that of request, without the time that it may take.
+func (p patchRequest) query() string {
 	out := "fieldManager=" + url.QueryEscape(p.by)
 	if p.kind == types.ApplyPatchType {
 		out += "&force=true"
@@ -102,25 +104,25 @@ const atFirst = 64 << 10
 func all(answer *http.Response) ([]byte, error) {
 	var raw bytes.Buffer
 	raw.Grow(int(min(max(answer.ContentLength, 0), atFirst)) + bytes.MinRead) // what MinRead leaves free tells the end
-	_, err := raw.ReadFrom(&ration{answer.Body, mostFrame, errTooMuch})
+	_, err := raw.ReadFrom(&readLimit{answer.Body, mostFrame, errTooMuch})
 	_ = answer.Body.Close() // what is lost is not wanted any more
 	return raw.Bytes(), err
 }
 
 // read has client-go read an answer, or the error instead of one: as if it had asked. It sends the PATCH again if the answer asks
 // for that.
-func (d *direct) read(ctx context.Context, p patching, answer *http.Response, err error) rest.Result {
+func (d *direct) read(ctx context.Context, p patchRequest, answer *http.Response, err error) rest.Result {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx) // it is read nevertheless
 	}
-	first := &heard{answer: answer, err: err, next: bounded{d.http.Transport}}
-	req := rest.NewRequestWithClient(&d.at, "", d.form, &http.Client{Transport: first, CheckRedirect: follow})
+	first := &answeredTransport{answer: answer, err: err, next: bounded{d.http.Transport}}
+	req := rest.NewRequestWithClient(&d.at, "", d.form, &http.Client{Transport: first, CheckRedirect: denyRedirect})
 	return p.fill(req.Verb(http.MethodPatch)).SetHeader("Accept", acceptMeta).
 		WarningHandlerWithContext(rest.NoWarnings{}).Timeout(d.within).Do(ctx)
 }
 
-// heard is a transport that has an answer to the first request already.
-type heard struct {
+// answeredTransport is a transport that has an answer to the first request already.
+type answeredTransport struct {
 	answer *http.Response
 	err    error
 	over   bool // the first was asked for
@@ -128,7 +130,7 @@ type heard struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (h *heard) RoundTrip(q *http.Request) (*http.Response, error) {
+func (h *answeredTransport) RoundTrip(q *http.Request) (*http.Response, error) {
 	if h.over {
 		return h.next.RoundTrip(q)
 	}

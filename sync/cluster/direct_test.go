@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// heardBy is a server that keeps what it was asked, in words, and always answers the same.
+// heardBy returns a server that keeps what it was asked, in words, and always answers the same.
 func heardBy(t *testing.T, say http.HandlerFunc) (at string, asked func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -47,7 +47,7 @@ func heardBy(t *testing.T, say http.HandlerFunc) (at string, asked func() []stri
 	}
 }
 
-// inProtobuf is an answer as API servers give it.
+// inProtobuf returns an answer as API servers give it.
 func inProtobuf(t *testing.T, of runtime.Object) string {
 	t.Helper()
 	info, _ := runtime.SerializerInfoForMediaType(metascheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
@@ -133,7 +133,7 @@ func TestDirectIsAsClientGo(t *testing.T) {
 				}
 				defer c.close()
 				for _, kind := range []types.PatchType{types.ApplyPatchType, types.MergePatchType} {
-					p := patching{kind, []string{"apis", "g", "v1", "namespaces", "n", "things", "a:b c?d#é"}, "linkwright-b&c", []byte(`{"a":1}`)}
+					p := patchRequest{kind, []string{"apis", "g", "v1", "namespaces", "n", "things", "a:b c?d#é"}, "linkwright-b&c", []byte(`{"a":1}`)}
 					sameAsClientGo(t, c, p, asked)
 				}
 			})
@@ -142,7 +142,7 @@ func TestDirectIsAsClientGo(t *testing.T) {
 }
 
 // sameAsClientGo sends a PATCH both ways.
-func sameAsClientGo(t *testing.T, c *Client, p patching, asked func() []string) {
+func sameAsClientGo(t *testing.T, c *Client, p patchRequest, asked func() []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -175,7 +175,7 @@ func resultOf(t *testing.T, m **metav1.ObjectMeta, of rest.Result) rest.Result {
 	return of
 }
 
-// saidBy is all that is asked of a result that holds no metadata. Ports differ between two connections.
+// saidBy returns all that is asked of a result that holds no metadata. Ports differ between two connections.
 func saidBy(of rest.Result) []string {
 	out := []string{fmt.Sprint(of.Error())}
 	_, err := metaOf(of)
@@ -198,7 +198,7 @@ func TestDirectOfNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.close()
-	p := patching{types.ApplyPatchType, []string{"api", "v1", "things"}, "m", []byte(`{}`)}
+	p := patchRequest{types.ApplyPatchType, []string{"api", "v1", "things"}, "m", []byte(`{}`)}
 	_, ours := c.direct.send(t.Context(), p)
 	theirs := p.request(c.rest).MaxRetries(0).Do(t.Context())
 	if diff := cmp.Diff(saidBy(theirs), saidBy(ours)); diff != "" || ours.Error() == nil {

@@ -39,23 +39,23 @@ func (r resource) path(namespace, name string) []string {
 	return at
 }
 
-// lead has a request go to a path. Groups, versions and names are what people wrote: a part that would lead elsewhere is no
+// setPath has a request go to a path. Groups, versions and names are what people wrote: a part that would lead elsewhere is no
 // part of a path, and fails the request before it goes out.
-func lead(req *rest.Request, parts []string) *rest.Request {
-	if at := slices.IndexFunc(parts, misleads); at >= 0 {
+func setPath(req *rest.Request, parts []string) *rest.Request {
+	if at := slices.IndexFunc(parts, unsafeSegment); at >= 0 {
 		return req.Name(parts[at])
 	}
 	return req.AbsPath(parts...)
 }
 
-func misleads(part string) bool { return part == "" || len(content.IsPathSegmentName(part)) > 0 }
+func unsafeSegment(part string) bool { return part == "" || len(content.IsPathSegmentName(part)) > 0 }
 
-// misled is how lead fails a request.
-func misled(parts []string) error {
-	if !slices.ContainsFunc(parts, misleads) {
+// unsafePath returns how lead fails a request.
+func unsafePath(parts []string) error {
+	if !slices.ContainsFunc(parts, unsafeSegment) {
 		return nil
 	}
-	return lead((&rest.RESTClient{}).Get(), parts).Error()
+	return setPath((&rest.RESTClient{}).Get(), parts).Error()
 }
 
 // kinds is what discovery told, by group and version.
@@ -93,7 +93,7 @@ func (k *kinds) set(gv schema.GroupVersion, served map[string]resource) {
 	k.served[gv] = served
 }
 
-func (k *kinds) forget(gv schema.GroupVersion) { k.set(gv, nil) }
+func (k *kinds) drop(gv schema.GroupVersion) { k.set(gv, nil) }
 
 // resolve finds kinds, asking the server about each group and version of which one is not known.
 // What is not in the result is not served: every question was answered.
@@ -146,9 +146,8 @@ func (c *mapper) locate(ctx context.Context, of schema.GroupKind) (resource, boo
 	return resource{}, false, nil
 }
 
-// discover asks for one group and version alone, so that somebody else's broken API is not our
-// concern. A 404 is believed only when the list of groups, too, knows nothing of it: any proxy can
-// say 404.
+// discover asks for one group and version alone, so that somebody else's broken API is not linkwright's concern. A 404 is believed only when the
+// list of groups, too, knows nothing of it: any proxy can say 404.
 func (c *mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[string]resource, error) {
 	var list metav1.APIResourceList
 	root := resource{GroupVersionKind: gv.WithKind("")}.path("", "")
@@ -209,7 +208,7 @@ func (c *mapper) versions(ctx context.Context, group string) ([]string, error) {
 }
 
 func (c *conn) ask(ctx context.Context, path []string, into any) error {
-	raw, err := rawJSON(ctx, lead(c.rest.Get(), path))
+	raw, err := rawJSON(ctx, setPath(c.rest.Get(), path))
 	if err != nil {
 		return err
 	}

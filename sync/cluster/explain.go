@@ -15,21 +15,21 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Explain says what an error of this package means and what to do. It gives a zero Reason for nil.
+// Explain returns what an error of this package means and what to do. It gives a zero Reason for nil.
 func Explain(err error) object.Reason {
 	if err == nil {
 		return object.Reason{}
 	}
 	for _, e := range explanations() {
 		if e.is(err) {
-			return object.Reason{Code: e.code, Message: said(err) + e.advice}
+			return object.Reason{Code: e.code, Message: oneLine(err) + e.advice}
 		}
 	}
-	return object.Reason{Code: reason.Unknown, Message: said(err)}
+	return object.Reason{Code: reason.Unknown, Message: oneLine(err)}
 }
 
-// said is the error in one line. The rules of a role that may not be bound are left out: nobody is to grant them instead.
-func said(err error) string {
+// oneLine returns the error in one line. The rules of a role that may not be bound are left out: nobody is to grant them instead.
+func oneLine(err error) string {
 	text := err.Error()
 	if isUnbound(err) {
 		text, _, _ = strings.Cut(text, ":\n{APIGroups")
@@ -43,7 +43,7 @@ type AccessError struct{ Err error }
 // Error implements error.
 func (e AccessError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause, which has a code of its own if the management cluster refused to give the access.
+// Unwrap returns the cause, which has a code of its own if the management cluster refused to give the access.
 func (e AccessError) Unwrap() error { return e.Err }
 
 func isAccess(err error) bool {
@@ -63,7 +63,7 @@ const refused = " (the API server refuses only this object: correct the declarat
 // explanations are asked in order: from the most to the least particular.
 func explanations() []explanation {
 	return []explanation{
-		{isOccupied, reason.ObjectExists, " (it is not linkwright's: remove or rename it, or adopt it)"},
+		{isExisting, reason.ObjectExists, " (it is not linkwright's: remove or rename it, or adopt it)"},
 		{apierrors.IsUnauthorized, reason.Unauthorized, " (the API server does not accept the credentials: renew them)"},
 		{isUnbound, reason.Forbidden, " (grant linkwright's account bind on the ClusterRole that this binding names, as linkwright rbac prints it)"},
 		{isNotAdmitted, reason.AdmissionDenied, " (only this object is denied: correct the declaration or the policy that the message names; linkwright cluster add renews the policies of linkwright's own account)"},
@@ -73,7 +73,7 @@ func explanations() []explanation {
 		{apierrors.IsAlreadyExists, reason.Conflict, " (it changed after linkwright read it: linkwright reads it again)"},
 		{apierrors.IsNotFound, reason.NotFound, ""},
 		{isImmutable, reason.ImmutableField, " (the API server never changes this field: undo the change, or delete the object: linkwright creates it again)"},
-		{isCollision, reason.ListKeyConflict, " (remove the other item, or delete the object: linkwright creates it again)"},
+		{isListKeyConflict, reason.ListKeyConflict, " (remove the other item, or delete the object: linkwright creates it again)"},
 		{apierrors.IsInvalid, reason.Invalid, refused},
 		{apierrors.IsBadRequest, reason.Invalid, refused},
 		{apierrors.IsRequestEntityTooLargeError, reason.Invalid, refused},
@@ -103,7 +103,7 @@ func isNotAdmitted(err error) bool {
 		strings.Contains(err.Error(), "admission webhook \"") && strings.Contains(err.Error(), "denied the request"))
 }
 
-func isOccupied(err error) bool { return errors.Is(err, ErrOccupied) }
+func isExisting(err error) bool { return errors.Is(err, ErrOccupied) }
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
 
@@ -135,7 +135,7 @@ func isDeadline(err error) bool {
 		return false
 	}
 	var timeout net.Error
-	return lost(err) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+	return connectionLost(err) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
 func isNetwork(err error) bool {

@@ -10,10 +10,10 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// Bed gives the real cluster to tests from outside, with a namespace of the test's own that is furnished.
+// Bed returns the real cluster to tests from outside, with a namespace of the test's own that is furnished.
 func Bed(t *testing.T) (*testbed.Cluster, string) {
 	t.Helper()
-	needBed(t)
+	needAPIServer(t)
 	as := kubernetes.NewForConfigOrDie(live.As("foreign"))
 	ns := namespace(t, as)
 	for {

@@ -48,8 +48,8 @@ func newSweep(t *testing.T) *sweep {
 	return &sweep{T: t, proxy: proxy, past: past, as: kubernetes.NewForConfigOrDie(live.As("foreign"))}
 }
 
-// furnish makes a namespace in which one object of each fate is: new ones are missing, changed, fixed, kept, and ours
-// that nobody declares any more; and somebody else's, one of which has our labels.
+// furnish makes a namespace in which one object of each fate is: new ones are missing, changed, fixed, kept, and ours that nobody declares any more;
+// and somebody else's, one of which has linkwright's labels.
 func (s *sweep) furnish() {
 	s.Helper()
 	s.ns = namespace(s.T, s.as)
@@ -80,14 +80,14 @@ func (s *sweep) watches() []object.Watch {
 	}
 }
 
-// turn is one try: look, and write one after another what is not as it should be.
+// turn returns one try: look, and write one after another what is not as it should be.
 func (s *sweep) turn(ctx context.Context, c *Client) error {
-	seen, err := c.Observe(ctx, s.watches())
+	observed, err := c.Observe(ctx, s.watches())
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, ch := range s.changes(seen) {
+	for _, ch := range s.changes(observed) {
 		if ctx.Err() != nil {
 			break
 		}
@@ -97,12 +97,12 @@ func (s *sweep) turn(ctx context.Context, c *Client) error {
 	return errors.Join(errs...)
 }
 
-func (s *sweep) changes(seen object.Observation) []object.Change {
+func (s *sweep) changes(observed object.Observation) []object.Change {
 	var out []object.Change
 	declared := map[object.Key]bool{}
 	for _, o := range s.want {
 		declared[o.Key] = true
-		ch := update(o, seen.Record(o.Key))
+		ch := update(o, observed.Record(o.Key))
 		switch {
 		case ch.Was.IsZero():
 			ch.Action = object.Create
@@ -113,7 +113,7 @@ func (s *sweep) changes(seen object.Observation) []object.Change {
 		}
 		out = append(out, ch)
 	}
-	for k, r := range seen.Records() {
+	for k, r := range observed.Records() {
 		if r.Mark == object.Ours && !declared[k] {
 			out = append(out, object.Change{Action: object.Delete, Key: k, Was: r})
 		}
@@ -121,15 +121,15 @@ func (s *sweep) changes(seen object.Observation) []object.Change {
 	return out
 }
 
-// state is what is in the namespace: of ours what it says, of what nobody should write to its version too.
+// state returns what is in the namespace: of linkwright what it says, of what nobody should write to its version too.
 func (s *sweep) state() map[string]string {
 	s.Helper()
-	seen, err := s.past.Observe(s.Context(), s.watches())
+	observed, err := s.past.Observe(s.Context(), s.watches())
 	if err != nil {
 		s.Fatal(err)
 	}
 	out := map[string]string{}
-	for k, r := range seen.Records() {
+	for k, r := range observed.Records() {
 		switch {
 		case k.Name == "kube-root-ca.crt":
 			continue
@@ -144,7 +144,7 @@ func (s *sweep) state() map[string]string {
 	return out
 }
 
-// expected is the state that a turn should lead to from this one.
+// expected returns the state that a turn should lead to from this one.
 func (s *sweep) expected(from map[string]string) map[string]string {
 	out := maps.Clone(from)
 	delete(out, "ConfigMap undeclared")
@@ -163,7 +163,7 @@ func (s *sweep) expected(from map[string]string) map[string]string {
 	return out
 }
 
-// open is a client through the proxy, as of a process that was just started.
+// open returns a client through the proxy, as of a process that was just started.
 func (s *sweep) open(o Options) (*Client, func()) {
 	s.Helper()
 	c, err := connect(s.proxy.Config(), o)
@@ -173,7 +173,7 @@ func (s *sweep) open(o Options) (*Client, func()) {
 	return c, c.close
 }
 
-// requests is how many an undisturbed turn makes.
+// requests returns how many an undisturbed turn makes.
 func (s *sweep) requests() int {
 	s.Helper()
 	s.furnish()
@@ -260,7 +260,7 @@ func (s *sweep) due(c *Client) {
 	}
 }
 
-// half says which half of the requests is struck: any, or that of LINKWRIGHT_SEED, 0 or 1; both are everything.
+// half returns which half of the requests is struck: any, or that of LINKWRIGHT_SEED, 0 or 1; both are everything.
 func half(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv("LINKWRIGHT_SEED"))
@@ -292,7 +292,7 @@ func TestFaultsAtEveryRequest(t *testing.T) {
 		"kill before":  {Kind: fault.ResetBefore},
 		"kill after":   {Kind: fault.ResetAfter},
 	}
-	needBed(t)
+	needAPIServer(t)
 	seed := half(t)
 	for i, name := range slices.Sorted(maps.Keys(faults)) {
 		t.Run(name, func(t *testing.T) {

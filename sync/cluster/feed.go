@@ -20,19 +20,19 @@ type condition uint8
 const (
 	trying   condition = iota // not everything is read yet
 	complete                  // and kept up
-	polled                    // as it was read last: nobody lets us watch it
+	polled                    // as it was read last: nobody lets linkwright watch it
 	absent                    // the kind is not served
-	hidden                    // nobody lets us read it, and the scope may be hidden
+	hidden                    // nobody lets linkwright read it, and the scope may be hidden
 	broken                    // the last try failed
 )
 
 // feed keeps what a scope shows, as it is now. Only its own goroutine changes items and at; all but the first four are
 // guarded by the lock of feeds.
 type feed struct {
-	scope scope
-	stop  context.CancelFunc
-	again chan struct{} // capacity 1: to be read anew: what is polled, or a kind that is not served
-	torn  bool          // the last watch did not last its time; its own goroutine's alone
+	scope       scope
+	stop        context.CancelFunc
+	again       chan struct{} // capacity 1: to be read again: what is polled, or a kind that is not served
+	interrupted bool          // the last watch did not last its time; its own goroutine's alone
 
 	condition condition
 	err       error         // broken
@@ -40,15 +40,15 @@ type feed struct {
 	items     []object.Item // sorted
 	shared    bool          // the items are somebody else's, too: they must not be changed in place
 	at        string        // the resourceVersion that is reached; empty: everything is to be listed
-	due       map[object.Key]due
+	pending   map[object.Key]pendingWrite
 	picks     labels.Selector // the scope's, once it was asked for
 }
 
-// shown says that everything is read, and read again.
-func (f *feed) shown() bool { return f.condition == complete || f.condition == polled }
+// complete reports whether everything is read, and read again.
+func (f *feed) complete() bool { return f.condition == complete || f.condition == polled }
 
-// due is a write of ours that a feed has not shown yet.
-type due struct {
+// pendingWrite is a write of linkwright that a feed has not shown yet.
+type pendingWrite struct {
 	number  uint64 // in the order of the client's writes
 	version string // to be reached
 	uid     string // deleted: it is gone, or another, or being deleted
@@ -58,7 +58,7 @@ func (f *feed) key(it object.Item) object.Key {
 	return object.Key{Group: f.scope.kind.Group, Kind: f.scope.kind.Kind, Namespace: it.Namespace, Name: it.Name}
 }
 
-// find gives where an object is, or would be, and nil where it is not.
+// find returns where an object is, or would be, and nil where it is not.
 func (f *feed) find(namespace, name string) (int, *object.Item) {
 	i, ok := slices.BinarySearchFunc(f.items, object.Item{Namespace: namespace, Name: name}, object.Item.Compare)
 	if !ok {
@@ -73,12 +73,12 @@ func (f *feed) apply(e event) (was, now *object.Item) {
 	i, was := f.find(e.item.Namespace, e.item.Name)
 	if e.kind == watch.Deleted {
 		if was != nil {
-			f.own()
+			f.copyItems()
 			f.items = slices.Delete(f.items, i, i+1)
 		}
 		return was, nil
 	}
-	f.own()
+	f.copyItems()
 	if was != nil {
 		f.items[i] = e.item
 	} else {
@@ -87,8 +87,8 @@ func (f *feed) apply(e event) (was, now *object.Item) {
 	return was, &e.item
 }
 
-// own makes the items the feed's alone.
-func (f *feed) own() {
+// copyItems makes the items the feed's alone.
+func (f *feed) copyItems() {
 	if f.shared {
 		f.items, f.shared = slices.Clone(f.items), false
 	}
@@ -113,9 +113,9 @@ func differences(was, now []object.Item, yield func(was, now *object.Item)) {
 	}
 }
 
-// alike says that nothing differs between two items of one object that a step could depend on: nothing but the
-// resourceVersion, of the record and in the metadata of the body.
-func alike(was, now *object.Item) bool {
+// sameItem reports whether nothing differs between two items of one object that a step could depend on: nothing but the resourceVersion, of the
+// record and in the metadata of the body.
+func sameItem(was, now *object.Item) bool {
 	if was == nil || now == nil {
 		return was == now
 	}
@@ -128,8 +128,8 @@ func alike(was, now *object.Item) bool {
 	return bytes.Equal(body, now.Body.Bytes())
 }
 
-// shows says that a feed is about an object: body, of whatever a write wanted there, tells its labels.
-func (f *feed) shows(key object.Key, body object.Body) bool {
+// selects reports whether a feed is about an object: body, of whatever a write wanted there, tells its labels.
+func (f *feed) selects(key object.Key, body object.Body) bool {
 	s := f.scope
 	if s.kind.Group != key.Group || s.kind.Kind != key.Kind || s.name != "" && s.name != key.Name ||
 		s.namespace != "" && s.namespace != key.Namespace {
@@ -151,8 +151,8 @@ func (f *feed) shows(key object.Key, body object.Body) bool {
 	return f.picks.Matches(labels.Set(labelsOf(body)))
 }
 
-// met says that the feed has shown a write of ours, or what became of it since.
-func (f *feed) met(key object.Key, d due) bool {
+// caughtUp reports whether the feed has shown a write of linkwright, or what became of it since.
+func (f *feed) caughtUp(key object.Key, d pendingWrite) bool {
 	_, it := f.find(key.Namespace, key.Name)
 	switch {
 	case it == nil:
@@ -163,9 +163,9 @@ func (f *feed) met(key object.Key, d due) bool {
 	return reaches(it.Record.ResourceVersion, d.version) || reaches(f.at, d.version)
 }
 
-// explains says that a change that a feed shows is what a write of ours did, or what it was done upon: at is the
-// resourceVersion of the event.
-func (d due) explains(was, now *object.Item, at string) bool {
+// explains reports whether a change that a feed shows is what a write of linkwright did, or what it was done upon: at is the resourceVersion of the
+// event.
+func (d pendingWrite) explains(was, now *object.Item, at string) bool {
 	switch {
 	case d.uid == "":
 		return reaches(d.version, at)
@@ -175,7 +175,7 @@ func (d due) explains(was, now *object.Item, at string) bool {
 	return now.Record.UID == d.uid && (now.Record.Going || reaches(d.version, at))
 }
 
-// reaches says that a resourceVersion is another one, or later. What cannot be compared does not.
+// reaches reports whether a resourceVersion is another one, or later. What cannot be compared does not.
 func reaches(at, version string) bool {
 	order, err := resourceversion.CompareResourceVersion(at, version)
 	return err == nil && order >= 0 || at == version && at != ""

@@ -17,22 +17,22 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// A write of ours is told where a look gave up before the watch showed it: nobody would look again.
+// A write of linkwright is told where a look gave up before the watch showed it: nobody would look again.
 func TestWhatALookGaveUpWaitingForIsTold(t *testing.T) {
 	for _, gaveUp := range []bool{false, true} {
-		s := unite([]object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "ns"}})[0]
-		f := &feed{scope: s, condition: complete, at: "5", due: map[object.Key]due{}}
+		s := mergeScopes([]object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "ns"}})[0]
+		f := &feed{scope: s, condition: complete, at: "5", pending: map[object.Key]pendingWrite{}}
 		l := newFeeds(func() {})
 		l.open[s], l.scopes = f, []scope{s}
 		key := object.Key{Kind: "ConfigMap", Namespace: "ns", Name: "a"}
 		l.underway(key)
 		l.wrote(object.Change{Action: object.Create, Key: key}, object.Record{UID: "u", ResourceVersion: "7"}, nil)
 		if gaveUp {
-			_ = l.late(t.Context().Err())
+			_ = l.behindError(t.Context().Err())
 		}
 		l.apply(f, event{watch.Added, object.Item{Namespace: "ns", Name: "a", Record: object.Record{UID: "u", ResourceVersion: "7"}}, "7"})
-		if _, told := l.take(); told != gaveUp {
-			t.Errorf("given up: %v; told: %v", gaveUp, told)
+		if _, reported := l.take(); reported != gaveUp {
+			t.Errorf("given up: %v; told: %v", gaveUp, reported)
 		}
 	}
 }
@@ -60,8 +60,7 @@ func (l *late) RoundTrip(q *http.Request) (*http.Response, error) {
 	return answer(http.StatusOK, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"5"},"items":[]}`)
 }
 
-// A kind that comes to be served moves its cluster although nobody asks: else an end that is held for want of it would be
-// held for ever.
+// A kind that comes to be served moves its cluster although nobody asks: else an end that is held without it would be held for ever.
 func TestLiveTellsThatAKindCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &late{}
@@ -73,11 +72,11 @@ func TestLiveTellsThatAKindCame(t *testing.T) {
 		}
 		defer c.close()
 		widgets := []object.Watch{{Group: "example.com", Version: "v1", Kind: "Widget"}}
-		if seen, err := c.Live(t.Context(), widgets); err != nil || len(seen.Unserved) != 1 {
-			t.Fatalf("before: unserved %v, %v", seen.Unserved, err)
+		if observed, err := c.Live(t.Context(), widgets); err != nil || len(observed.Unserved) != 1 {
+			t.Fatalf("before: unserved %v, %v", observed.Unserved, err)
 		}
 		time.Sleep(askAgain + time.Second)
-		if m, told := c.feeds.take(); told {
+		if m, reported := c.feeds.take(); reported {
 			t.Errorf("while it is not served: told %+v", m)
 		}
 		server.served.Store(true)
@@ -85,8 +84,8 @@ func TestLiveTellsThatAKindCame(t *testing.T) {
 		if m, _ := c.feeds.take(); !m.All {
 			t.Errorf("served: told %+v, want all", m)
 		}
-		if seen, err := c.Live(t.Context(), widgets); err != nil || len(seen.Unserved) != 0 {
-			t.Errorf("served: unserved %v, %v", seen.Unserved, err)
+		if observed, err := c.Live(t.Context(), widgets); err != nil || len(observed.Unserved) != 0 {
+			t.Errorf("served: unserved %v, %v", observed.Unserved, err)
 		}
 	})
 }

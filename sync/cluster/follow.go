@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// pollEvery is how often is read what nobody lets us watch, and how often that is tried; so it is with what nobody lets us read.
+	// pollEvery is how often is read what nobody lets linkwright watch, and how often that is tried; so it is with what nobody lets linkwright read.
 	pollEvery = 30 * time.Second
-	// brief is a watch that did not last.
-	brief = time.Second
-	// tooBrief so many of them in a row are a fault.
-	tooBrief = 5
+	// shortWatch is a watch that did not last.
+	shortWatch = time.Second
+	// maxShortWatches so many of them in a row are a fault.
+	maxShortWatches = 5
 	// early is a watch that ended so long before its time.
 	early = 10 * time.Second
 )
@@ -35,16 +35,16 @@ func (c *watcher) run(ctx context.Context, f *feed) {
 			return
 		}
 		switch {
-		case err == nil && time.Since(begun) > brief:
+		case err == nil && time.Since(begun) > shortWatch:
 			fails = 0
 			continue
-		case err == nil && fails >= tooBrief:
+		case err == nil && fails >= maxShortWatches:
 			err = fmt.Errorf("watch %s: the watch ends as soon as it begins", f.scope)
 		}
 		fails++
 		if err != nil {
-			c.breaker.note(ctx, err)
-			c.feeds.stand(f, broken, err)
+			c.breaker.record(ctx, err)
+			c.feeds.setCondition(f, broken, err)
 		}
 		sleep(ctx, pause(fails))
 	}
@@ -58,28 +58,28 @@ func (c *watcher) feed(ctx context.Context, f *feed) (*stream, error) {
 		return nil, err
 	}
 	if !ok {
-		c.feeds.stand(f, absent, nil)
+		c.feeds.setCondition(f, absent, nil)
 		idle(ctx, askAgain, f.again)
 		return nil, nil
 	}
-	s, err := c.tail(ctx, r, f)
+	s, err := c.resume(ctx, r, f)
 	if apierrors.IsForbidden(err) && (f.scope.name != "" || f.at != "") { // the right to list a name is not that to read it
 		err = c.poll(ctx, r, f)
 	}
 	if f.scope.mayHide && apierrors.IsForbidden(err) {
 		c.breaker.answer()
-		c.feeds.stand(f, hidden, nil)
+		c.feeds.setCondition(f, hidden, nil)
 		idle(ctx, pollEvery, f.again)
 		return nil, nil
 	}
-	return s, c.gone(ctx, r, f, err)
+	return s, c.rediscover(ctx, r, f, err)
 }
 
 // ended closes a watch, and says what its end means.
 func (c *watcher) ended(ctx context.Context, f *feed, s *stream, err error) error {
 	s.close()
-	f.torn = time.Since(s.begun) < watchFor-early
-	return c.gone(ctx, s.as.resource, f, broke(f, c.expired(f, err)))
+	f.interrupted = time.Since(s.begun) < watchFor-early
+	return c.rediscover(ctx, s.as.resource, f, markBroken(f, c.expired(f, err)))
 }
 
 // expired has everything listed again where the server does not remember where the feed is: that is no error.
@@ -87,24 +87,24 @@ func (c *watcher) expired(f *feed, err error) error {
 	if !isExpired(err) {
 		return err
 	}
-	c.feeds.forget(f)
+	c.feeds.reset(f)
 	return nil
 }
 
-func broke(f *feed, err error) error {
+func markBroken(f *feed, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("watch %s: %w", f.scope, err)
 }
 
-// gone looks for the kind anew where its resource is not there any more; err is nil where it is not served now.
-func (c *watcher) gone(ctx context.Context, r resource, f *feed, err error) error {
+// rediscover looks for the kind again where its resource is not there any more; err is nil where it is not served now.
+func (c *watcher) rediscover(ctx context.Context, r resource, f *feed, err error) error {
 	if !unserved(err) {
 		return err
 	}
-	c.kinds.forget(r.GroupVersion())
-	c.feeds.forget(f)
+	c.kinds.drop(r.GroupVersion())
+	c.feeds.reset(f)
 	if _, ok, again := c.served(ctx, f.scope); ok || again != nil {
 		return errors.Join(err, again)
 	}
@@ -113,10 +113,10 @@ func (c *watcher) gone(ctx context.Context, r resource, f *feed, err error) erro
 
 // served asks where a kind is, one feed after the other, since the answer is about all kinds of its group.
 func (c *watcher) served(ctx context.Context, s scope) (resource, bool, error) {
-	if !enter(ctx, c.feeds.finds) {
+	if !acquire(ctx, c.feeds.finds) {
 		return resource{}, false, ctx.Err()
 	}
-	defer leave(c.feeds.finds)
+	defer releaseSlot(c.feeds.finds)
 	found, err := c.find(ctx, []scope{s})
 	if err != nil {
 		return resource{}, false, err
@@ -131,14 +131,14 @@ func (c *watcher) served(ctx context.Context, s scope) (resource, bool, error) {
 	return r, ok, nil
 }
 
-// poll reads a scope, again after writes of ours, until it is time to try whether it may be watched by now.
+// poll reads a scope, again after writes of linkwright, until it is time to try whether it may be watched by now.
 func (c *watcher) poll(ctx context.Context, r resource, f *feed) error {
 	for end := time.Now().Add(pollEvery); ; {
 		if err := c.reread(ctx, r, f); err != nil {
 			return fmt.Errorf("read %s: %w", f.scope, err)
 		}
 		c.breaker.answer()
-		c.feeds.stand(f, polled, nil)
+		c.feeds.setCondition(f, polled, nil)
 		if !idle(ctx, time.Until(end), f.again) || !time.Now().Before(end) {
 			return nil
 		}
@@ -171,9 +171,9 @@ func idle(ctx context.Context, d time.Duration, again <-chan struct{}) bool {
 	return true
 }
 
-// tail begins a watch from where the feed is; where that is nowhere, it lists before.
-func (c *watcher) tail(ctx context.Context, r resource, f *feed) (*stream, error) {
-	if err := c.doubt(ctx, r, f); err != nil {
+// resume begins a watch from where the feed is; where that is nowhere, it lists before.
+func (c *watcher) resume(ctx context.Context, r resource, f *feed) (*stream, error) {
+	if err := c.checkRestored(ctx, r, f); err != nil {
 		return nil, fmt.Errorf("list %s: %w", f.scope, err)
 	}
 	if f.at == "" {
@@ -181,35 +181,35 @@ func (c *watcher) tail(ctx context.Context, r resource, f *feed) (*stream, error
 			return nil, fmt.Errorf("list %s: %w", f.scope, err)
 		}
 	}
-	f.torn = true
+	f.interrupted = true
 	s, err := c.begin(ctx, r, f)
 	if err != nil {
-		return nil, broke(f, c.expired(f, err))
+		return nil, markBroken(f, c.expired(f, err))
 	}
 	c.breaker.answer()
-	c.feeds.stand(f, complete, nil)
+	c.feeds.setCondition(f, complete, nil)
 	return s, nil
 }
 
-// doubt has everything listed again where a watch was torn and the server is not as far any more as the feed is: its etcd
+// checkRestored has everything listed again where a watch was torn and the server is not as far any more as the feed is: its etcd
 // was restored from a backup. A watch from there would be answered, and show nothing until the server is as far again.
-func (c *watcher) doubt(ctx context.Context, r resource, f *feed) error {
-	if f.at == "" || !f.torn {
+func (c *watcher) checkRestored(ctx context.Context, r resource, f *feed) error {
+	if f.at == "" || !f.interrupted {
 		return nil
 	}
-	req := f.scope.narrow(lead(c.rest.Get(), r.path(f.scope.namespace, ""))).Param("limit", "1")
+	req := f.scope.narrow(setPath(c.rest.Get(), r.path(f.scope.namespace, ""))).Param("limit", "1")
 	_, list, err := c.metaPage(ctx, req, reading{resource: r})
 	if err == nil && !reaches(list.ResourceVersion, f.at) {
-		c.feeds.forget(f)
+		c.feeds.reset(f)
 	}
 	return err
 }
 
 func (c *watcher) relist(ctx context.Context, r resource, f *feed) error {
-	if !enter(ctx, c.feeds.lists) {
+	if !acquire(ctx, c.feeds.lists) {
 		return ctx.Err()
 	}
-	defer leave(c.feeds.lists)
+	defer releaseSlot(c.feeds.lists)
 	writes := c.feeds.written()
 	l, err := c.list(ctx, r, f.scope)
 	if err == nil && l.at == "" {
@@ -252,7 +252,7 @@ func (c *watcher) take(f *feed, s *stream) error {
 // overOrBroken is nil for a watch that just ended.
 func overOrBroken(err error) error {
 	var end *endOfWatch
-	if errors.As(err, &end) && !lost(err) {
+	if errors.As(err, &end) && !connectionLost(err) {
 		return nil
 	}
 	return err

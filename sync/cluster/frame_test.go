@@ -30,7 +30,7 @@ func framed(text string) (got metav1.WatchEvent, err error) {
 	return s.frame(raw)
 }
 
-// A frame that is taken apart is checked as one that is decoded would be: nothing behind it looks at all of it again.
+// A frame that is taken apart is checked as one that is decoded would be: nothing behind it reads all of it again.
 func TestFramesOfJSON(t *testing.T) {
 	const one = `{"metadata":{"name":"a"}}`
 	for _, c := range []struct {
@@ -64,32 +64,32 @@ func (e *endless) Read(p []byte) (int, error) {
 // A server that does not end what it tells is not listened to for ever.
 func TestFramesEnd(t *testing.T) {
 	for _, form := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
-		var told endless
+		var reported endless
 		s := &stream{}
-		err := s.decode(&http.Response{Header: http.Header{"Content-Type": {form + ";stream=watch"}}, Body: io.NopCloser(&told)})
+		err := s.decode(&http.Response{Header: http.Header{"Content-Type": {form + ";stream=watch"}}, Body: io.NopCloser(&reported)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		end := (*endOfWatch)(nil)
-		if _, err := s.wait(); !errors.Is(err, errTooMuch) || errors.As(err, &end) || told.told > 2*mostFrame {
-			t.Errorf("%s: after %d bytes: %v", form, told.told, err)
+		if _, err := s.wait(); !errors.Is(err, errTooMuch) || errors.As(err, &end) || reported.told > 2*mostFrame {
+			t.Errorf("%s: after %d bytes: %v", form, reported.told, err)
 		}
 	}
 	for _, length := range []int64{-1, 1 << 40} {
-		var told endless
-		raw, err := all(&http.Response{ContentLength: length, Body: io.NopCloser(&told)})
-		if !errors.Is(err, errTooMuch) || len(raw) > mostFrame || told.told > 2*mostFrame {
-			t.Errorf("an answer: after %d bytes: %d, %v", told.told, len(raw), err)
+		var reported endless
+		raw, err := all(&http.Response{ContentLength: length, Body: io.NopCloser(&reported)})
+		if !errors.Is(err, errTooMuch) || len(raw) > mostFrame || reported.told > 2*mostFrame {
+			t.Errorf("an answer: after %d bytes: %d, %v", reported.told, len(raw), err)
 		}
 	}
 }
 
 // What client-go reads whole has an end, too, and the error says which.
 func TestAnswersEnd(t *testing.T) {
-	var told endless
+	var reported endless
 	c, err := connect(&rest.Config{Host: "https://east.example"}, Options{Wrap: func(api.ClusterName, http.RoundTripper) http.RoundTripper {
 		return says(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(&told)}, nil
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(&reported)}, nil
 		})
 	}})
 	if err != nil {
@@ -97,8 +97,8 @@ func TestAnswersEnd(t *testing.T) {
 	}
 	defer c.close()
 	_, err = c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns"}})
-	if !errors.Is(err, errTooLong) || told.told > 2*mostAnswer {
-		t.Errorf("after %d MiB: got %v, want that it is too long", told.told>>20, err)
+	if !errors.Is(err, errTooLong) || reported.told > 2*mostAnswer {
+		t.Errorf("after %d MiB: got %v, want that it is too long", reported.told>>20, err)
 	}
 }
 

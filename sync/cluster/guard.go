@@ -44,8 +44,8 @@ func guard(body []byte, uid, version string) ([]byte, error) {
 // errNoMetadata does not quote: the body may hold a secret.
 var errNoMetadata = errors.New("put preconditions: the body is not a JSON object, or its metadata has them already")
 
-// metadata gives the offset after the brace that opens the top-level metadata, and true, or after the
-// one that opens the body. Metadata may have no precondition of its own yet.
+// metadata returns the offset after the brace that opens the top-level metadata, and true, or after the one that opens the body. Metadata may have
+// no precondition of its own yet.
 func metadata(body []byte) (at int, open bool, err error) {
 	m, ok := object.Member(body, "metadata")
 	if !ok {
@@ -62,7 +62,7 @@ func metadata(body []byte) (at int, open bool, err error) {
 	return m.From + 1, true, nil
 }
 
-// closes says that an object ends before its first key.
+// closes reports whether an object ends before its first key.
 func closes(rest []byte) bool {
 	rest = bytes.TrimLeft(rest, " \t\r\n")
 	return len(rest) > 0 && rest[0] == '}'

@@ -12,7 +12,7 @@ import (
 
 // Of what is judged only the verdict is kept, and a change of it is a move; what is not asked for is not read.
 func TestHealth(t *testing.T) {
-	needBed(t)
+	needAPIServer(t)
 	s := watched(t, live.Config, Options{})
 	mine := deployment(t, s.ns, "mine")
 	write(t, s.client, create(mine))

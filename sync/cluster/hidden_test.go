@@ -38,7 +38,7 @@ func (s *closed) RoundTrip(q *http.Request) (*http.Response, error) {
 	return to.Result(), nil
 }
 
-// secretA is what closed serves once it is granted.
+// secretA returns what closed serves once it is granted.
 func secretA(hides bool) object.Watch {
 	return object.Watch{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"a"}, MayHide: hides}
 }
@@ -68,7 +68,7 @@ func TestNotHidden(t *testing.T) {
 	})
 }
 
-// What may be hidden is told, and the rest is given. A right that is granted counts within 30 s.
+// What may be hidden is reported, and the rest is given. A right that is granted counts within 30 s.
 func TestHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &closed{}
@@ -83,23 +83,23 @@ func TestHidden(t *testing.T) {
 		want := append(slices.Clone(others), object.Hidden{Key: secret, By: blue})
 		same := func(what string, want []object.Hidden, look func(context.Context, []object.Watch) (object.Observation, error)) object.Observation {
 			t.Helper()
-			seen, err := look(t.Context(), watches)
+			observed, err := look(t.Context(), watches)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
-			if diff := cmp.Diff(want, seen.Hidden); diff != "" {
+			if diff := cmp.Diff(want, observed.Hidden); diff != "" {
 				t.Errorf("%s: hidden: -want +got\n%s", what, diff)
 			}
-			return seen
+			return observed
 		}
-		for _, seen := range []object.Observation{same("Observe", want, c.Observe), same("Live", want, c.Live)} {
-			if seen.Record(config).IsZero() || seen.Hides(secret) == nil || seen.Hides(config) != nil {
-				t.Errorf("the rest: %v, hidden: %v", seen.Record(config), seen.Hides(secret))
+		for _, observed := range []object.Observation{same("Observe", want, c.Observe), same("Live", want, c.Live)} {
+			if observed.Record(config).IsZero() || observed.Hides(secret) == nil || observed.Hides(config) != nil {
+				t.Errorf("the rest: %v, hidden: %v", observed.Record(config), observed.Hides(secret))
 			}
 		}
 		server.granted.Store(true)
 		time.Sleep(pollEvery + time.Second)
-		if seen := same("half a minute after it was granted", others, c.Live); seen.Record(secret).IsZero() || seen.Hides(secret) != nil {
+		if observed := same("half a minute after it was granted", others, c.Live); observed.Record(secret).IsZero() || observed.Hides(secret) != nil {
 			t.Error("the Secret is hidden still")
 		}
 		if moves, ok := c.feeds.take(); !ok || !moves.All {

@@ -31,7 +31,7 @@ func say(code int, body string) func(http.ResponseWriter, *http.Request) {
 	}
 }
 
-// inTurn gives the answers one after the other, the last for ever.
+// inTurn returns the answers one after the other, the last for ever.
 func inTurn(all ...func(http.ResponseWriter, *http.Request)) func(http.ResponseWriter, *http.Request) {
 	var asked atomic.Int64 // by requests of any connection
 	return func(w http.ResponseWriter, r *http.Request) { all[min(int(asked.Add(1)), len(all))-1](w, r) }
@@ -51,7 +51,7 @@ func list(meta string, names ...string) func(http.ResponseWriter, *http.Request)
 	return say(http.StatusOK, `{"kind":"SecretList","apiVersion":"v1","metadata":{`+meta+`},"items":[`+strings.Join(items, ",")+`]}`)
 }
 
-// hostile gives a client of a server that says what the test wants; it knows Secrets alone.
+// hostile returns a client of a server that says what the test wants; it knows Secrets alone.
 func hostile(t *testing.T, says answers) *Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,13 +123,13 @@ func TestObserveGivesNoPart(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := hostile(t, tt.says)
-			seen, err := c.Observe(t.Context(), []object.Watch{tt.watch})
+			observed, err := c.Observe(t.Context(), []object.Watch{tt.watch})
 			why := Explain(err)
 			if why.Code != tt.code || !strings.Contains(why.Message, tt.told) {
 				t.Errorf("Observe: got %+v, want %s that says %q", why, tt.code, tt.told)
 			}
-			if seen.Len()+len(seen.Unserved) != 0 {
-				t.Errorf("Observe: got a part: %+v", seen)
+			if observed.Len()+len(observed.Unserved) != 0 {
+				t.Errorf("Observe: got a part: %+v", observed)
 			}
 		})
 	}
@@ -139,8 +139,8 @@ func TestListBeginsOnceMoreWhenItExpires(t *testing.T) {
 	c := hostile(t, answers{secrets: inTurn(
 		list(`"continue":"x"`, "old"), status(410, "Expired"),
 		list(`"continue":"y"`, "a"), list("", "b"))})
-	seen, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}})
-	if got := fmt.Sprint(names(seen.Records())); err != nil || got != "[Secret a Secret b]" {
+	observed, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}})
+	if got := fmt.Sprint(names(observed.Records())); err != nil || got != "[Secret a Secret b]" {
 		t.Errorf("Observe: got %s, %v, want what the second list has alone", got, err)
 	}
 }
@@ -151,9 +151,9 @@ func TestThrottledIsAskedAgain(t *testing.T) {
 		status(429, "TooManyRequests")(w, r)
 	}
 	c := hostile(t, answers{secrets: inTurn(wait, wait, list("", "a"))})
-	seen, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}})
-	if err != nil || seen.Len() != 1 {
-		t.Errorf("Observe: got %v, %v, want one object", names(seen.Records()), err)
+	observed, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}})
+	if err != nil || observed.Len() != 1 {
+		t.Errorf("Observe: got %v, %v, want one object", names(observed.Records()), err)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestSwitchedConnections(t *testing.T) {
 		_ = raw.Close()
 	}
 	defer close(gone)
-	all := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, namespace: "ns"}}
+	all := scope{location: location{kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, namespace: "ns"}}
 	for what, ask := range map[string]func(*Client) error{
 		"list": func(c *Client) error {
 			_, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns"}})
@@ -208,7 +208,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		list("", "stolen")(w, r)
 	}))
 	t.Cleanup(inside.Close)
-	ns := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, namespace: "ns"}}
+	ns := scope{location: location{kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, namespace: "ns"}}
 	key := object.Key{Kind: "Secret", Namespace: "ns", Name: "a"}
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect} {
 		away := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inside.URL+r.URL.Path, code) }
@@ -268,7 +268,7 @@ func TestStrangersAreNotTrusted(t *testing.T) {
 	}
 }
 
-// denied is what an API server answers to a write.
+// denied returns what an API server answers to a write.
 func denied(why metav1.StatusReason, message string) error {
 	return fmt.Errorf("delete: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Reason: why, Message: message}})
 }

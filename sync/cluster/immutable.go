@@ -30,7 +30,7 @@ func Immutable(err error) (field string, ok bool) {
 		return "", false
 	}
 	for _, cause := range s.Details.Causes {
-		if !keeps(s.Details, cause) {
+		if !keepsField(s.Details, cause) {
 			return "", false
 		}
 	}
@@ -42,7 +42,7 @@ func isImmutable(err error) bool {
 	return ok
 }
 
-// invalid is how a refusal of the API server's own begins (apimachinery, pkg/api/errors, NewInvalid).
+// invalid returns how a refusal of the API server's own begins (apimachinery, pkg/api/errors, NewInvalid).
 func invalid(of *metav1.StatusDetails) string {
 	kind := of.Kind
 	if of.Group != "" {
@@ -51,9 +51,9 @@ func invalid(of *metav1.StatusDetails) string {
 	return kind + ` "` + of.Name + `" is invalid`
 }
 
-// keeps says that a cause is about a field that its object keeps. Metadata is no such: another name or uid is another object.
-func keeps(of *metav1.StatusDetails, cause metav1.StatusCause) bool {
-	said := lastWords(cause.Message)
+// keepsField reports whether a cause is about a field that its object keeps. Metadata is no such: another name or uid is another object.
+func keepsField(of *metav1.StatusDetails, cause metav1.StatusCause) bool {
+	said := causeDetail(cause.Message)
 	switch {
 	case strings.HasPrefix(cause.Field, "metadata."):
 		return false
@@ -65,7 +65,7 @@ func keeps(of *metav1.StatusDetails, cause metav1.StatusCause) bool {
 	return cause.Type == metav1.CauseTypeForbidden && said == objectImmutable
 }
 
-// lastWords are what a cause says after the type of error and the value.
-func lastWords(message string) string {
+// causeDetail returns what a cause says after the type of error and the value.
+func causeDetail(message string) string {
 	return message[strings.LastIndex(": "+message, ": "):]
 }

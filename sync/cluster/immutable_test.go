@@ -19,7 +19,7 @@ import (
 	"github.com/linkwright/linkwright/render"
 )
 
-// with is an object whose text is another.
+// with returns an object whose text is another.
 func with(t *testing.T, o object.Object, replacements ...string) object.Object {
 	t.Helper()
 	text := string(o.Body.Bytes())

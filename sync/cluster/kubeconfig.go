@@ -22,9 +22,8 @@ type Trust struct {
 	Dir string
 }
 
-// ParseKubeconfig gives the configuration of one context; an empty name is the file's current one.
-// Whoever may write a kubeconfig may not thereby read files or start programs here: see Trust.
-// Verification of the server is never off. Errors name the entry and what to do, and quote no values.
+// ParseKubeconfig returns the configuration of one context; an empty name is the file's current one. Whoever may write a kubeconfig may not thereby
+// read files or start programs here: see Trust. Verification of the server is never off. Errors name the entry and what to do, and quote no values.
 func ParseKubeconfig(raw []byte, context string, trust Trust) (*rest.Config, error) {
 	file, err := clientcmd.Load(raw)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 const pageSize = 500
 
 // list reads all pages; a list that expired between two of them is begun once more.
-func (c *reader) list(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) list(ctx context.Context, r resource, s scope) (listing, error) {
 	l, err := c.pages(ctx, r, s)
 	if isExpired(err) {
 		l, err = c.pages(ctx, r, s)
@@ -36,23 +36,23 @@ func (c *reader) list(ctx context.Context, r resource, s scope) (look, error) {
 	return l, err
 }
 
-func (c *reader) pages(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) pages(ctx context.Context, r resource, s scope) (listing, error) {
 	read, as := c.metaPage, s.reading(r)
 	if as.whole() {
 		read = c.wholePage
 	}
-	var all look
+	var all listing
 	for next := ""; ; {
-		req := s.narrow(lead(c.rest.Get(), r.path(s.namespace, ""))).Param("limit", strconv.Itoa(pageSize))
+		req := s.narrow(setPath(c.rest.Get(), r.path(s.namespace, ""))).Param("limit", strconv.Itoa(pageSize))
 		if next != "" {
 			req.Param("continue", next)
 		}
 		items, list, err := read(ctx, req, as)
 		if err != nil {
-			return look{}, err
+			return listing{}, err
 		}
 		if err := whole(list, next); err != nil {
-			return look{}, err
+			return listing{}, err
 		}
 		all.items, all.at = append(all.items, items...), list.ResourceVersion
 		if next = list.Continue; next == "" {
@@ -189,7 +189,7 @@ func listOf(raw []byte, as reading) (list page, err error) {
 	return list, nil
 }
 
-// checked says what is wrong with what is no JSON.
+// checked returns what is wrong with what is no JSON.
 func checked(raw []byte) error {
 	if json.Valid(raw) {
 		return nil
@@ -234,8 +234,8 @@ func (c *conn) checkedItem(raw []byte, as reading) (object.Item, error) {
 	return it, err
 }
 
-// bodyOf is an object without managed fields. Items of a list do not always say their kind, so it is written out; all else
-// stands as the server wrote it, in its order.
+// bodyOf returns an object without managed fields. Items of a list do not always say their kind, so it is written out; all else stands as the server
+// wrote it, in its order.
 func bodyOf(raw []byte, parts []object.Part, as reading) []byte {
 	version, kind := as.ToAPIVersionAndKind()
 	out := fmt.Appendf(make([]byte, 0, len(raw)), `{"apiVersion":%q,"kind":%q`, version, kind)
@@ -267,8 +267,8 @@ func bareMeta(raw []byte) []byte {
 	return append(out, '}')
 }
 
-// item is an object reduced. It keeps nothing of what it was decoded from: its own strings share one allocation, and that
-// of a namespace is one for all.
+// item returns an object reduced. It keeps nothing of what it was decoded from: its own strings share one allocation, and that of a namespace is one
+// for all.
 func (c *conn) item(m *metav1.ObjectMeta) object.Item {
 	it := object.Item{Namespace: unique.Make(m.Namespace).Value(), Record: object.Reduce(m, c.owner)}
 	r := &it.Record
@@ -279,17 +279,17 @@ func (c *conn) item(m *metav1.ObjectMeta) object.Item {
 }
 
 // get reads a single object; an absent one is simply not seen.
-func (c *reader) get(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) get(ctx context.Context, r resource, s scope) (listing, error) {
 	it, err := c.one(ctx, s.reading(r), object.Key{Namespace: s.namespace, Name: s.name})
 	if missing(err) == s.name {
-		return look{}, nil
+		return listing{}, nil
 	}
-	return look{items: []object.Item{it}}, err
+	return listing{items: []object.Item{it}}, err
 }
 
 // one reads an object; of the key only namespace and name are asked.
 func (c *reader) one(ctx context.Context, as reading, key object.Key) (object.Item, error) {
-	req := lead(c.rest.Get(), as.path(key.Namespace, key.Name))
+	req := setPath(c.rest.Get(), as.path(key.Namespace, key.Name))
 	if as.whole() {
 		raw, err := rawJSON(ctx, req)
 		if err != nil {
@@ -304,7 +304,7 @@ func (c *reader) one(ctx context.Context, as reading, key object.Key) (object.It
 	return c.metaItem(m, as)
 }
 
-// rawJSON is the answer as it stands. Raw alone would not read what the server says of an error.
+// rawJSON returns the answer as it is. Raw alone would not read what the server says of an error.
 func rawJSON(ctx context.Context, req *rest.Request) ([]byte, error) {
 	answer := req.SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx)
 	if err := answer.Error(); err != nil {
@@ -313,7 +313,7 @@ func rawJSON(ctx context.Context, req *rest.Request) ([]byte, error) {
 	return answer.Raw()
 }
 
-// metaOf is the metadata an answer holds; anything else is an error.
+// metaOf returns the metadata an answer holds; anything else is an error.
 func metaOf(answer rest.Result) (*metav1.ObjectMeta, error) {
 	got, err := answer.Get()
 	if err != nil {

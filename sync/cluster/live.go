@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// manyMoves are told as one: all.
+	// manyMoves are reported as one: all.
 	manyMoves = 4096
 	// askAgain is how old the answer may be that a kind is not served: nothing tells when it comes to be.
 	askAgain = 30 * time.Second
@@ -25,9 +25,9 @@ const (
 
 // feeds is what watches kept open show of a cluster.
 type feeds struct {
-	turn  chan struct{} // capacity 1: one Live at a time
-	finds chan struct{} // capacity 1: discovery by feeds, so that they ask for a group and version once
-	lists chan struct{} // lists at once
+	changes chan struct{} // capacity 1: one Live at a time
+	finds   chan struct{} // capacity 1: discovery by feeds, so that they ask for a group and version once
+	lists   chan struct{} // lists at once
 
 	running sync.WaitGroup
 	mu      sync.Mutex
@@ -37,7 +37,7 @@ type feeds struct {
 	end     context.CancelFunc  // of the probe; nil: it does not run
 	seen    *object.Observation // what is to be shown while nothing changes; nil: to be made
 	failed  bool                // the last Live gave an error
-	turned  chan struct{}       // closed when a feed may stand otherwise; nil: nobody waits
+	resync  chan struct{}       // closed when a feed may stand otherwise; nil: nobody waits
 	moves   moves
 	writes  writes
 }
@@ -49,7 +49,7 @@ type moves struct {
 	all    bool // of more than manyMoves keys, or of what nobody can tell
 }
 
-// writes are ours. What moves of an object while it is being written may be that write: nobody knows before it ended.
+// writes are linkwright's. What moves of an object while it is being written may be that write: nobody knows before it ended.
 type writes struct {
 	ended  uint64                  // how many
 	under  map[object.Key]int      // way
@@ -58,39 +58,39 @@ type writes struct {
 
 func newFeeds(notify func()) *feeds {
 	return &feeds{
-		turn: make(chan struct{}, 1), finds: make(chan struct{}, 1), lists: make(chan struct{}, atOnce), open: map[scope]*feed{},
+		changes: make(chan struct{}, 1), finds: make(chan struct{}, 1), lists: make(chan struct{}, atOnce), open: map[scope]*feed{},
 		moves:  moves{notify: notify, keys: map[object.Key]struct{}{}},
 		writes: writes{under: map[object.Key]int{}, moving: map[object.Key]struct{}{}},
 	}
 }
 
-// Live gives what Observe would, from watches that are kept open: those of these scopes and no others from now on. It
-// waits until every one of them is complete and has shown every write of this client that succeeded, at most the
-// timeout of one request. While one is broken, or the cluster does not answer, it fails at once and asks nothing. While
-// nothing changes it gives the same observation again. It keeps the list of watches, which nobody may change any more.
+// Live returns what Observe would, from watches that are kept open: those of these scopes and no others from now on. It waits until every one of
+// them is complete and has shown every write of this client that succeeded, at most the timeout of one request. While one is broken, or the cluster
+// does not answer, it fails at once and asks nothing. While nothing changes it gives the same observation again. It keeps the list of watches, which
+// nobody may change any more.
 func (c *watcher) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	if !enter(ctx, c.feeds.turn) {
+	if !acquire(ctx, c.feeds.changes) {
 		return object.Observation{}, ctx.Err()
 	}
-	defer leave(c.feeds.turn)
+	defer releaseSlot(c.feeds.changes)
 	c.feedOn(ctx, watches)
 	for {
-		seen, turned, err := c.feeds.look(c.reader)
+		observed, turned, err := c.feeds.observe(c.reader)
 		if turned == nil {
-			return seen, err
+			return observed, err
 		}
 		select {
 		case <-turned:
 		case <-ctx.Done():
-			return object.Observation{}, c.feeds.late(ctx.Err())
+			return object.Observation{}, c.feeds.behindError(ctx.Err())
 		}
 	}
 }
 
-// enter takes a place in a channel that bounds; false: ctx ended first.
-func enter(ctx context.Context, places chan struct{}) bool {
+// acquire takes a place in a channel that bounds; false: ctx ended first.
+func acquire(ctx context.Context, places chan struct{}) bool {
 	select {
 	case places <- struct{}{}:
 		return true
@@ -99,7 +99,7 @@ func enter(ctx context.Context, places chan struct{}) bool {
 	}
 }
 
-func leave(places chan struct{}) { <-places }
+func releaseSlot(places chan struct{}) { <-places }
 
 // feedOn starts and stops feeds until they are those that are asked for, and has kinds looked for again.
 func (c *watcher) feedOn(ctx context.Context, watches []object.Watch) {
@@ -112,24 +112,24 @@ func (c *watcher) feedOn(ctx context.Context, watches []object.Watch) {
 	}
 	if !reflect.DeepEqual(l.watches, watches) {
 		l.watches = watches
-		l.scopes, l.seen = unite(watches), nil
+		l.scopes, l.seen = mergeScopes(watches), nil
 		l.stopOthers()
 	}
 	for _, s := range l.scopes {
 		f, ok := l.open[s]
 		if !ok {
-			f = &feed{scope: s, again: make(chan struct{}, 1), due: map[object.Key]due{}}
+			f = &feed{scope: s, again: make(chan struct{}, 1), pending: map[object.Key]pendingWrite{}}
 			f.stop = l.start(ctx, func(ctx context.Context) { c.run(ctx, f) })
 			l.open[s] = f
 		}
 		if f.condition == absent && time.Since(f.since) > askAgain {
 			f.condition = trying
-			signal(f.again)
+			notify(f.again)
 		}
 	}
 }
 
-// stopOthers ends the feeds that are asked for no more.
+// stopOthers ends the feeds that are no longer asked for.
 func (l *feeds) stopOthers() {
 	asked := make(map[scope]bool, len(l.scopes))
 	for _, s := range l.scopes {
@@ -149,7 +149,7 @@ func (l *feeds) start(ctx context.Context, run func(context.Context)) context.Ca
 	return cancel
 }
 
-// watched is what the last Live asked for.
+// watched returns what the last Live asked for.
 func (l *feeds) watched() []object.Watch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,108 +170,108 @@ func (l *feeds) close() {
 	l.running.Wait()
 }
 
-// look gives the observation, or what is broken, or the channel to wait for.
-func (l *feeds) look(c *reader) (seen object.Observation, turned <-chan struct{}, err error) {
+// observe returns the observation, or what is broken, or the channel to wait for.
+func (l *feeds) observe(c *reader) (observed object.Observation, turned <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := c.breaker.open(); err != nil {
+	if err := c.breaker.failure(); err != nil {
 		l.failed = true
 		return object.Observation{}, nil, err
 	}
-	behind, fresh, err := l.stands()
+	behind, fresh, err := l.unready()
 	switch {
 	case err != nil && !fresh:
 		l.failed = true
 		return object.Observation{}, nil, err
 	case fresh || len(behind) > 0:
-		if l.turned == nil {
-			l.turned = make(chan struct{})
+		if l.resync == nil {
+			l.resync = make(chan struct{})
 		}
-		return object.Observation{}, l.turned, nil
+		return object.Observation{}, l.resync, nil
 	}
 	if l.failed = false; l.seen == nil {
-		shown := c.merge(l.scopes, l.shown())
+		shown := c.merge(l.scopes, l.listings())
 		l.seen = &shown
 	}
 	return *l.seen, nil, nil
 }
 
-// stands gives what is behind (fresh: some of it has not been tried to the end yet), and why the rest is broken.
-func (l *feeds) stands() (behind []string, fresh bool, err error) {
+// unready returns what is behind (fresh: some of it has not been tried to the end yet), and why the rest is broken.
+func (l *feeds) unready() (behind []string, fresh bool, err error) {
 	var refused []error
 	for _, s := range l.scopes {
 		f := l.open[s]
-		maps.DeleteFunc(f.due, func(k object.Key, d due) bool { return f.shown() && f.met(k, d) })
+		maps.DeleteFunc(f.pending, func(k object.Key, d pendingWrite) bool { return f.complete() && f.caughtUp(k, d) })
 		switch {
 		case f.condition == broken:
 			refused = append(refused, f.err)
 		case f.condition == trying:
 			behind, fresh = append(behind, s.String()), true
-		case f.shown() && len(f.due) > 0:
+		case f.complete() && len(f.pending) > 0:
 			behind = append(behind, s.String()+" (which does not show linkwright's last write yet)")
 		}
 	}
 	return behind, fresh, errors.Join(refused...)
 }
 
-// late says which feeds are behind.
-func (l *feeds) late(cause error) error {
+// behindError returns which feeds are behind.
+func (l *feeds) behindError(cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failed = true
-	behind, _, err := l.stands()
+	behind, _, err := l.unready()
 	return errors.Join(fmt.Errorf("watch %s: not complete in time: %w", strings.Join(behind, ", "), cause), err)
 }
 
-// shown hands out the items of all feeds.
-func (l *feeds) shown() []look {
-	looks := make([]look, len(l.scopes))
+// listings hands out the items of all feeds.
+func (l *feeds) listings() []listing {
+	listings := make([]listing, len(l.scopes))
 	for i, s := range l.scopes {
 		f := l.open[s]
 		f.shared = true
-		looks[i] = look{items: slices.Clip(f.items), condition: f.condition}
+		listings[i] = listing{items: slices.Clip(f.items), condition: f.condition}
 	}
-	return looks
+	return listings
 }
 
-// turns tells whoever waits that a feed may stand otherwise, to be called under the lock.
-func (l *feeds) turns() {
-	if l.turned != nil {
-		close(l.turned)
-		l.turned = nil
+// changed tells whoever waits that a feed may stand otherwise, to be called under the lock.
+func (l *feeds) changed() {
+	if l.resync != nil {
+		close(l.resync)
+		l.resync = nil
 	}
 }
 
-// holds says that a feed is still one of those asked for, to be called under the lock.
-func (l *feeds) holds(f *feed) bool { return l.open[f.scope] == f }
+// has reports whether a feed is still one of those asked for, to be called under the lock.
+func (l *feeds) has(f *feed) bool { return l.open[f.scope] == f }
 
-// stand makes a feed stand so. What was not complete and is, or the other way round, is told, unless it was waited for.
-func (l *feeds) stand(f *feed, how condition, err error) {
+// setCondition makes a feed stand so. What was not complete and is, or the other way round, is reported, unless it was waited for.
+func (l *feeds) setCondition(f *feed, how condition, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := f.condition
 	f.err, f.condition = err, how
-	if !l.holds(f) {
+	if !l.has(f) {
 		return
 	}
-	defer l.turns()
+	defer l.changed()
 	if how == absent || how == hidden {
 		f.items, f.at, f.since, f.shared = nil, "", time.Now(), false
-		clear(f.due)
+		clear(f.pending)
 	}
 	if was == how {
 		return
 	}
 	if l.seen = nil; was != trying || l.failed {
-		l.moves.tellAll()
+		l.moves.addAll()
 	}
 }
 
-// fill takes what was listed when so many writes of ours had ended.
-func (l *feeds) fill(f *feed, got look, writes uint64) {
+// fill takes what was listed when so many writes of linkwright had ended.
+func (l *feeds) fill(f *feed, got listing, writes uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.at = got.at; !l.holds(f) {
+	if f.at = got.at; !l.has(f) {
 		return
 	}
 	differs := false
@@ -281,19 +281,19 @@ func (l *feeds) fill(f *feed, got look, writes uint64) {
 		if now != nil {
 			at = now.Record.ResourceVersion
 		}
-		if f.shown() {
-			l.judge(f, was, now, at)
+		if f.complete() {
+			l.reportMove(f, was, now, at)
 		}
 	})
-	maps.DeleteFunc(f.due, func(_ object.Key, d due) bool { return d.number <= writes })
+	maps.DeleteFunc(f.pending, func(_ object.Key, d pendingWrite) bool { return d.number <= writes })
 	if differs {
 		f.items, f.shared, l.seen = slices.Clone(got.items), false, nil // a clone has no room to spare
 	}
-	l.turns()
+	l.changed()
 }
 
-// forget has everything listed again.
-func (l *feeds) forget(f *feed) {
+// reset has everything listed again.
+func (l *feeds) reset(f *feed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f.at = ""
@@ -303,62 +303,62 @@ func (l *feeds) forget(f *feed) {
 func (l *feeds) apply(f *feed, e event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.at = e.at; !l.holds(f) {
+	if f.at = e.at; !l.has(f) {
 		return
 	}
 	if e.kind != watch.Bookmark {
 		was, now := f.apply(e)
 		if was != nil || now != nil {
-			l.judge(f, was, now, e.at)
+			l.reportMove(f, was, now, e.at)
 			l.seen = nil
 		}
 	}
-	l.turns()
+	l.changed()
 }
 
-// judge tells a move, unless a write of ours explains it. While a write is under way nobody knows yet.
-func (l *feeds) judge(f *feed, was, now *object.Item, at string) {
+// reportMove tells a move, unless a write of linkwright explains it. While a write is under way nobody knows yet.
+func (l *feeds) reportMove(f *feed, was, now *object.Item, at string) {
 	it := now
 	if it == nil {
 		it = was
 	}
 	key := f.key(*it)
-	d, ours := f.due[key]
+	d, ours := f.pending[key]
 	switch {
-	case alike(was, now) && !f.scope.versions:
+	case sameItem(was, now) && !f.scope.versions:
 	case l.writes.under[key] > 0:
 		l.writes.moving[key] = struct{}{}
 	case ours && d.explains(was, now, at) && !l.failed: // else somebody may have given up waiting for it
 	default:
-		l.moves.tell(key)
+		l.moves.add(key)
 	}
 }
 
-// tell tells of one object.
-func (m *moves) tell(key object.Key) {
+// add tells of one object.
+func (m *moves) add(key object.Key) {
 	if m.keys[key] = struct{}{}; len(m.keys) > manyMoves {
-		m.tellAll()
+		m.addAll()
 		return
 	}
 	m.notify()
 }
 
-func (m *moves) tellAll() {
+func (m *moves) addAll() {
 	m.all, m.keys = true, map[object.Key]struct{}{}
 	m.notify()
 }
 
 // broke or healed as a whole.
-func (l *feeds) turnedOver() {
+func (l *feeds) resynced() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open) > 0 {
-		l.moves.tellAll()
+		l.moves.addAll()
 	}
-	l.turns()
+	l.changed()
 }
 
-// take gives what moved since it was last asked.
+// take returns what moved since it was last asked.
 func (l *feeds) take() (object.Moves, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,10 +33,10 @@ type scene struct {
 	keys     map[object.Key]bool
 }
 
-// config is that of the live cluster.
+// config returns that of the live cluster.
 func config(t *testing.T) *rest.Config {
 	t.Helper()
-	needBed(t)
+	needAPIServer(t)
 	return live.Config
 }
 
@@ -93,14 +93,14 @@ func (s *scene) key(name string) object.Key {
 	return object.Key{Kind: "ConfigMap", Namespace: s.ns, Name: name}
 }
 
-// look is a Live that must succeed.
+// look returns a Live that must succeed.
 func (s *scene) look(watches ...object.Watch) object.Observation {
 	s.Helper()
-	seen, err := s.client.Live(s.Context(), watches)
+	observed, err := s.client.Live(s.Context(), watches)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return seen
+	return observed
 }
 
 // take gathers what moved so far.
@@ -201,11 +201,11 @@ func TestLiveShowsWhatOthersDo(t *testing.T) {
 	}
 }
 
-// shown is all of an observation as text, but what lies below the root CA, which Kubernetes puts there when it likes.
-func shown(seen object.Observation) []string {
-	out := slices.Clone(seen.Unserved)
-	for k, r := range seen.Records() {
-		body, _ := seen.Body(k)
+// shown returns all of an observation as text, but what lies below the root CA, which Kubernetes puts there when it likes.
+func shown(observed object.Observation) []string {
+	out := slices.Clone(observed.Unserved)
+	for k, r := range observed.Records() {
+		body, _ := observed.Body(k)
 		if k.Name != "kube-root-ca.crt" {
 			out = append(out, strings.Join([]string{
 				k.String(), r.UID, r.ResourceVersion, object.FormatDigest(r.Digest), r.Fields.Value(), r.Mark.String(), r.Rivals.Value(), string(body.Bytes()),
@@ -238,7 +238,7 @@ func TestLiveDoesNotTellOwnWrites(t *testing.T) {
 		t.Errorf("Live after a delete: got %+v", got)
 	}
 	s.still("own writes")
-	s.put("theirs", "v") // whatever was to be told of ours is told before this
+	s.put("theirs", "v") // whatever was to be reported about ours is told before this
 	s.until("theirs", func() bool { return s.keys[s.key("theirs")] })
 	delete(s.keys, s.key("theirs"))
 	s.still("own writes, later")
@@ -252,7 +252,7 @@ func TestLiveDoesNotTellOwnWrites(t *testing.T) {
 	}
 }
 
-// A pass over a cluster that did not change asks nothing and gives the very same layers.
+// A sync over a cluster that did not change asks nothing and gives the very same layers.
 func TestLiveCostsNothingWhileNothingChanges(t *testing.T) {
 	s := watched(t, config(t), Options{})
 	watches := []object.Watch{

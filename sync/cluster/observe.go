@@ -16,42 +16,41 @@ import (
 // atOnce bounds the requests of one observation that are under way together.
 const atOnce = 8
 
-// Observe looks at everything watched, or fails: no part of an observation is ever given but for what may be hidden.
-// It asks by one paged LIST per kind and namespace (and selector), or one GET per name, each as deep as any watch
-// wants it. Each object counts once, with its deepest body.
-// The error names every kind and namespace that the server refused.
+// Observe reads everything watched, or fails: no part of an observation is ever given but for what may be hidden. It asks by one paged LIST per kind
+// and namespace (and selector), or one GET per name, each as deep as any watch wants it. Each object counts once, with its deepest body. The error
+// names every kind and namespace that the server refused.
 func (c *reader) Observe(ctx context.Context, watches []object.Watch) (object.Observation, error) {
-	scopes := unite(watches)
+	scopes := mergeScopes(watches)
 	found, err := c.find(ctx, scopes)
 	if err != nil {
 		return object.Observation{}, err
 	}
-	looks := make([]look, len(scopes))
+	listings := make([]listing, len(scopes))
 	err = each(ctx, len(scopes), func(ctx context.Context, i int) error {
-		l, err := c.look(ctx, found, scopes[i])
+		l, err := c.readScope(ctx, found, scopes[i])
 		if scopes[i].mayHide && apierrors.IsForbidden(err) {
-			l, err = look{condition: hidden}, nil
+			l, err = listing{condition: hidden}, nil
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", scopes[i], err)
 		}
-		looks[i] = l
+		listings[i] = l
 		return nil
 	})
 	if err != nil {
 		return object.Observation{}, err
 	}
-	return c.merge(scopes, looks), nil
+	return c.merge(scopes, listings), nil
 }
 
-// look is what one scope showed, in order, at a resourceVersion of the list.
-type look struct {
+// listing is what one scope showed, in order, at a resourceVersion of the list.
+type listing struct {
 	items     []object.Item
 	at        string
 	condition condition // absent or hidden; of a feed also polled and complete
 }
 
-// find tells where the kinds are served; one without a version in any. What is not in it is not served.
+// find returns where the kinds are served; one without a version in any. What is not in it is not served.
 func (c *mapper) find(ctx context.Context, scopes []scope) (map[schema.GroupVersionKind]resource, error) {
 	var exact, loose []schema.GroupVersionKind
 	for _, s := range scopes {
@@ -77,34 +76,33 @@ func (c *mapper) find(ctx context.Context, scopes []scope) (map[schema.GroupVers
 	return found, nil
 }
 
-// look reads one scope. A resource that is gone since discovery is looked up once more.
-func (c *reader) look(ctx context.Context, found map[schema.GroupVersionKind]resource, s scope) (look, error) {
+// readScope reads one scope. A resource that is gone since discovery is looked up once more.
+func (c *reader) readScope(ctx context.Context, found map[schema.GroupVersionKind]resource, s scope) (listing, error) {
 	r, ok := found[s.kind]
 	if !ok {
-		return look{condition: absent}, nil
+		return listing{condition: absent}, nil
 	}
 	l, err := c.read(ctx, r, s)
 	if !unserved(err) {
 		return l, err
 	}
-	c.kinds.forget(r.GroupVersion())
+	c.kinds.drop(r.GroupVersion())
 	again, err := c.find(ctx, []scope{s})
 	if err != nil {
-		return look{}, err
+		return listing{}, err
 	}
 	if r, ok = again[s.kind]; !ok {
-		return look{condition: absent}, nil
+		return listing{condition: absent}, nil
 	}
 	return c.read(ctx, r, s)
 }
 
-// unserved tells a resource that does not exist from an object that does not: only the latter's
-// answer names what was asked for.
+// unserved distinguishes a resource that does not exist from an object that does not: only the latter's answer names what was asked for.
 func unserved(err error) bool {
 	return apierrors.IsNotFound(err) && missing(err) == ""
 }
 
-// missing is the name of the object that a 404 is about, or "".
+// missing returns the name of the object that a 404 is about, or "".
 func missing(err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -118,9 +116,9 @@ func missing(err error) string {
 	return status.Status().Details.Name
 }
 
-func (c *reader) read(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) read(ctx context.Context, r resource, s scope) (listing, error) {
 	if err := s.fits(r); err != nil {
-		return look{}, err
+		return listing{}, err
 	}
 	if s.name != "" {
 		return c.get(ctx, r, s)
@@ -129,15 +127,15 @@ func (c *reader) read(ctx context.Context, r resource, s scope) (look, error) {
 }
 
 // merge unites the looks: of one object the deepest counts, and the scopes are in that order.
-func (c *reader) merge(scopes []scope, looks []look) object.Observation {
+func (c *reader) merge(scopes []scope, listings []listing) object.Observation {
 	var unserved []string
 	var unwatched []object.Key
 	var hides []object.Hidden
-	layers := make([]object.Layer, len(looks))
-	for i, l := range looks {
+	layers := make([]object.Layer, len(listings))
+	for i, l := range listings {
 		switch l.condition {
 		case absent:
-			unserved = append(unserved, scopes[i].called())
+			unserved = append(unserved, scopes[i].kindName())
 		case polled:
 			unwatched = append(unwatched, scopes[i].key())
 		case hidden:
@@ -147,10 +145,10 @@ func (c *reader) merge(scopes []scope, looks []look) object.Observation {
 	}
 	slices.Sort(unserved)
 	slices.SortFunc(unwatched, object.Key.Compare)
-	seen := object.NewObservation(slices.Compact(unserved), layers...)
+	observed := object.NewObservation(slices.Compact(unserved), layers...)
 	slices.SortFunc(hides, object.Hidden.Compare)
-	seen.Server, seen.User, seen.Unwatched, seen.Hidden = c.server, c.user, unwatched, slices.Compact(hides)
-	return seen
+	observed.Server, observed.User, observed.Unwatched, observed.Hidden = c.server, c.user, unwatched, slices.Compact(hides)
+	return observed
 }
 
 // each runs f for 0…n-1, at most atOnce together. All refusals are joined in order, so that one run

@@ -26,11 +26,11 @@ import (
 
 func observe(t *testing.T, c *Client, watches ...object.Watch) object.Observation {
 	t.Helper()
-	seen, err := c.Observe(t.Context(), watches)
+	observed, err := c.Observe(t.Context(), watches)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seen
+	return observed
 }
 
 func names[V any](of iter.Seq2[object.Key, V]) []string {
@@ -91,8 +91,8 @@ func TestObserveUnitesOverlappingWatches(t *testing.T) {
 	all := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: ns}
 	one := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: ns, Names: []string{"a", "absent"}, Depth: object.Whole}
 	for _, watches := range [][]object.Watch{{all, one}, {one, all}} {
-		seen := observe(t, c, watches...)
-		own, bodies := names(seen.Records()), names(seen.Bodies())
+		observed := observe(t, c, watches...)
+		own, bodies := names(observed.Records()), names(observed.Bodies())
 		own = slices.DeleteFunc(own, func(s string) bool { return s == "ConfigMap kube-root-ca.crt" })
 		if !slices.Equal(own, []string{"ConfigMap a", "ConfigMap b"}) || !slices.Equal(bodies, []string{"ConfigMap a"}) {
 			t.Errorf("got %v, bodies of %v", own, bodies)
@@ -102,7 +102,7 @@ func TestObserveUnitesOverlappingWatches(t *testing.T) {
 
 func TestObserveTheAbsent(t *testing.T) {
 	c, _, _ := east(t)
-	seen := observe(t, c,
+	observed := observe(t, c,
 		object.Watch{Version: "v1", Kind: "Secret", Namespace: "no-such-namespace"},
 		object.Watch{Version: "v1", Kind: "Secret", Namespace: "no-such-namespace", Names: []string{"a"}, Depth: object.Whole},
 		object.Watch{Version: "v1", Kind: "Namespace", Names: []string{"no-such-namespace"}},
@@ -113,8 +113,8 @@ func TestObserveTheAbsent(t *testing.T) {
 		object.Watch{Group: "example.com", Kind: "Widget", Namespace: "default"},
 		object.Watch{Group: "apps", Kind: "Deployment", Namespace: "no-such-namespace"})
 	want := []string{"Deployment.v1beta1.apps", "Widget.example.com", "Widget.v1.", "Widget.v1.apps", "Widget.v1.example.com"}
-	if diff := cmp.Diff(want, seen.Unserved); diff != "" || seen.Len() != 0 {
-		t.Errorf("unserved: -want +got\n%s%v", diff, names(seen.Records()))
+	if diff := cmp.Diff(want, observed.Unserved); diff != "" || observed.Len() != 0 {
+		t.Errorf("unserved: -want +got\n%s%v", diff, names(observed.Records()))
 	}
 }
 
@@ -175,8 +175,8 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	loose := w // in whichever version
 	loose.Version = ""
 	for _, w := range []object.Watch{w, loose} {
-		if seen := observe(t, c, w); !slices.Equal(seen.Unserved, []string{w.Called()}) {
-			t.Fatalf("before: unserved %v", seen.Unserved)
+		if observed := observe(t, c, w); !slices.Equal(observed.Unserved, []string{w.Called()}) {
+			t.Fatalf("before: unserved %v", observed.Unserved)
 		}
 	}
 	serve()
@@ -186,8 +186,8 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, w := range []object.Watch{loose, w} {
-		if seen := observe(t, c, w); len(seen.Unserved) != 0 || len(names(seen.Bodies())) != 1 {
-			t.Fatalf("while served: unserved %v, bodies of %v", seen.Unserved, names(seen.Bodies()))
+		if observed := observe(t, c, w); len(observed.Unserved) != 0 || len(names(observed.Bodies())) != 1 {
+			t.Fatalf("while served: unserved %v, bodies of %v", observed.Unserved, names(observed.Bodies()))
 		}
 	}
 	// A create takes nothing over of custom kinds, too.
@@ -205,8 +205,8 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	drop()
 	write(t, c, object.Change{Action: object.Delete, Was: rec, Key: key})
 	for _, w := range []object.Watch{loose, w} {
-		if seen := observe(t, c, w); len(seen.Unserved) != 1 || seen.Len() != 0 {
-			t.Errorf("after: unserved %v, %v", seen.Unserved, names(seen.Records()))
+		if observed := observe(t, c, w); len(observed.Unserved) != 1 || observed.Len() != 0 {
+			t.Errorf("after: unserved %v, %v", observed.Unserved, names(observed.Records()))
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 // light starts a cluster of the test's own, which may be paused and stopped.
 func light(t *testing.T) *testbed.Cluster {
 	t.Helper()
-	needBed(t)
+	needAPIServer(t)
 	bed, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"west"}, Light: true})
 	if err != nil {
 		t.Fatal(err)
@@ -58,20 +58,20 @@ func (s *scene) broke(within time.Duration, watches ...object.Watch) object.Reas
 	return Explain(err)
 }
 
-// healed waits until Live succeeds again, woken by nothing but what is told.
+// healed waits until Live succeeds again, woken by nothing but what is reported.
 func (s *scene) healed(watches ...object.Watch) object.Observation {
 	s.Helper()
 	for {
 		s.until("healed", func() bool { return s.all })
 		s.all = false
-		if seen, err := s.client.Live(s.Context(), watches); err == nil {
-			return seen
+		if observed, err := s.client.Live(s.Context(), watches); err == nil {
+			return observed
 		}
 	}
 }
 
-// An API server that accepts connections and answers nothing is noticed without any request of ours, and stops nobody
-// else; what happened meanwhile is seen once it answers again.
+// An API server that accepts connections and answers nothing is noticed without any request of linkwright, and stops nobody else; what happened
+// meanwhile is seen once it answers again.
 func TestLiveOfAServerThatHangs(t *testing.T) {
 	t.Parallel()
 	west := light(t)
@@ -99,8 +99,8 @@ func TestLiveOfAServerThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.put("meanwhile", "v")
-	seen := s.healed(w)
-	if seen.Record(s.key("meanwhile")).IsZero() {
+	observed := s.healed(w)
+	if observed.Record(s.key("meanwhile")).IsZero() {
 		s.moved("meanwhile")
 	}
 	rec := write(t, s.client, create(configMap(t, s.ns, "mine", nil)))
@@ -186,8 +186,8 @@ func TestLiveTellsWhatIsForbidden(t *testing.T) {
 	w.MayHide, secrets.MayHide = true, true // what is listed and not watched is seen, and not hidden
 	want := []object.Hidden{{Key: object.Key{Kind: "Secret", Namespace: s.ns}, By: object.Installation{Owner: object.DefaultOwner}}}
 	for what, look := range map[string]func(context.Context, []object.Watch) (object.Observation, error){"Live": s.client.Live, "Observe": s.client.Observe} {
-		if seen, err := look(t.Context(), []object.Watch{w, secrets}); err != nil || !slices.Equal(seen.Hidden, want) || seen.Len() == 0 {
-			t.Errorf("%s of what may be hidden: %v, hidden %v, %d seen", what, err, seen.Hidden, seen.Len())
+		if observed, err := look(t.Context(), []object.Watch{w, secrets}); err != nil || !slices.Equal(observed.Hidden, want) || observed.Len() == 0 {
+			t.Errorf("%s of what may be hidden: %v, hidden %v, %d seen", what, err, observed.Hidden, observed.Len())
 		}
 	}
 	secrets.MayHide = false
@@ -206,16 +206,16 @@ func TestLiveFollowsKindsThatComeAndGo(t *testing.T) {
 	group := s.ns + ".example.com"
 	serve, drop := crd(t, group)
 	w := object.Watch{Group: group, Version: "v1", Kind: "Widget", Namespace: s.ns, Depth: object.Whole}
-	if seen := s.look(w); !slices.Equal(seen.Unserved, []string{w.Called()}) {
-		t.Fatalf("before: unserved %v", seen.Unserved)
+	if observed := s.look(w); !slices.Equal(observed.Unserved, []string{w.Called()}) {
+		t.Fatalf("before: unserved %v", observed.Unserved)
 	}
 	serve()
-	if seen := s.look(w); len(seen.Unserved) != 1 {
-		t.Fatalf("an answer that is young: unserved %v", seen.Unserved)
+	if observed := s.look(w); len(observed.Unserved) != 1 {
+		t.Fatalf("an answer that is young: unserved %v", observed.Unserved)
 	}
 	s.age()
-	if seen := s.look(w); len(seen.Unserved) != 0 {
-		t.Fatalf("while served: unserved %v", seen.Unserved)
+	if observed := s.look(w); len(observed.Unserved) != 0 {
+		t.Fatalf("while served: unserved %v", observed.Unserved)
 	}
 	s.all = false
 	widgets := dynamic.NewForConfigOrDie(live.As("foreign")).Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"})
@@ -227,8 +227,8 @@ func TestLiveFollowsKindsThatComeAndGo(t *testing.T) {
 	s.until("a widget", func() bool { return s.keys[key] })
 	drop()
 	for {
-		seen, err := s.client.Live(t.Context(), []object.Watch{w})
-		if err == nil && len(seen.Unserved) == 1 && seen.Len() == 0 {
+		observed, err := s.client.Live(t.Context(), []object.Watch{w})
+		if err == nil && len(observed.Unserved) == 1 && observed.Len() == 0 {
 			return
 		}
 		s.until("the kind is gone", func() bool { return s.all || len(s.keys) > 0 })

@@ -69,16 +69,16 @@ func TestUnwatchedKindIsListedEveryThirtySeconds(t *testing.T) {
 		a := object.Key{Kind: "ConfigMap", Namespace: "linkerd", Name: "a"}
 		look := func(mayHide bool) object.Observation {
 			t.Helper()
-			seen, err := c.Live(t.Context(), []object.Watch{{Version: "v1", Kind: kind.Kind, Namespace: kind.Namespace, Depth: object.Metadata, MayHide: mayHide}})
+			observed, err := c.Live(t.Context(), []object.Watch{{Version: "v1", Kind: kind.Kind, Namespace: kind.Namespace, Depth: object.Metadata, MayHide: mayHide}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return seen
+			return observed
 		}
 		for _, mayHide := range []bool{false, true} {
-			seen := look(mayHide)
-			if diff := cmp.Diff([]object.Key{kind}, seen.Unwatched); diff != "" || len(seen.Hidden) > 0 || seen.Record(a).IsZero() {
-				t.Fatalf("may be hidden %t: hidden %v, unwatched: -want +got\n%s", mayHide, seen.Hidden, diff)
+			observed := look(mayHide)
+			if diff := cmp.Diff([]object.Key{kind}, observed.Unwatched); diff != "" || len(observed.Hidden) > 0 || observed.Record(a).IsZero() {
+				t.Fatalf("may be hidden %t: hidden %v, unwatched: -want +got\n%s", mayHide, observed.Hidden, diff)
 			}
 		}
 		before := server.lists.Load()
@@ -89,19 +89,19 @@ func TestUnwatchedKindIsListedEveryThirtySeconds(t *testing.T) {
 		}
 		server.closed.Store(true)
 		time.Sleep(pollEvery + time.Second)
-		if seen := look(true); !slices.Equal(seen.Hidden, []object.Hidden{{Key: kind, By: object.Installation{Owner: object.DefaultOwner}}}) || len(seen.Unwatched) > 0 {
-			t.Errorf("closed: hidden %v, unwatched %v", seen.Hidden, seen.Unwatched)
+		if observed := look(true); !slices.Equal(observed.Hidden, []object.Hidden{{Key: kind, By: object.Installation{Owner: object.DefaultOwner}}}) || len(observed.Unwatched) > 0 {
+			t.Errorf("closed: hidden %v, unwatched %v", observed.Hidden, observed.Unwatched)
 		}
 		server.closed.Store(false)
 		server.granted.Store(true)
 		time.Sleep(pollEvery + time.Second)
-		if seen := look(true); len(seen.Hidden)+len(seen.Unwatched) > 0 || seen.Record(a).IsZero() {
-			t.Errorf("granted: hidden %v, unwatched %v", seen.Hidden, seen.Unwatched)
+		if observed := look(true); len(observed.Hidden)+len(observed.Unwatched) > 0 || observed.Record(a).IsZero() {
+			t.Errorf("granted: hidden %v, unwatched %v", observed.Hidden, observed.Unwatched)
 		}
 	})
 }
 
-// A kind that a real API server lets us list and not watch is shown as it is listed, again after each write of ours.
+// A kind that a real API server lets linkwright list and not watch is shown as it is listed, again after each write of linkwright.
 func TestLiveListsWhatMayNotBeWatched(t *testing.T) {
 	cfg := rest.CopyConfig(config(t))
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: "lists-" + strings.ToLower(t.Name()), Groups: []string{"system:authenticated"}}
@@ -110,9 +110,9 @@ func TestLiveListsWhatMayNotBeWatched(t *testing.T) {
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "create", "patch"}},
 	)
 	w := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: s.ns, Depth: object.Metadata, MayHide: true}
-	seen := s.look(w)
-	if want := []object.Key{{Kind: "ConfigMap", Namespace: s.ns}}; !slices.Equal(seen.Unwatched, want) || len(seen.Hidden) > 0 {
-		t.Fatalf("unwatched %v, hidden %v", seen.Unwatched, seen.Hidden)
+	observed := s.look(w)
+	if want := []object.Key{{Kind: "ConfigMap", Namespace: s.ns}}; !slices.Equal(observed.Unwatched, want) || len(observed.Hidden) > 0 {
+		t.Fatalf("unwatched %v, hidden %v", observed.Unwatched, observed.Hidden)
 	}
 	if _, err := s.foreign.CoreV1().ConfigMaps(s.ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "foreign"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -122,8 +122,8 @@ func TestLiveListsWhatMayNotBeWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen = s.look(w)
-	if seen.Record(o.Key) != now || seen.Record(object.Key{Kind: "ConfigMap", Namespace: s.ns, Name: "foreign"}).IsZero() {
-		t.Errorf("after our write: ours %v, want %v, %d shown", seen.Record(o.Key), now, seen.Len())
+	observed = s.look(w)
+	if observed.Record(o.Key) != now || observed.Record(object.Key{Kind: "ConfigMap", Namespace: s.ns, Name: "foreign"}).IsZero() {
+		t.Errorf("after our write: ours %v, want %v, %d shown", observed.Record(o.Key), now, observed.Len())
 	}
 }

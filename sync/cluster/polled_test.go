@@ -59,7 +59,7 @@ func (n *named) RoundTrip(q *http.Request) (*http.Response, error) {
 	return to.Result(), nil
 }
 
-// taken is when each name was asked for, since the last time.
+// taken returns when each name was asked for, since the last time.
 func (n *named) taken() map[string][]int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,14 +83,14 @@ func TestUnwatchedIsReadEveryThirtySecondsAndAfterOwnWrites(t *testing.T) {
 		secrets := []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"b", "a"}, Depth: object.Metadata}}
 		unwatched := []object.Key{{Kind: "Secret", Namespace: "linkerd", Name: "a"}, {Kind: "Secret", Namespace: "linkerd", Name: "b"}}
 		look := func() object.Observation {
-			seen, err := c.Live(t.Context(), secrets)
+			observed, err := c.Live(t.Context(), secrets)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(unwatched, seen.Unwatched); diff != "" {
+			if diff := cmp.Diff(unwatched, observed.Unwatched); diff != "" {
 				t.Fatalf("WatchForbidden: -want +got\n%s", diff)
 			}
-			return seen
+			return observed
 		}
 		until := func(seconds int, want map[string][]int) {
 			t.Helper()
@@ -105,10 +105,10 @@ func TestUnwatchedIsReadEveryThirtySecondsAndAfterOwnWrites(t *testing.T) {
 		until(29, map[string][]int{"a": {0}, "b": {0}})
 		until(88, map[string][]int{"a": {30, 60}, "b": {30, 60}})
 		o := secret(t, "linkerd", "a", corev1.SecretTypeOpaque)
-		for range 2 * tooBrief { // however many, they are no fault
+		for range 2 * maxShortWatches { // however many, they are no fault
 			writeShown(t, c, o, look)
 		}
-		until(89, map[string][]int{"a": slices.Repeat([]int{88}, 2*tooBrief)})
+		until(89, map[string][]int{"a": slices.Repeat([]int{88}, 2*maxShortWatches)})
 		until(148, map[string][]int{"a": {90, 120}, "b": {90, 120}})
 	})
 }
@@ -142,9 +142,9 @@ func TestLiveWatchesSingleSecretsByRightsOnTheirNames(t *testing.T) {
 	}
 	of := func(name string) object.Key { return object.Key{Kind: "Secret", Namespace: s.ns, Name: name} }
 	w := object.Watch{Version: "v1", Kind: "Secret", Namespace: s.ns, Names: []string{"watched", "read"}, Depth: object.Metadata}
-	seen := s.look(w)
-	if seen.Len() != 2 || !slices.Equal(seen.Unwatched, []object.Key{of("read")}) {
-		t.Fatalf("%d are shown, unwatched are %v", seen.Len(), seen.Unwatched)
+	observed := s.look(w)
+	if observed.Len() != 2 || !slices.Equal(observed.Unwatched, []object.Key{of("read")}) {
+		t.Fatalf("%d are shown, unwatched are %v", observed.Len(), observed.Unwatched)
 	}
 	for _, do := range []func() error{
 		func() error {
@@ -163,8 +163,8 @@ func TestLiveWatchesSingleSecretsByRightsOnTheirNames(t *testing.T) {
 			t.Errorf("a foreign write was told after %s", took)
 		}
 	}
-	if seen = s.look(w); seen.Len() != 1 {
-		t.Errorf("deleted: %d are shown", seen.Len())
+	if observed = s.look(w); observed.Len() != 1 {
+		t.Errorf("deleted: %d are shown", observed.Len())
 	}
 }
 

@@ -7,9 +7,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Preview gives the live object (zero where there is none) and what it would be after the change: by a
-// server-side dry run; zero for a delete; for a replace the body as it is wanted, since a dry run
-// cannot delete first. Neither holds managed fields. Nothing is written.
+// Preview returns the live object (zero where there is none) and what it would be after the change: by a server-side dry run; zero for a delete; for
+// a replace the body as it is wanted, since a dry run cannot delete first. Neither holds managed fields. Nothing is written.
 func (c *Client) Preview(ctx context.Context, ch object.Change) (was, next object.Body, err error) {
 	was, err = c.writer.live(ctx, ch)
 	if err != nil {
@@ -23,7 +22,7 @@ func (c *Client) Preview(ctx context.Context, ch object.Change) (was, next objec
 	case object.Replace:
 		return was, ch.Object.Body, nil
 	}
-	next, err = c.writer.rehearse(ctx, ch)
+	next, err = c.writer.dryRun(ctx, ch)
 	if err != nil {
 		return object.Body{}, object.Body{}, fmt.Errorf("dry run: %s %s: %w", ch.Action, ch.Key, withoutValues(ch, err))
 	}
@@ -42,14 +41,14 @@ func (c *writer) live(ctx context.Context, ch object.Change) (object.Body, error
 	return it.Body, err
 }
 
-func (c *writer) rehearse(ctx context.Context, ch object.Change) (object.Body, error) {
+func (c *writer) dryRun(ctx context.Context, ch object.Change) (object.Body, error) {
 	p, err := c.patchOf(ctx, ch)
 	if err != nil {
 		return object.Body{}, err
 	}
 	raw, err := rawJSON(ctx, p.request(c.rest).Param("dryRun", "All"))
 	if err != nil {
-		return object.Body{}, c.judged(ctx, ch, err)
+		return object.Body{}, c.withCause(ctx, ch, err)
 	}
 	r, err := c.target(ctx, ch)
 	if err != nil {

@@ -33,15 +33,15 @@ type Registry struct {
 
 // entry is one open cluster; all but client and cfg are guarded by the registry's lock.
 type entry struct {
-	client *Client
-	cfg    *rest.Config
-	users  int
-	left   bool          // out of the registry: the last user closes it
-	closed chan struct{} // after the last user, when nothing of the client runs any more
-	swap   bool          // it took another's place: all is to be judged anew
+	client  *Client
+	cfg     *rest.Config
+	users   int
+	closing bool          // out of the registry: the last user closes it
+	closed  chan struct{} // after the last user, when nothing of the client runs any more
+	swap    bool          // it took another's place: all is to be judged again
 }
 
-// New gives an empty registry.
+// New returns an empty registry.
 func New(o Options) *Registry {
 	return &Registry{opts: o.withDefaults(), moved: make(chan struct{}, 1), open: map[api.ClusterName]*entry{}}
 }
@@ -49,8 +49,8 @@ func New(o Options) *Registry {
 // Moved has a word in it once something moved in a cluster: Take says what.
 func (r *Registry) Moved() <-chan struct{} { return r.moved }
 
-// Take gives what moved since it was last asked in those clusters that Live looks at, of each that has moves: what a
-// step can depend on became otherwise, or the watches of it broke or healed. What Write just wrote is no move.
+// Take returns what moved since it was last asked in those clusters that Live reads, of each that has moves: what a step can depend on became
+// otherwise, or the watches of it broke or healed. What Write just wrote is no move.
 func (r *Registry) Take() map[api.ClusterName]object.Moves {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,10 +111,10 @@ func (r *Registry) Replace(ctx context.Context, name api.ClusterName, cfg *rest.
 	switch {
 	case !swap:
 		next.client.close()
-		return overtaken(ctx, name, now)
+		return exchangeSuperseded(ctx, name, now)
 	case old != nil:
-		r.leave(old)
-		signal(r.moved)
+		r.release(old)
+		notify(r.moved)
 	}
 	return nil
 }
@@ -127,8 +127,8 @@ func (e *entry) follow(ctx context.Context, old *entry) {
 	}
 }
 
-// overtaken is why a connection was not exchanged.
-func overtaken(ctx context.Context, name api.ClusterName, now *entry) error {
+// exchangeSuperseded returns why a connection was not exchanged.
+func exchangeSuperseded(ctx context.Context, name api.ClusterName, now *entry) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("replace cluster %s: %w", name, ctx.Err())
@@ -140,7 +140,7 @@ func overtaken(ctx context.Context, name api.ClusterName, now *entry) error {
 
 func (r *Registry) entry(name api.ClusterName, cfg *rest.Config) (*entry, error) {
 	o := r.opts
-	o.name, o.notify = name, func() { signal(r.moved) }
+	o.name, o.notify = name, func() { notify(r.moved) }
 	client, err := connect(cfg, o)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
@@ -159,7 +159,7 @@ func (r *Registry) Stop(ctx context.Context, name api.ClusterName) error {
 	if !ok {
 		return fmt.Errorf("stop cluster %s: %w", name, ErrNotExist)
 	}
-	r.leave(e)
+	r.release(e)
 	select {
 	case <-e.closed:
 		return nil
@@ -187,17 +187,17 @@ func (r *Registry) WithClient(_ context.Context, name api.ClusterName, f func(*C
 func (r *Registry) done(e *entry) {
 	r.mu.Lock()
 	e.users--
-	last := e.left && e.users == 0
+	last := e.closing && e.users == 0
 	r.mu.Unlock()
 	if last {
 		e.close()
 	}
 }
 
-// leave is called once, when the entry is out of the registry.
-func (r *Registry) leave(e *entry) {
+// release is called once, when the entry is out of the registry.
+func (r *Registry) release(e *entry) {
 	r.mu.Lock()
-	e.left = true
+	e.closing = true
 	unused := e.users == 0
 	r.mu.Unlock()
 	if unused {
@@ -211,15 +211,15 @@ func (e *entry) close() {
 	close(e.closed)
 }
 
-// Names gives the open clusters in order.
+// Names returns the open clusters in order.
 func (r *Registry) Names() []api.ClusterName {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Sorted(maps.Keys(r.open))
 }
 
-// equal says that two configurations lead to the same cluster by the same credentials. Functions
-// have no equality: proxies are compared by where they lead, any other function makes a difference.
+// equal reports whether two configurations lead to the same cluster by the same credentials. Functions have no equality: proxies are compared by
+// where they lead, any other function makes a difference.
 func equal(a, b *rest.Config) bool {
 	if !slices.Equal(proxies(a), proxies(b)) {
 		return false

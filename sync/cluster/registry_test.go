@@ -47,7 +47,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// client gives the one that callbacks get now.
+// client returns the one that callbacks get now.
 func client(t *testing.T, r *Registry, name api.ClusterName) (c *Client) {
 	t.Helper()
 	err := r.WithClient(t.Context(), name, func(now *Client) error {

@@ -38,8 +38,8 @@ func irreplaceable(k object.Key) bool {
 	}, schema.GroupKind{Group: k.Group, Kind: k.Kind})
 }
 
-// replace leaves a gap in which the object does not exist. An object that something still holds after
-// goneWait is left as it is, being deleted: the next pass sees it so.
+// replace leaves a gap in which the object does not exist. An object that something still holds after goneWait is left as it is, being deleted: the
+// next sync sees it so.
 func (c *writer) replace(ctx context.Context, ch object.Change) (object.Record, error) {
 	if irreplaceable(ch.Key) {
 		return object.Record{}, errIrreplaceable
@@ -60,8 +60,8 @@ func (c *writer) replace(ctx context.Context, ch object.Change) (object.Record, 
 	return c.keepFromHelm(ctx, ch, now.UID)
 }
 
-// keepFromHelm annotates what was made anew as the object before it was: else the next upgrade of its release would delete it.
-// It is a merge patch, because an annotation that an apply holds goes with the next apply, which does not name it.
+// keepFromHelm annotates what was created again as the object before it was: else the next upgrade of its release would delete it. It is a merge
+// patch, because an annotation that an apply holds goes with the next apply, which does not name it.
 func (c *writer) keepFromHelm(ctx context.Context, ch object.Change, uid string) (object.Record, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *writer) keepFromHelm(ctx context.Context, ch object.Change, uid string)
 	if err != nil {
 		return object.Record{}, err
 	}
-	req := lead(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).Param("fieldManager", c.manager()).Body(body)
+	req := setPath(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).Param("fieldManager", c.manager()).Body(body)
 	m, err := c.sendForMeta(ctx, req)
 	if err != nil {
 		return object.Record{}, fmt.Errorf("the object is written, but Helm may delete it until it has the annotation %s=%s: %w", object.HelmPolicy, object.HelmKeep, err)
@@ -95,7 +95,7 @@ func (c *writer) remove(ctx context.Context, ch object.Change) (gone bool, err e
 	if !unserved(err) {
 		return gone, err
 	}
-	c.kinds.forget(r.GroupVersion())
+	c.kinds.drop(r.GroupVersion())
 	if r, ok, err = c.locate(ctx, r.GroupKind()); err != nil || !ok {
 		return !ok, err
 	}
@@ -112,7 +112,7 @@ func (c *writer) delete(ctx context.Context, r resource, ch object.Change) (gone
 	if err != nil {
 		return false, err
 	}
-	answer, err := c.send(ctx, lead(c.rest.Delete(), r.path(ch.Key.Namespace, ch.Key.Name)).
+	answer, err := c.send(ctx, setPath(c.rest.Delete(), r.path(ch.Key.Namespace, ch.Key.Name)).
 		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", acceptMeta).Body(body))
 	if err != nil {
 		if missing(err) == ch.Key.Name {
@@ -151,7 +151,7 @@ func (c *writer) awaitGone(ctx context.Context, ch object.Change) error {
 	}
 }
 
-// notServed is what an API server says of a kind that it does not serve.
+// notServed returns what an API server says of a kind that it does not serve.
 func notServed(kind schema.GroupKind) metav1.Status {
 	return metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,

@@ -128,8 +128,8 @@ func (tt restoration) test(t *testing.T) {
 	if m, _ := c.feeds.take(); len(m.Keys) != tt.told || m.All {
 		t.Errorf("told %+v, want %d keys", m, tt.told)
 	}
-	seen, err := c.Live(t.Context(), watches)
-	if err != nil || seen.Record(object.Key{Kind: "Secret", Namespace: "ns", Name: tt.found}).IsZero() {
+	observed, err := c.Live(t.Context(), watches)
+	if err != nil || observed.Record(object.Key{Kind: "Secret", Namespace: "ns", Name: tt.found}).IsZero() {
 		t.Errorf("Live: %v, without %s", err, tt.found)
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// mostRetained is what may be kept of one object of ours, in bytes.
+// mostRetained is what may be kept of one object of linkwright, in bytes.
 const mostRetained = 350
 
-// fromWire is the metadata of an object of ours as it comes from the wire: nothing in it is shared.
+// fromWire returns the metadata of an object of linkwright as it comes from the wire: nothing in it is shared.
 func fromWire(tb testing.TB, i int) *metav1.ObjectMeta {
 	tb.Helper()
 	text := fmt.Sprintf(`{"name":"linkerd-service-mirror-cluster-%05d","namespace":"linkerd-multicluster","resourceVersion":"%d",
@@ -32,7 +32,7 @@ func fromWire(tb testing.TB, i int) *metav1.ObjectMeta {
 	return &m
 }
 
-// wholeWire is a whole object of ours as it comes from the wire.
+// wholeWire returns a whole object of linkwright as it comes from the wire.
 func wholeWire(tb testing.TB, i int) []byte {
 	tb.Helper()
 	var entries strings.Builder
@@ -53,11 +53,11 @@ func retained(tb testing.TB, objects int, listed bool, depth object.Depth) float
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}, extent: extent{depth: depth}}
-	f := &feed{scope: s, condition: complete, due: map[object.Key]due{}}
+	s := scope{location: location{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}, extent: extent{depth: depth}}
+	f := &feed{scope: s, condition: complete, pending: map[object.Key]pendingWrite{}}
 	c.feeds.open[s], c.feeds.scopes = f, []scope{s}
 	before := heap()
-	var all look
+	var all listing
 	for i := range objects {
 		it, err := c.arrived(tb, s, i)
 		switch {
@@ -73,19 +73,19 @@ func retained(tb testing.TB, objects int, listed bool, depth object.Depth) float
 		all.at = "2000000"
 		c.feeds.fill(f, all, 0)
 	}
-	all = look{}
+	all = listing{}
 	c.feeds.take()
-	seen, _, err := c.feeds.look(c.reader)
-	if err != nil || seen.Len() != objects {
-		tb.Fatalf("got %d objects and %v, want %d", seen.Len(), err, objects)
+	observed, _, err := c.feeds.observe(c.reader)
+	if err != nil || observed.Len() != objects {
+		tb.Fatalf("got %d objects and %v, want %d", observed.Len(), err, objects)
 	}
 	per := float64(heap()-before) / float64(objects)
-	runtime.KeepAlive(seen)
+	runtime.KeepAlive(observed)
 	runtime.KeepAlive(c)
 	return per
 }
 
-// arrived is an item as feeds take it.
+// arrived returns an item as feeds take it.
 func (c *Client) arrived(tb testing.TB, s scope, i int) (it object.Item, err error) {
 	as := s.reading(resource{GroupVersionKind: s.kind})
 	if as.whole() {

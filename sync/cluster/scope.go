@@ -12,7 +12,7 @@ import (
 
 // scope is what one read is about, and what of it is kept.
 type scope struct {
-	place
+	location
 	extent
 	versions, mayHide bool // as of a watch
 }
@@ -23,40 +23,40 @@ type extent struct {
 	health, spec bool
 }
 
-// whole says that all of an object is asked for, whatever of it is kept.
+// whole reports whether all of an object is asked for, whatever of it is kept.
 func (e extent) whole() bool { return e.depth == object.Whole || e.health || e.spec }
 
-// place is a kind in a namespace, narrowed by a label selector, or one object of it.
-type place struct {
+// location is a kind in a namespace, narrowed by a label selector, or one object of it.
+type location struct {
 	kind                      schema.GroupVersionKind
 	namespace, selector, name string
 }
 
-// unite gives the scopes that show all that is watched, each read once and as deep as any watch wants it, the deepest
-// first. What a wider scope shows as deeply is left out.
-func unite(watches []object.Watch) []scope {
+// mergeScopes returns the scopes that show all that is watched, each read once and as deep as any watch wants it, the deepest first. What a wider
+// scope shows as deeply is left out.
+func mergeScopes(watches []object.Watch) []scope {
 	var all []scope
-	at := map[place]int{}
+	at := map[location]int{}
 	for _, w := range watches {
 		for _, s := range scopesOf(w) {
-			if i, ok := at[s.place]; ok {
+			if i, ok := at[s.location]; ok {
 				all[i] = all[i].and(s)
 				continue
 			}
-			at[s.place] = len(all)
+			at[s.location] = len(all)
 			all = append(all, s)
 		}
 	}
 	wide := slices.DeleteFunc(slices.Clone(all), func(s scope) bool { return s.selector != "" || s.name != "" })
 	for i, s := range all {
 		for _, w := range wide {
-			if w.holds(s.place) && s.health { // what is judged must not be hidden by what is only deeper
+			if w.contains(s.location) && s.health { // what is judged must not be hidden by what is only deeper
 				all[i].depth = max(all[i].depth, w.depth)
 			}
 		}
 	}
 	all = slices.DeleteFunc(all, func(s scope) bool {
-		return slices.ContainsFunc(wide, func(w scope) bool { return w.holds(s.place) && w.and(s) == w })
+		return slices.ContainsFunc(wide, func(w scope) bool { return w.contains(s.location) && w.and(s) == w })
 	})
 	slices.SortStableFunc(all, func(a, b scope) int { return cmp.Or(cmp.Compare(b.depth, a.depth), first(a.health, b.health)) })
 	return all
@@ -73,11 +73,11 @@ func first(a, b bool) int {
 	return 0
 }
 
-// scopesOf gives one for a watch, or one for each of its names; these have no use for its selector.
+// scopesOf returns one for a watch, or one for each of its names; these have no use for its selector.
 func scopesOf(w object.Watch) []scope {
 	s := scope{
-		place:  place{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
-		extent: extent{w.Depth, w.Health, w.Spec}, versions: w.Versions, mayHide: w.MayHide,
+		location: location{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
+		extent:   extent{w.Depth, w.Health, w.Spec}, versions: w.Versions, mayHide: w.MayHide,
 	}
 	if len(w.Names) == 0 {
 		s.selector = w.Selector
@@ -99,27 +99,27 @@ func (s scope) and(o scope) scope {
 	return s
 }
 
-// holds says that what lies elsewhere is a part of this place, which is not narrowed.
-func (p place) holds(o place) bool {
+// contains reports whether what lies elsewhere is a part of this place, which is not narrowed.
+func (p location) contains(o location) bool {
 	return p != o && p.kind == o.kind && (p.namespace == o.namespace || p.namespace == "")
 }
 
-// called is the kind as Observation.Unserved names it.
-func (s scope) called() string {
+// kindName returns the kind as Observation.Unserved names it.
+func (s scope) kindName() string {
 	return object.Watch{Group: s.kind.Group, Version: s.kind.Version, Kind: s.kind.Kind}.Called()
 }
 
-// key is that of the single object that it is about; without a name, of all of them.
+// key returns that of the single object that it is about; without a name, of all of them.
 func (s scope) key() object.Key {
 	return object.Key{Group: s.kind.Group, Kind: s.kind.Kind, Namespace: s.namespace, Name: s.name}
 }
 
-// hidden is what nobody sees while it may not be read.
+// hidden returns what nobody sees while it may not be read.
 func (s scope) hidden(by object.Installation) object.Hidden {
 	return object.Hidden{Key: s.key(), Selector: s.selector, By: by}
 }
 
-// String is how errors call it.
+// String returns how errors call it.
 func (s scope) String() string {
 	out := s.kind.Kind
 	if s.kind.Group != "" {

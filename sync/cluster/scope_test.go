@@ -45,7 +45,7 @@ func TestUnite(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []string
-		for _, s := range unite(tt.in) {
+		for _, s := range mergeScopes(tt.in) {
 			text := s.String() + " depth " + string('0'+rune(s.depth))
 			if s.selector != "" {
 				text += ", " + s.selector

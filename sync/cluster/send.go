@@ -17,35 +17,35 @@ func (c *conn) send(ctx context.Context, req *rest.Request) (rest.Result, error)
 	if err := req.Error(); err != nil {
 		return rest.Result{}, err
 	}
-	return c.turn(ctx, req.Do)
+	return c.sendWhenFree(ctx, req.Do)
 }
 
-// turn waits until fewer than inFlight writes are under way, and sends one. What client-go sends again belongs to it, within the
+// sendWhenFree waits until fewer than inFlight writes are under way, and sends one. What client-go sends again belongs to it, within the
 // client's timeout in all.
-func (c *conn) turn(ctx context.Context, do func(context.Context) rest.Result) (rest.Result, error) {
+func (c *conn) sendWhenFree(ctx context.Context, do func(context.Context) rest.Result) (rest.Result, error) {
 	select {
-	case c.turns <- struct{}{}:
-		defer func() { <-c.turns }()
+	case c.writeSlots <- struct{}{}:
+		defer func() { <-c.writeSlots }()
 	case <-ctx.Done():
 		return rest.Result{}, ctx.Err()
 	}
-	if err := c.breaker.pass(); err != nil {
+	if err := c.breaker.allow(); err != nil {
 		return rest.Result{}, err
 	}
 	inner, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	answer := do(inner)
 	err := answer.Error()
-	c.breaker.note(ctx, err) // not only at the end of the change: a later request of it must go out
+	c.breaker.record(ctx, err) // not only at the end of the change: a later request of it must go out
 	return answer, err
 }
 
-// again leaves only such answers to a write for client-go to send it again (by Retry-After) as say that nothing was done (429, 503)
+// retryable leaves only such answers to a write for client-go to send it again (by Retry-After) as say that nothing was done (429, 503)
 // and ask for no more time than there is: else it would wait for nothing, and forget what the server said.
-type again struct{ next http.RoundTripper }
+type retryable struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (a again) RoundTrip(q *http.Request) (*http.Response, error) {
+func (a retryable) RoundTrip(q *http.Request) (*http.Response, error) {
 	answer, err := a.next.RoundTrip(q)
 	if err != nil || q.Method == http.MethodGet {
 		return answer, err

@@ -47,7 +47,7 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return to.Result(), nil
 }
 
-// told is a client of a scripted server that wrote one Secret.
+// told returns a client of a scripted server that wrote one Secret.
 func told(t *testing.T, answers ...func(http.ResponseWriter, *http.Request)) (*Client, *scripted, error) {
 	t.Helper()
 	s := &scripted{answers: answers, begun: time.Now()}
@@ -62,7 +62,7 @@ func told(t *testing.T, answers ...func(http.ResponseWriter, *http.Request)) (*C
 	return c, s, err
 }
 
-// later is an answer whose header asks for seconds of quiet.
+// later returns an answer whose header asks for seconds of quiet.
 func later(code int, reason, seconds string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if seconds != "" {
@@ -110,8 +110,8 @@ func TestWriteIsSentAgainWhenTheServerAsks(t *testing.T) {
 				if string(why.Code) != tt.code || !strings.Contains(why.Message, tt.told) {
 					t.Errorf("Write: got %+v, want %s that says %q", why, tt.code, tt.told)
 				}
-				if !slices.Equal(s.at, tt.at) || len(c.turns) != 0 {
-					t.Errorf("Write: tried at %v, then %d under way; want %v, none", s.at, len(c.turns), tt.at)
+				if !slices.Equal(s.at, tt.at) || len(c.writeSlots) != 0 {
+					t.Errorf("Write: tried at %v, then %d under way; want %v, none", s.at, len(c.writeSlots), tt.at)
 				}
 			})
 		})
@@ -122,8 +122,8 @@ func TestWriteIsSentAgainWhenTheServerAsks(t *testing.T) {
 func TestWriteOfAnImpossibleNameTakesNoTurn(t *testing.T) {
 	c := hostile(t, answers{})
 	o := secret(t, "ns", "a/../b", corev1.SecretTypeOpaque)
-	for range cap(c.turns) {
-		c.turns <- struct{}{}
+	for range cap(c.writeSlots) {
+		c.writeSlots <- struct{}{}
 	}
 	if _, err := c.Write(t.Context(), create(o)); err == nil {
 		t.Error("Write: got no error")
@@ -145,7 +145,7 @@ func TestSoManyWritesGoOutTogether(t *testing.T) {
 		begun := time.Now()
 		var all sync.WaitGroup
 		for range 8 * inFlight {
-			all.Go(func() { _, _ = c.turn(t.Context(), slow) }) // what it answers does not count
+			all.Go(func() { _, _ = c.sendWhenFree(t.Context(), slow) }) // what it answers does not count
 		}
 		all.Wait()
 		if took := time.Since(begun); took != 8*time.Second {
@@ -156,12 +156,12 @@ func TestSoManyWritesGoOutTogether(t *testing.T) {
 
 func TestWaitingForATurnEndsWithItsContext(t *testing.T) {
 	c := hostile(t, answers{})
-	for range cap(c.turns) {
-		c.turns <- struct{}{}
+	for range cap(c.writeSlots) {
+		c.writeSlots <- struct{}{}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.turn(ctx, nil); !errors.Is(err, context.Canceled) {
+	if _, err := c.sendWhenFree(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("turn: got %v, want %v", err, context.Canceled)
 	}
 }

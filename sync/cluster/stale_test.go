@@ -252,23 +252,23 @@ func TestManyClusters(t *testing.T) {
 			return err
 		}
 		return registry.WithClient(t.Context(), name, func(c *Client) error {
-			seen, err := c.Live(t.Context(), watches)
-			if err == nil && seen.Record(s.key("a")).IsZero() {
+			observed, err := c.Live(t.Context(), watches)
+			if err == nil && observed.Record(s.key("a")).IsZero() {
 				return fmt.Errorf("%s does not see what is there", name)
 			}
 			return err
 		})
 	})
 	s.put("b", "v")
-	told := map[api.ClusterName]bool{}
-	for len(told) < 500 {
+	reported := map[api.ClusterName]bool{}
+	for len(reported) < 500 {
 		<-registry.Moved()
 		for name, m := range registry.Take() {
-			told[name] = slices.Equal(m.Keys, []object.Key{s.key("b")})
+			reported[name] = slices.Equal(m.Keys, []object.Key{s.key("b")})
 		}
 	}
 	each(func(name api.ClusterName) error {
-		if !told[name] {
+		if !reported[name] {
 			return fmt.Errorf("%s does not tell what moved", name)
 		}
 		return registry.Stop(t.Context(), name)

@@ -31,7 +31,7 @@ type stream struct {
 	conn   *conn
 	as     reading
 	begun  time.Time
-	body   *ration
+	body   *readLimit
 	frames io.Reader
 	codec  runtime.Decoder // of a frame; nil: it is plain JSON
 	cancel context.CancelCauseFunc
@@ -72,7 +72,7 @@ func (c *watcher) watch(ctx context.Context, r resource, s scope, from string) (
 
 // askWatch asks itself, since a request of client-go takes a lost connection for a watch without events.
 func (c *watcher) askWatch(ctx context.Context, r resource, s scope, from string) (*http.Response, error) {
-	req := s.narrow(lead(c.rest.Get(), r.path(s.namespace, ""))).Timeout(0).
+	req := s.narrow(setPath(c.rest.Get(), r.path(s.namespace, ""))).Timeout(0).
 		Param("watch", "true").Param("allowWatchBookmarks", "true").
 		Param("resourceVersion", from).Param("timeoutSeconds", strconv.Itoa(int(watchFor.Seconds())))
 	if err := req.Error(); err != nil {
@@ -96,7 +96,7 @@ func (c *watcher) askWatch(ctx context.Context, r resource, s scope, from string
 	return nil, errors.Join(refusal(answer, r), answer.Body.Close())
 }
 
-// refusal is what an answer other than 200 says.
+// refusal returns what an answer other than 200 says.
 func refusal(answer *http.Response, r resource) error {
 	const enough = 1 << 20
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, enough))
@@ -111,7 +111,7 @@ func refusal(answer *http.Response, r resource) error {
 		"", http.StatusText(answer.StatusCode), wait, true)
 }
 
-// statusOf is the error that an answer holds, nil where it is none.
+// statusOf returns the error that an answer holds, nil where it is none.
 func statusOf(raw []byte) error {
 	got, _, err := metascheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *stream) decode(answer *http.Response) error {
 	if err != nil || !ok || info.StreamSerializer == nil {
 		return fmt.Errorf("the answer is not a watch but %q", answer.Header.Get("Content-Type"))
 	}
-	s.body = &ration{answer.Body, mostFrame, errTooMuch}
+	s.body = &readLimit{answer.Body, mostFrame, errTooMuch}
 	s.frames = info.StreamSerializer.NewFrameReader(s.body)
 	if kind != runtime.ContentTypeJSON {
 		s.codec = info.StreamSerializer
@@ -148,16 +148,16 @@ const mostFrame = 16 << 20
 
 var errTooMuch = fmt.Errorf("the server sends more than %d MiB at once", mostFrame>>20)
 
-// ration is an answer, or one frame of it, of which no more is read than is left: who looks for its end holds all before it.
-type ration struct {
+// readLimit is an answer, or one frame of it, of which no more is read than is left: who looks for its end holds all before it.
+type readLimit struct {
 	io.ReadCloser
-	left int
-	over error // there was more
+	left     int
+	exceeded error // there was more
 }
 
-func (r *ration) Read(p []byte) (int, error) {
+func (r *readLimit) Read(p []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, r.over
+		return 0, r.exceeded
 	}
 	n, err := r.ReadCloser.Read(p[:min(len(p), r.left)])
 	r.left -= n
@@ -251,7 +251,7 @@ func (s *stream) decodeItem(e *event, raw []byte) (err error) {
 	return err
 }
 
-// metaOfEvent is the metadata an event tells of.
+// metaOfEvent returns the metadata an event tells of.
 func metaOfEvent(raw []byte) (*metav1.PartialObjectMetadata, error) {
 	if m := metaIn(raw); m != nil {
 		return m, nil

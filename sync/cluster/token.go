@@ -42,7 +42,7 @@ func (c *Client) token(ctx context.Context, r object.TokenRequest) (object.Secre
 		return object.Secret{}, err
 	}
 	path := []string{"api", "v1", "namespaces", r.Account.Namespace, "serviceaccounts", r.Account.Name, "token"}
-	answer, err := c.send(ctx, lead(c.rest.Post(), path).
+	answer, err := c.send(ctx, setPath(c.rest.Post(), path).
 		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", runtime.ContentTypeJSON).Body(body))
 	if err != nil {
 		return object.Secret{}, err
@@ -65,8 +65,8 @@ func boundTo(r object.TokenRequest) *authenticationv1.BoundObjectReference {
 	return &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: r.Secret.Name, UID: types.UID(r.UID)}
 }
 
-// Lifetime is what a token says of when it was issued, and when it expires (RFC 7519, iat and exp; kubernetes
-// pkg/serviceaccount/claims.go). It is read, not verified; false: it does not say.
+// Lifetime returns what a token says of when it was issued, and when it expires (RFC 7519, iat and exp; kubernetes pkg/serviceaccount/claims.go). It
+// is read, not verified; false: it does not say.
 func Lifetime(token object.Secret) (issued, expires time.Time, ok bool) {
 	var c struct {
 		Issued  int64 `json:"iat"`

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// userOf is the name by which an API server knows the account of a connection; empty where nothing but the server knows it. A token of a
+// userOf returns the name by which an API server knows the account of a connection; empty where nothing but the server knows it. A token of a
 // ServiceAccount says its name itself (KEP-1205), so that nobody has to be asked. Whether it is true, the server checks at each request.
 func userOf(cfg *rest.Config) string {
 	if cfg.Impersonate.UserName != "" {

@@ -34,7 +34,7 @@ func withoutValues(ch object.Change, err error) error {
 		for i, cause := range bare.Details.Causes {
 			said, kept := string(cause.Type), ""
 			if immutable {
-				said = lastWords(cause.Message)
+				said = causeDetail(cause.Message)
 				kept = said
 			}
 			bare.Details.Causes[i].Message = kept
@@ -44,16 +44,16 @@ func withoutValues(ch object.Change, err error) error {
 	return &apierrors.StatusError{ErrStatus: *bare}
 }
 
-// mayQuote says that whoever looked at the object may have answered. Of the other codes, which a webhook may use as
-// well, harmless knows its answers.
+// mayQuote reports whether whoever looked at the object may have answered. Of the other codes, which a webhook may use as well, harmless knows its
+// answers.
 func mayQuote(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsInternalError(err) ||
 		apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// harmless is the beginning of a refusal that the API server words itself, of names alone, or "": a missing right (which is
-// found before anybody looks at the object), and who denied (apiserver, endpoints/handlers/responsewriters errors.go;
-// admission/plugin/webhook/errors; admission/plugin/policy/validating).
+// harmless returns the beginning of a refusal that the API server words itself, of names alone, or "": a missing right (which is found before
+// anybody reads the object), and who denied (apiserver, endpoints/handlers/responsewriters errors.go; admission/plugin/webhook/errors;
+// admission/plugin/policy/validating).
 func harmless(message string) string {
 	return regexp.MustCompile(`^(` +
 		`secrets( "[^"]*")? is forbidden: User "[^"]*" cannot \w+ resource "secrets" in API group ""( in the namespace "[^"]*"| at the cluster scope)` +

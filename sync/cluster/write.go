@@ -65,7 +65,7 @@ func (c *writer) write(ctx context.Context, ch object.Change) (object.Record, er
 func (c *writer) patch(ctx context.Context, ch object.Change) (object.Record, error) {
 	m, err := c.apply(ctx, ch)
 	if err != nil {
-		return object.Record{}, c.judged(ctx, ch, err)
+		return object.Record{}, c.withCause(ctx, ch, err)
 	}
 	return object.Reduce(m, c.owner), nil
 }
@@ -76,7 +76,7 @@ func (c *writer) apply(ctx context.Context, ch object.Change) (m *metav1.ObjectM
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.turn(ctx, func(ctx context.Context) (answer rest.Result) {
+	answer, err := c.sendWhenFree(ctx, func(ctx context.Context) (answer rest.Result) {
 		m, answer = c.direct.send(ctx, p)
 		return answer
 	})
@@ -94,7 +94,7 @@ func (c *conn) sendForMeta(ctx context.Context, req *rest.Request) (*metav1.Obje
 	return metaOf(answer)
 }
 
-// superseded names what a precondition of ours ran into. The server calls another uid an immutable field.
+// superseded names what a precondition of linkwright ran into. The server calls another uid an immutable field.
 func superseded(ch object.Change, err error) error {
 	if apierrors.IsConflict(err) && vacant(ch) {
 		return fmt.Errorf("%w: %w", ErrOccupied, err)
@@ -105,37 +105,37 @@ func superseded(ch object.Change, err error) error {
 	}
 	for _, cause := range status.ErrStatus.Details.Causes {
 		if cause.Field == "metadata.uid" {
-			return apierrors.NewConflict(schema.GroupResource{Group: ch.Key.Group, Resource: ch.Key.Kind}, ch.Key.Name, errAnother)
+			return apierrors.NewConflict(schema.GroupResource{Group: ch.Key.Group, Resource: ch.Key.Kind}, ch.Key.Name, errReplaced)
 		}
 	}
 	return err
 }
 
-var errAnother = errors.New("the object that linkwright read is gone, and another one has its name")
+var errReplaced = errors.New("the object that linkwright read is gone, and another one has its name")
 
-// vacant says that a write demands that nothing of its name be there.
+// vacant reports whether a write demands that nothing of its name be there.
 func vacant(ch object.Change) bool {
 	return ch.Action == object.Create || ch.Action == object.Replace || ch.Fenced && ch.Was.IsZero()
 }
 
 // patchOf makes the PATCH of a change.
-func (c *writer) patchOf(ctx context.Context, ch object.Change) (patching, error) {
+func (c *writer) patchOf(ctx context.Context, ch object.Change) (patchRequest, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
-		return patching{}, err
+		return patchRequest{}, err
 	}
 	body, err := c.guarded(ch)
 	if err != nil {
-		return patching{}, err
+		return patchRequest{}, err
 	}
-	p := patching{types.ApplyPatchType, r.path(ch.Key.Namespace, ch.Key.Name), c.manager(), body}
+	p := patchRequest{types.ApplyPatchType, r.path(ch.Key.Namespace, ch.Key.Name), c.manager(), body}
 	if ch.Action == object.Release {
 		p.kind = types.MergePatchType
 	}
-	return p, misled(p.path)
+	return p, unsafePath(p.path)
 }
 
-// guarded is the body on the wire: as it is, or with preconditions in its metadata.
+// guarded returns the body on the wire: as it is, or with preconditions in its metadata.
 func (c *writer) guarded(ch object.Change) ([]byte, error) {
 	body := ch.Object.Body.Bytes()
 	switch {
@@ -149,7 +149,7 @@ func (c *writer) guarded(ch object.Change) ([]byte, error) {
 	return guard(body, ch.Was.UID, "")
 }
 
-// target is where a change goes. The version of its object counts; without one, any.
+// target returns where a change goes. The version of its object counts; without one, any.
 func (c *mapper) target(ctx context.Context, ch object.Change) (resource, error) {
 	group := schema.GroupKind{Group: ch.Key.Group, Kind: ch.Key.Kind}
 	if ch.Object.Version == "" {

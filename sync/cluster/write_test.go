@@ -22,7 +22,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// annotate is a foreign change that touches nothing of ours.
+// annotate is a foreign change that touches nothing of linkwright.
 func annotate(t *testing.T, as *kubernetes.Clientset, o object.Object) {
 	t.Helper()
 	patch := []byte(`{"metadata":{"annotations":{"example.com/seen":"yes"}}}`)
@@ -69,7 +69,7 @@ func TestUpdateOfTheSameWritesNothing(t *testing.T) {
 	if again := write(t, c, update(o, now)); again.Fields != now.Fields || again.Digest != now.Digest {
 		t.Errorf("update with the same: got %+v, want %+v", again, now)
 	}
-	// The controllers' writes move the version of a Deployment; that of a ConfigMap is ours alone.
+	// The controllers' writes move the version of a Deployment; that of a ConfigMap is linkwright's alone.
 	m := configMap(t, ns, "a", map[string]string{"k": "v"})
 	first := write(t, c, create(m))
 	if again := write(t, c, update(m, first)); again.ResourceVersion != first.ResourceVersion {
@@ -130,7 +130,7 @@ func discard(t *testing.T, live dynamic.ResourceInterface, o object.Object) {
 	}
 }
 
-// theirs makes an object of that name, as somebody else and without our mark, and gives its uid.
+// theirs makes an object of that name, as somebody else and without linkwright's mark, and gives its uid.
 func theirs(t *testing.T, live dynamic.ResourceInterface, o object.Object) string {
 	t.Helper()
 	var u unstructured.Unstructured
@@ -225,7 +225,7 @@ func TestReplace(t *testing.T) {
 	if _, err := c.Write(t.Context(), replace); Explain(err).Code != reason.Conflict {
 		t.Errorf("replace of what was replaced: got %v, want code %s", err, reason.Conflict)
 	}
-	// ServiceAccounts are answered with the deleted object: the name is looked at before it is taken.
+	// ServiceAccounts are answered with the deleted object: the name is read before it is taken.
 	a := account(t, ns, "a")
 	was = write(t, c, create(a))
 	if now := write(t, c, object.Change{Action: object.Replace, Key: a.Key, Object: a, Was: was}); now.UID == was.UID {
@@ -233,7 +233,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReplaceKeepsWhatHelmIsTold: Helm judges a live object by its annotation, which an adoption sets and no apply of ours holds.
+// TestReplaceKeepsWhatHelmIsTold: Helm judges a live object by its annotation, which an adoption sets and no apply of linkwright holds.
 func TestReplaceKeepsWhatHelmIsTold(t *testing.T) {
 	c, foreign, ns := east(t)
 	old, next := binding(t, ns, "a", "reader"), binding(t, ns, "a", "writer")
@@ -249,7 +249,7 @@ func TestReplaceKeepsWhatHelmIsTold(t *testing.T) {
 	if now.UID == adopted.UID || now.Mark != object.Ours || !next.Covered(now) {
 		t.Errorf("replace: got %+v, want a new object of ours", now)
 	}
-	now = write(t, c, update(next, now)) // none of ours takes it away later
+	now = write(t, c, update(next, now)) // none of linkwright takes it away later
 	got, err := foreign.RbacV1().RoleBindings(ns).Get(t.Context(), "a", metav1.GetOptions{})
 	if err != nil || got.Annotations[object.HelmPolicy] != "keep" || got.RoleRef.Name != "writer" || string(got.UID) != now.UID {
 		t.Errorf("replace: got %+v, %v, want it to tell Helm to keep it", got, err)
@@ -313,7 +313,7 @@ func TestPreviewWritesNothing(t *testing.T) {
 }
 
 func TestWriteCostsOneRequest(t *testing.T) {
-	needBed(t)
+	needAPIServer(t)
 	c, count := dial(t, live.Config, Options{})
 	_, _, ns := east(t)
 	o := configMap(t, ns, "a", map[string]string{"k": "v"})
@@ -359,7 +359,7 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 	}
 }
 
-// Whoever writes many at once loses none by one that is refused, which is told by name with what to do.
+// Whoever writes many at once loses none by one that is refused, which is reported by name with what to do.
 func TestOneBadObjectFailsAlone(t *testing.T) {
 	c, _, ns := east(t)
 	errs := make([]error, 40)

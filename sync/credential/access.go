@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Access is what a link's source has in its target.
+// Access returns what a link's source has in its target.
 func (s *Set) Access(l fleet.Link) Access {
 	in := l.Target.Canonical()
 	issued, known := s.issued[in]
@@ -18,20 +18,20 @@ func (s *Set) Access(l fleet.Link) Access {
 		s.issued[in] = issued
 	}
 	account := render.Account(s.Owner, l.Source.Name)
-	a := Access{Account: account, Issued: issued[account], Blind: s.Proofs == nil || s.Elsewhere[l.Source.Name]}
-	end, seen := state.TargetEnd(l), s.Clusters[in].Seen
+	a := Access{Account: account, Issued: issued[account], NotVerifying: s.Verifications == nil || s.WrittenElsewhere[l.Source.Name]}
+	end, observed := state.TargetEnd(l), s.Clusters[in].Seen
 	lost := len(a.Tokens) == 0 && (len(a.Live) == 0 || l.Spec.Credentials.Mode == api.LegacyToken)
-	if lost || inventory.Mentions(s.Owner, end, seen, Later) {
-		inv, _ := inventory.Of(s.Owner, end, seen)
+	if lost || inventory.Mentions(s.Owner, end, observed, Later) {
+		inv, _ := inventory.Of(s.Owner, end, observed)
 		a.Last, a.Bound = LastOf(account, inv.Entries)
 	}
-	if a.Asked = s.asked(l); a.Asked != nil || len(a.Tokens) > 1 {
-		a.Untold = s.awaitsRestart(l, a.Asked)
+	if a.Requested = s.requestedRotation(l); a.Requested != nil || len(a.Tokens) > 1 {
+		a.AwaitsRestart = s.awaitsRestart(l, a.Requested)
 	}
 	return a
 }
 
-// StillUsed says why a target's end of mode Existing must stay, or nil.
+// StillUsed returns why a target's end of mode Existing must stay, or nil.
 func (s *Set) StillUsed(l fleet.Link) *object.Reason {
 	if s.Clusters[l.Target.Canonical()].Seen.Record(s.Access(l).Account).Mark != object.Ours {
 		return nil // nothing of it works any more
@@ -44,13 +44,13 @@ func (s *Set) StillUsed(l fleet.Link) *object.Reason {
 	return v.StillUsed(s.Access(l), now)
 }
 
-// Rotation is where the tokens of a link of mode Bound stand.
+// Rotation returns where the tokens of a link of mode Bound stand.
 func (s *Set) Rotation(l fleet.Link) Rotation {
 	return s.Identified(l).Rotate(s.Access(l), s.Fresh[l.Pair()].Token, s.Now)
 }
 
-// Former gives the Secrets of tokens from mode Bound that the source may still use: all, until it took what the mode that
-// is declared now gives it, and its control plane was told. Live bodies are asked, not digests: an overlay changes those, and not what is logged in by.
+// Former returns the Secrets of tokens from mode Bound that the source may still use: all, until it took what the mode that is declared now gives
+// it, and its control plane was told. Live bodies are asked, not digests: an overlay changes those, and not what is logged in by.
 func (s *Set) Former(l fleet.Link) []object.Key {
 	generations := s.Access(l).Former()
 	if len(generations) == 0 {
@@ -60,26 +60,26 @@ func (s *Set) Former(l fleet.Link) []object.Key {
 	if s.Unidentified(l.Source.Name) != nil {
 		v.Source.Reading = state.Unread
 	}
-	if now, _ := s.Link(l); v.Took(now) && !s.notLoaded(l) {
+	if now, _ := s.Link(l); v.Uses(now) && !s.notLoaded(l) {
 		return nil
 	}
 	return generations
 }
 
-// Lasting is where the tokens of a link stand that do not expire. Nothing is known of a source that is not identified.
-func (s *Set) Lasting(l fleet.Link) Lasting {
-	out, _ := s.Identified(l).Lasting(s.Access(l)) // what cannot be read is told at the source
+// LegacyTokens returns where the tokens of a link stand that do not expire. Nothing is known of a source that is not identified.
+func (s *Set) LegacyTokens(l fleet.Link) LegacyTokens {
+	out, _ := s.Identified(l).LegacyTokens(s.Access(l)) // what cannot be read is reported at the source
 	return out
 }
 
-// Watches are looks at the Secrets of a source that tell where its links stand, whole and by name: what secret managers wrote, and tokens
-// that expire, also if those are still in the target from a former mode.
+// Watches are watches of the Secrets of a source that tell where its links stand, whole and by name: what secret managers wrote, and tokens that
+// expire, also if those are still in the target from a former mode.
 func (s *Set) Watches(source api.ClusterName) []object.Watch {
 	var watches []object.Watch
 	_, out, _ := s.Declared(source)
 	for _, l := range out {
 		a := s.Access(l)
-		moves := len(a.Live) > 0 || len(a.Tokens) > 1 || a.Asked != nil
+		moves := len(a.Live) > 0 || len(a.Tokens) > 1 || a.Requested != nil
 		if l.Spec.Credentials.Mode == api.LegacyToken && !moves {
 			continue
 		}

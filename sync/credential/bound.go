@@ -18,16 +18,16 @@ type Access struct {
 	// Last and Bound are the highest numbers of tokens that do not expire and of those of mode Bound that the target's inventory names. They
 	// need not be told where something is live, and the inventory does not hold Later.
 	Last, Bound int
-	Asked       *Asked
+	Requested   *RotationRequest
 
-	Blind  bool // nobody tries credentials here: that of the source need not be proven
-	Untold bool // the source's control plane goes on with a former credential until it is told
+	NotVerifying  bool // nobody tries credentials here: that of the source need not be proven
+	AwaitsRestart bool // the source's control plane goes on with a former credential until it is told
 }
 
-// Asked is a rotation that people ask for: the source is to use a token past the one of that number. It is met once it does, and, to
+// RotationRequest is a rotation that people ask for: the source is to use a token past the one of that number. It is met once it does, and, to
 // revoke, once no other is left.
-type Asked struct {
-	Past   int
+type RotationRequest struct {
+	After  int
 	Revoke bool
 }
 
@@ -39,9 +39,9 @@ type Rotation struct {
 	Tokens  []object.Key         // and tokens of mode LegacyToken
 	Need    *object.TokenRequest // to be asked for now; nil: nothing
 	Renewal time.Time            // when the next generation is due; zero: it is
-	Expires time.Time            // when Use is good no more; zero: there is none
+	Expires time.Time            // when Use is no longer good; zero: there is none
 	Number  int                  // of Use
-	Met     bool                 // what people asked for is done
+	Done    bool                 // what people asked for is done
 }
 
 // Tokens are renewed once two thirds of their granted life are over, which leaves a third for tries; a change of the
@@ -52,7 +52,7 @@ const renewAfter, renewOf = 2, 3
 // starts, and people need time to restart it.
 const LeastDiscovery = 7 * 24 * time.Hour
 
-// TooShort says why the source may not be given what was granted, or nil.
+// TooShort returns why the source may not be given what was granted, or nil.
 func (r Rotation) TooShort(l fleet.Link) *object.Reason {
 	if r.Use == nil || !l.Spec.UsesRemoteDiscovery() || r.Life >= LeastDiscovery {
 		return nil
@@ -61,7 +61,7 @@ func (r Rotation) TooShort(l fleet.Link) *object.Reason {
 		l.Target.Name, r.Life, LeastDiscovery)
 }
 
-// Shortened tells that a token in use lives shorter than was asked, or nil.
+// Shortened returns a reason if a token in use lives shorter than was asked; else nil.
 func (r Rotation) Shortened(l fleet.Link) *object.Reason {
 	asked := l.Spec.TokenTTL()
 	if r.Use == nil || r.Life >= asked {
@@ -88,16 +88,16 @@ func (r Rotation) Shortened(l fleet.Link) *object.Reason {
 func (v Pair) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 	tokens, read := v.tokens()
 	if !read {
-		return Rotation{Keep: a.Former(), Tokens: a.Lasting()}
+		return Rotation{Keep: a.Former(), Tokens: a.LegacyTokens()}
 	}
-	t := choice{Pair: v, Access: a, named: map[int]bool{}, now: now}
+	t := rotation{Pair: v, Access: a, inUse: map[int]bool{}, now: now}
 	for _, token := range tokens {
-		t.names(token)
+		t.addInUse(token)
 		t.consider(token)
 	}
 	t.consider(fresh)
 	r := Rotation{Use: t.use, Number: t.bestNumber(), Life: t.best.life(), Expires: t.best.Expires}
-	keep := t.kept()
+	keep := t.keptGenerations()
 	if t.due() {
 		next := t.next()
 		keep = append(keep, t.withFormer(next)...)
@@ -105,20 +105,20 @@ func (v Pair) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 	} else {
 		r.Renewal = t.renewal()
 	}
-	if a.Asked != nil && !t.replaces(t.use, a) { // a reader may go on with any of them
+	if a.Requested != nil && !t.replaces(t.use, a) { // a reader may go on with any of them
 		keep = append(append(keep, 0), a.Live...)
 	}
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
 	if keep = slices.DeleteFunc(keep, t.revoked()); t.use == nil || slices.Contains(keep, 0) {
-		r.Tokens = a.Lasting()
+		r.Tokens = a.LegacyTokens()
 	}
 	r.Keep = keysOf(a.Account, slices.DeleteFunc(keep, func(n int) bool { return n == 0 }))
-	r.Met = t.met()
+	r.Done = t.done()
 	return r
 }
 
-// tokens are those of the source's Secrets that are ours; false where one of them was not read.
+// tokens returns those of the source's Secrets that are linkwright's; false where one of them was not read.
 func (v Pair) tokens() (out []object.Secret, read bool) {
 	if !v.Source.Known() || !v.Target.Known() {
 		return nil, false
@@ -127,7 +127,7 @@ func (v Pair) tokens() (out []object.Secret, read bool) {
 		live := v.Source.Seen.Record(k)
 		body, _ := v.Source.Seen.Body(k)
 		switch {
-		case live.IsZero() && v.Source.Saw(k), !live.IsZero() && live.Mark != object.Ours:
+		case live.IsZero() && v.Source.Covers(k), !live.IsZero() && live.Mark != object.Ours:
 		case len(body.Bytes()) == 0:
 			return nil, false
 		default:
@@ -137,8 +137,8 @@ func (v Pair) tokens() (out []object.Secret, read bool) {
 	return out, true
 }
 
-// Holds says that every Secret of the link in the source carries the token.
-func (v Pair) Holds(token object.Secret) bool {
+// SecretsHold reports whether every Secret of the link in the source carries the token.
+func (v Pair) SecretsHold(token object.Secret) bool {
 	for _, k := range v.Secrets() {
 		if body, _ := v.Source.Seen.Body(k); string(linkerd.TokenOf(body).Bytes()) != string(token.Bytes()) {
 			return false
@@ -147,10 +147,10 @@ func (v Pair) Holds(token object.Secret) bool {
 	return true
 }
 
-// Took says that the source uses the credential now, and no other: every Secret of the link carries it, one that the link
-// no longer has is gone, and Linkerd was told.
-func (v Pair) Took(now *linkerd.Credential) bool {
-	if !v.Source.Known() || now == nil || !v.Holds(now.Token) {
+// Uses reports whether the source uses the credential now, and no other: every Secret of the link carries it, one that the link no longer has is
+// gone, and Linkerd was told.
+func (v Pair) Uses(now *linkerd.Credential) bool {
+	if !v.Source.Known() || now == nil || !v.SecretsHold(now.Token) {
 		return false
 	}
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
@@ -163,103 +163,105 @@ func (v Pair) Took(now *linkerd.Credential) bool {
 	return slices.Contains(entries, linkerd.CredentialEntry(now.Print))
 }
 
-// replaces says that the source took a credential, that it is not known to fail, and that its control plane need not be told any more:
-// no reader needs another one.
+// replaces reports whether the source took a credential, that it is not known to fail, and that its control plane need not be told any more: no
+// reader needs another one.
 func (v Pair) replaces(c *linkerd.Credential, a Access) bool {
-	if !v.Took(c) || a.Untold {
+	if !v.Uses(c) || a.AwaitsRestart {
 		return false
 	}
-	blind := a.Blind || v.Link.Spec.Credentials.Preflight == api.Skip
-	return blind || v.Withheld(v.Proven(v.Tried(c))) == nil
+	blind := a.NotVerifying || v.Link.Spec.Credentials.Preflight == api.Skip
+	return blind || v.NotYetVerified(v.Verified(v.VerificationOf(c))) == nil
 }
 
-// choice is one call of Rotate.
-type choice struct {
+// rotation is one call of Rotate.
+type rotation struct {
 	Pair
 	Access
-	named map[int]bool // by tokens of the source, good or not; 0: that of mode LegacyToken
+	inUse map[int]bool // by tokens of the source, good or not; 0: that of mode LegacyToken
 	use   *linkerd.Credential
 	best  claims
 	now   time.Time
 }
 
-func (t *choice) names(token object.Secret) {
+func (t *rotation) addInUse(token object.Secret) {
 	c, ok := claimsOf(token)
 	if !ok {
-		t.named[0] = t.named[0] || len(token.Bytes()) > 0
+		t.inUse[0] = t.inUse[0] || len(token.Bytes()) > 0
 		return
 	}
-	t.named[t.number(c)] = true
+	t.inUse[t.number(c)] = true
 }
 
-func (t *choice) consider(token object.Secret) {
-	if c, ok := claimsOf(token); ok && t.good(c) && (t.use == nil || t.newer(c)) {
+func (t *rotation) consider(token object.Secret) {
+	if c, ok := claimsOf(token); ok && t.valid(c) && (t.use == nil || t.newer(c)) {
 		t.best = c
 		t.use = t.credential(token)
 	}
 }
 
-// newer says that a token was asked for after the best one so far. Numbers tell it; of one number the time does, by the target's clock.
-func (t *choice) newer(c claims) bool {
+// newer reports whether a token was asked for after the best one so far. Numbers tell it; of one number the time does, by the target's clock.
+func (t *rotation) newer(c claims) bool {
 	if n, best := t.number(c), t.bestNumber(); n != best {
 		return n > best
 	}
 	return c.Issued.After(t.best.Issued)
 }
 
-func (t *choice) good(c claims) bool {
+func (t *rotation) valid(c claims) bool {
 	secret := object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name}
 	bound, account := t.Target.Seen.Record(secret), t.Target.Seen.Record(t.Account)
 	return numberOf(t.Account, secret) > 0 && bound.Mark == object.Ours && !bound.Going && bound.UID == c.Secret.UID &&
 		account.UID == c.Account.UID && t.now.Before(c.Expires)
 }
 
-func (t *choice) renewal() time.Time {
+func (t *rotation) renewal() time.Time {
 	life := min(t.best.life(), t.Link.Spec.TokenTTL())
 	return t.best.Issued.Add(life / renewOf * renewAfter)
 }
 
-func (t *choice) due() bool {
-	return t.use == nil || !t.now.Before(t.renewal()) || t.tooShort() || t.Asked != nil && t.bestNumber() <= t.Asked.Past
+func (t *rotation) due() bool {
+	return t.use == nil || !t.now.Before(t.renewal()) || t.tooShort() || t.Requested != nil && t.bestNumber() <= t.Requested.After
 }
 
-// revoked says which generations people asked to revoke, once the source can do without them: none before.
-func (t *choice) revoked() func(int) bool {
-	ready := t.Asked != nil && t.Asked.Revoke && t.passed()
-	return func(n int) bool { return ready && n <= t.Asked.Past }
+// revoked returns which generations people asked to revoke, once the source can do without them: none before.
+func (t *rotation) revoked() func(int) bool {
+	ready := t.Requested != nil && t.Requested.Revoke && t.replaced()
+	return func(n int) bool { return ready && n <= t.Requested.After }
 }
 
-// passed says that the source uses a token past the number that people gave, and that what they asked for may go on.
-func (t *choice) passed() bool { return t.bestNumber() > t.Asked.Past && t.replaces(t.use, t.Access) }
+// replaced reports whether the source uses a token past the number that people gave, and that what they asked for may go on.
+func (t *rotation) replaced() bool {
+	return t.bestNumber() > t.Requested.After && t.replaces(t.use, t.Access)
+}
 
-func (t *choice) met() bool {
-	if t.Asked == nil || !t.passed() {
+func (t *rotation) done() bool {
+	if t.Requested == nil || !t.replaced() {
 		return false
 	}
-	return !t.Asked.Revoke || len(t.Tokens) == 0 && t.Live[0] > t.Asked.Past
+	return !t.Requested.Revoke || len(t.Tokens) == 0 && t.Live[0] > t.Requested.After
 }
 
 // tooShort: once a fresh one of the same length was granted, asking again is of no use.
-func (t *choice) tooShort() bool {
-	return t.Link.Spec.UsesRemoteDiscovery() && t.best.life() < LeastDiscovery && t.named[t.bestNumber()]
+func (t *rotation) tooShort() bool {
+	return t.Link.Spec.UsesRemoteDiscovery() && t.best.life() < LeastDiscovery && t.inUse[t.bestNumber()]
 }
 
-func (t *choice) bestNumber() int { return t.number(t.best) }
+func (t *rotation) bestNumber() int { return t.number(t.best) }
 
-func (t *choice) number(c claims) int {
+func (t *rotation) number(c claims) int {
 	return numberOf(t.Account, object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name})
 }
 
-// next is the generation to ask a token of.
-func (t *choice) next() int {
+// next returns the generation to ask a token of.
+func (t *rotation) next() int {
 	newest := max(t.bestNumber(), t.Last)
 	for _, n := range t.Tokens {
 		newest = max(newest, n)
 	}
-	if t.Asked != nil {
-		newest = max(newest, t.Asked.Past)
+	if t.Requested != nil {
+		newest = max(newest, t.Requested.After)
 	}
-	for n := range t.named {
+	for n := range t.inUse {
 		newest = max(newest, n)
 	}
 	made := t.Bound // as far as is recorded: it may be lost, and is made again
@@ -269,8 +271,8 @@ func (t *choice) next() int {
 	return max(made, newest+1)
 }
 
-func (t *choice) need(next int) *object.TokenRequest {
-	key := generation(t.Account, next)
+func (t *rotation) need(next int) *object.TokenRequest {
+	key := generationKey(t.Account, next)
 	secret, account := t.Target.Seen.Record(key), t.Target.Seen.Record(t.Account)
 	if secret.Mark != object.Ours || secret.Going || account.Mark != object.Ours || account.Going {
 		return nil
@@ -278,13 +280,13 @@ func (t *choice) need(next int) *object.TokenRequest {
 	return &object.TokenRequest{Account: t.Account, Secret: key, UID: secret.UID, TTL: t.Link.Spec.TokenTTL()}
 }
 
-// kept are the live generations that are used or may be, and those before them.
-func (t *choice) kept() []int {
+// keptGenerations returns the live generations that are used or may be, and those before them.
+func (t *rotation) keptGenerations() []int {
 	var out []int
 	if t.use != nil {
 		out = append(out, t.withFormer(t.bestNumber())...)
 	}
-	for n := range t.named {
+	for n := range t.inUse {
 		if n == 0 || slices.Contains(t.Live, n) {
 			out = append(out, t.withFormer(n)...)
 		}
@@ -293,7 +295,7 @@ func (t *choice) kept() []int {
 }
 
 // withFormer adds the newest live generation before n; 0 where there is none.
-func (t *choice) withFormer(n int) []int {
+func (t *rotation) withFormer(n int) []int {
 	former := 0
 	for _, m := range t.Live {
 		if m < n {

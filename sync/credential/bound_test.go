@@ -20,7 +20,7 @@ const day = 24 * time.Hour
 
 var start = time.Unix(1_800_000_000, 0)
 
-// issued is a token of 30 days, of the account, bound to its n-th Secret, whose uids are account and secret-<n>.
+// issued returns a token of 30 days, of the account, bound to its n-th Secret, whose uids are account and secret-<n>.
 func issued(n int, at time.Time) object.Secret { return granted(n, at, 30*day) }
 
 func granted(n int, at time.Time, life time.Duration) object.Secret {
@@ -30,7 +30,7 @@ func granted(n int, at time.Time, life time.Duration) object.Secret {
 	return object.NewSecret([]byte("e30." + base64.RawURLEncoding.EncodeToString([]byte(payload)) + ".c2ln"))
 }
 
-// rotating is a link of mode Bound whose target has generations, and whose source's Secret carries a token.
+// rotating returns a link of mode Bound whose target has generations, and whose source's Secret carries a token.
 func rotating(t *testing.T, carried object.Secret, generations ...int) Pair {
 	t.Helper()
 	v := linkedBy(t)
@@ -43,7 +43,7 @@ func rotating(t *testing.T, carried object.Secret, generations ...int) Pair {
 	}
 	record(&v.Target.Seen, toEast.Account, object.Record{UID: "account", Mark: object.Ours})
 	for _, n := range generations {
-		record(&v.Target.Seen, generation(toEast.Account, n), object.Record{UID: "secret-" + strconv.Itoa(n), Mark: object.Ours})
+		record(&v.Target.Seen, generationKey(toEast.Account, n), object.Record{UID: "secret-" + strconv.Itoa(n), Mark: object.Ours})
 	}
 	return v
 }
@@ -116,31 +116,31 @@ func TestRotateAsAsked(t *testing.T) {
 		carried     object.Secret
 		generations []int
 		fresh       object.Secret
-		asked       Asked
+		asked       RotationRequest
 		change      func(*Pair, *Access)
 		want        string
 	}{
-		{"asked for", issued(1, start), []int{1}, object.Secret{}, Asked{Past: 1}, nil, "use 1 keep 1,2 need - due"},
-		{"past one that nobody used", issued(1, start), []int{1, 2}, object.Secret{}, Asked{Past: 2}, nil, "use 1 keep 1,2,3 need - due"},
-		{"its Secret is there", issued(1, start), []int{1, 2}, object.Secret{}, Asked{Past: 1}, nil, "use 1 keep 1,2 need 2 due"},
-		{"granted", issued(1, start), []int{1, 2}, issued(2, start.Add(time.Second)), Asked{Past: 1, Revoke: true}, taken(issued(1, start)), "use 2 keep 1,2 need -"},
-		{"in place, not announced", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, nil, "use 2 keep 1,2 need -"},
-		{"in place", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1}, taken(issued(2, start)), "use 2 keep 1,2 need - met"},
-		{"to revoke", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, taken(issued(2, start)), "use 2 keep 2 need -"},
-		{"revoked", issued(2, start), []int{2}, object.Secret{}, Asked{Past: 1, Revoke: true}, taken(issued(2, start)), "use 2 keep 2 need - met"},
-		{"to revoke, and not told", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, func(v *Pair, a *Access) {
-			a.Untold = true
+		{"asked for", issued(1, start), []int{1}, object.Secret{}, RotationRequest{After: 1}, nil, "use 1 keep 1,2 need - due"},
+		{"past one that nobody used", issued(1, start), []int{1, 2}, object.Secret{}, RotationRequest{After: 2}, nil, "use 1 keep 1,2,3 need - due"},
+		{"its Secret is there", issued(1, start), []int{1, 2}, object.Secret{}, RotationRequest{After: 1}, nil, "use 1 keep 1,2 need 2 due"},
+		{"granted", issued(1, start), []int{1, 2}, issued(2, start.Add(time.Second)), RotationRequest{After: 1, Revoke: true}, taken(issued(1, start)), "use 2 keep 1,2 need -"},
+		{"in place, not announced", issued(2, start), []int{1, 2}, object.Secret{}, RotationRequest{After: 1, Revoke: true}, nil, "use 2 keep 1,2 need -"},
+		{"in place", issued(2, start), []int{1, 2}, object.Secret{}, RotationRequest{After: 1}, taken(issued(2, start)), "use 2 keep 1,2 need - met"},
+		{"to revoke", issued(2, start), []int{1, 2}, object.Secret{}, RotationRequest{After: 1, Revoke: true}, taken(issued(2, start)), "use 2 keep 2 need -"},
+		{"revoked", issued(2, start), []int{2}, object.Secret{}, RotationRequest{After: 1, Revoke: true}, taken(issued(2, start)), "use 2 keep 2 need - met"},
+		{"to revoke, and not told", issued(2, start), []int{1, 2}, object.Secret{}, RotationRequest{After: 1, Revoke: true}, func(v *Pair, a *Access) {
+			a.AwaitsRestart = true
 			v.announce(issued(2, start))
 		}, "use 2 keep 1,2 need -"},
-		{"past one that nobody used, and not told", issued(3, start), []int{1, 2, 3}, object.Secret{}, Asked{Past: 2}, func(v *Pair, a *Access) {
-			a.Untold = true
+		{"past one that nobody used, and not told", issued(3, start), []int{1, 2, 3}, object.Secret{}, RotationRequest{After: 2}, func(v *Pair, a *Access) {
+			a.AwaitsRestart = true
 			v.announce(issued(3, start))
 		}, "use 3 keep 1,2,3 need -"},
-		{"the other mode's token, and not told", issued(3, start), []int{2, 3}, object.Secret{}, Asked{Past: 2}, func(v *Pair, a *Access) {
-			a.Tokens, a.Untold = []int{1}, true
+		{"the other mode's token, and not told", issued(3, start), []int{2, 3}, object.Secret{}, RotationRequest{After: 2}, func(v *Pair, a *Access) {
+			a.Tokens, a.AwaitsRestart = []int{1}, true
 			v.announce(issued(3, start))
 		}, "use 3 keep 2,3,token need -"},
-		{"to revoke, and not tried", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, func(v *Pair, _ *Access) {
+		{"to revoke, and not tried", issued(2, start), []int{1, 2}, object.Secret{}, RotationRequest{After: 1, Revoke: true}, func(v *Pair, _ *Access) {
 			v.Link.Spec.Credentials.Preflight = api.Require
 			v.announce(issued(2, start))
 		}, "use 2 keep 1,2 need -"},
@@ -149,7 +149,7 @@ func TestRotateAsAsked(t *testing.T) {
 		v := rotating(t, tt.carried, tt.generations...)
 		v.Link.Spec.Credentials.Preflight = api.Skip
 		a := v.access()
-		a.Asked = &tt.asked
+		a.Requested = &tt.asked
 		if tt.change != nil {
 			tt.change(&v, &a)
 		}
@@ -162,7 +162,7 @@ func TestRotateAsAsked(t *testing.T) {
 	record(&v.Target.Seen, tokenKey, object.Record{UID: "t", Mark: object.Ours})
 	v.announce(issued(1, start))
 	a := v.access()
-	a.Asked = &Asked{Revoke: true}
+	a.Requested = &RotationRequest{Revoke: true}
 	if got := wordsOf(v.Rotate(a, object.Secret{}, start)); got != "use 1 keep 1 need -" {
 		t.Errorf("the other mode's token is to be revoked: %s", got)
 	}
@@ -188,13 +188,13 @@ func wordsOf(r Rotation) string {
 	if r.Renewal.IsZero() {
 		out += " due"
 	}
-	if r.Met {
+	if r.Done {
 		out += " met"
 	}
 	return out
 }
 
-// A grant shorter than asked is told; too short a one for remote discovery is asked for anew once, and not used.
+// A grant shorter than asked is reported; too short a one for remote discovery is asked for again once, and not used.
 func TestShortGrants(t *testing.T) {
 	v := rotating(t, granted(1, start, day), 1, 2)
 	r := v.Rotate(v.access(), object.Secret{}, start)
@@ -225,7 +225,7 @@ func TestShortGrants(t *testing.T) {
 
 func TestHolds(t *testing.T) {
 	v := rotating(t, issued(1, start), 1)
-	if !v.Holds(issued(1, start)) || v.Holds(issued(2, start)) || v.Holds(object.Secret{}) {
+	if !v.SecretsHold(issued(1, start)) || v.SecretsHold(issued(2, start)) || v.SecretsHold(object.Secret{}) {
 		t.Error("Holds: not exactly the token that is there")
 	}
 }
@@ -251,7 +251,7 @@ func TestTook(t *testing.T) {
 		announced := `{"spec":{"excludedAnnotations":["` + linkerd.CredentialEntry(tt.entry) + `"]}}`
 		show(&v.Source.Seen, linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east"), object.NewBody([]byte(announced)))
 		tt.change(&v)
-		if got := v.Took(tt.now); got != tt.want {
+		if got := v.Uses(tt.now); got != tt.want {
 			t.Errorf("%s: Took: got %t, want %t", tt.name, got, tt.want)
 		}
 	}

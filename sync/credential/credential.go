@@ -1,4 +1,4 @@
-// Package credential answers: which credential does a link hold, and which tokens stay in its target?
+// Package credential decides which credential a link uses, and which tokens stay in its target.
 package credential
 
 import (
@@ -16,15 +16,15 @@ import (
 type Set struct {
 	*state.Identities
 	issued map[api.ClusterName]map[object.Key]Issued
-	given  map[api.Pair]given
+	chosen map[api.Pair]chosen
 }
 
-// Of gives the credentials of a snapshot.
+// Of returns the credentials of a snapshot.
 func Of(i *state.Identities) *Set {
-	return &Set{Identities: i, issued: map[api.ClusterName]map[object.Key]Issued{}, given: map[api.Pair]given{}}
+	return &Set{Identities: i, issued: map[api.ClusterName]map[object.Key]Issued{}, chosen: map[api.Pair]chosen{}}
 }
 
-// Assuming is the set as it would be if a link's target had issued a credential.
+// Assuming returns the set as it would be if a link's target had issued a credential.
 func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
 	i := *s.Identities
 	i.Fresh = maps.Clone(s.Fresh)
@@ -32,15 +32,15 @@ func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
 		i.Fresh = map[api.Pair]linkerd.Credential{}
 	}
 	i.Fresh[link] = c
-	return &Set{Identities: &i, issued: s.issued, given: map[api.Pair]given{}}
+	return &Set{Identities: &i, issued: s.issued, chosen: map[api.Pair]chosen{}}
 }
 
-// View is a link with both its ends as they were seen.
+// View returns a link with both its ends as they were seen.
 func (s *Set) View(l fleet.Link) Pair {
 	v := Pair{state.View{Link: l, Source: s.Clusters[l.Source.Name], Target: s.Clusters[l.Target.Canonical()], Undiscovered: s.Undiscovered(l)}}
 	v.Target.Facts = v.Target.As(l.Target) // a second name has a gateway of its own
-	if proof, tried := s.Proofs[l.Pair()]; tried {
-		v.Proof = &proof
+	if proof, tried := s.Verifications[l.Pair()]; tried {
+		v.Verification = &proof
 	}
 	return v
 }
@@ -57,25 +57,25 @@ func (s *Set) Identified(l fleet.Link) Pair {
 	return v
 }
 
-// Link is what a link's source is to use, or why it cannot be had; neither if facts hold the end already, or no token was issued yet.
+// Link returns what a link's source is to use, or why it cannot be had; neither if facts hold the end already, or no token was issued yet.
 func (s *Set) Link(l fleet.Link) (*linkerd.Credential, *object.Reason) {
-	known, ok := s.given[l.Pair()]
+	known, ok := s.chosen[l.Pair()]
 	if !ok {
 		known.use, known.why = s.find(l)
-		s.given[l.Pair()] = known
+		s.chosen[l.Pair()] = known
 	}
 	return known.use, known.why
 }
 
-// Issued says whether a link's source has a credential, or is known to have none that could be used; else it may be one
-// that its target will issue.
+// Issued reports whether a link's source has a credential, or is known to have none that could be used; else it may be one that its target will
+// issue.
 func (s *Set) Issued(l fleet.Link) bool {
 	c, why := s.Link(l)
 	return c != nil || why != nil
 }
 
-// given is a link's credential, or why there is none.
-type given struct {
+// chosen is a link's credential, or why there is none.
+type chosen struct {
 	use *linkerd.Credential
 	why *object.Reason
 }
@@ -93,13 +93,13 @@ func (s *Set) find(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 		return nil, nil
 	case mode == api.Existing:
 		return v.Existing()
-	case s.unissued(l) != nil:
-		return nil, s.unissued(l)
+	case s.accessHidden(l) != nil:
+		return nil, s.accessHidden(l)
 	case mode == api.Bound:
 		r := s.Rotation(l)
 		return r.Use, r.TooShort(l)
 	}
-	c, err := v.Lasting(s.Access(l))
+	c, err := v.LegacyTokens(s.Access(l))
 	if err != nil {
 		return nil, object.Because(reason.CredentialNotIssued, "%v", err)
 	}

@@ -9,47 +9,46 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Discovers says whether the source's Linkerd Link may name remote-discovery and federated selectors: once
-// the control plane's secret is live. One that names them already keeps them when the secret is lost: the
-// secret comes back before the Link, while dropping the selectors would take their mirrors away. Where somebody else
-// writes that secret, the end is held without it.
+// Discovers reports whether the source's Linkerd Link may name remote-discovery and federated selectors: once the control plane's secret is live.
+// One that names them already keeps them when the secret is lost: the secret comes back before the Link, while dropping the selectors would take
+// their mirrors away. Where somebody else writes that secret, the end is held without it.
 func (s *Set) Discovers(l fleet.Link) bool {
 	if l.Spec.Credentials.Mode == api.Existing {
 		return true
 	}
-	at, seen := l.Source.Spec.Linkerd, s.Clusters[l.Source.Name].Seen
-	secret := seen.Record(linkerd.ControlPlaneSecret(at, l.Target.Name))
+	at, observed := l.Source.Spec.Linkerd, s.Clusters[l.Source.Name].Seen
+	secret := observed.Record(linkerd.ControlPlaneSecret(at, l.Target.Name))
 	link := linkerd.LinkKey(at, l.Target.Name)
-	body, _ := seen.Body(link)
-	return secret.Mark == object.Ours && !secret.Going || seen.Record(link).Mark == object.Ours && linkerd.Discovers(body)
+	body, _ := observed.Body(link)
+	return secret.Mark == object.Ours && !secret.Going || observed.Record(link).Mark == object.Ours && linkerd.Discovers(body)
 }
 
-// Undiscovered says that the source's control plane cannot be given the credential of a new link, since nobody granted its Secret by name
-// yet, or nil: the link is made without remote discovery and federation. Where the Secret may be there, since it was recorded or the
-// live Linkerd Link makes use of it, the whole end is blocked instead.
+// Undiscovered returns a reason if the source's control plane cannot be given the credential of a new link, since nobody granted its Secret by name
+// yet; else nil: the link is made without remote discovery and federation. Where the Secret may be there, since it was recorded or the live Linkerd
+// Link makes use of it, the whole end is blocked instead.
 func (s *Set) Undiscovered(l fleet.Link) *object.Reason {
-	seen := s.Clusters[l.Source.Name].Seen
+	observed := s.Clusters[l.Source.Name].Seen
 	secret := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name)
-	why := seen.Hides(secret)
+	why := observed.Hides(secret)
 	if why == nil || !l.Spec.UsesRemoteDiscovery() || l.Spec.Credentials.Mode == api.Existing || s.Discovers(l) {
 		return nil
 	}
 	end := object.End{Cluster: l.Source.Name, Link: l.Pair()}
-	if inv, _ := inventory.Of(s.Owner, end, seen); inv.Has(secret) {
+	if inv, _ := inventory.Of(s.Owner, end, observed); inv.Has(secret) {
 		return nil
 	}
 	return object.Because(why.Code, "remote discovery and federated services of this link are blocked, but the rest of the link is not: %s", why.Message)
 }
 
-// Marked is what the live secret of a source's control plane says of the credential that it holds. One of ours without a mark is of an
+// Marked returns what the live secret of a source's control plane says of the credential that it holds. One of linkwright without a mark is of an
 // earlier linkwright, or was taken over: an adoption leaves no digest.
 func (s *Set) Marked(l fleet.Link) string {
-	key, seen := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name), s.Clusters[l.Source.Name].Seen
-	r := seen.Record(key)
+	key, observed := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name), s.Clusters[l.Source.Name].Seen
+	r := observed.Record(key)
 	if r.Mark != object.Ours || r.Going {
 		return ""
 	}
-	body, _ := seen.Body(key)
+	body, _ := observed.Body(key)
 	mark := linkerd.MarkOf(body)
 	if mark == "" && r.Digest == 0 {
 		return linkerd.Foreign
@@ -57,12 +56,12 @@ func (s *Set) Marked(l fleet.Link) string {
 	return mark
 }
 
-// unissued says that nobody sees which access the source of a link has in its target, or nil.
-func (s *Set) unissued(l fleet.Link) *object.Reason {
+// accessHidden returns a reason if nobody sees which access the source of a link has in its target; else nil.
+func (s *Set) accessHidden(l fleet.Link) *object.Reason {
 	account := render.Account(s.Owner, l.Source.Name)
-	seen := s.Clusters[l.Target.Canonical()].Seen
+	observed := s.Clusters[l.Target.Canonical()].Seen
 	for _, kind := range []string{"Secret", "ServiceAccount"} {
-		if why := seen.HidesAny(object.Watch{Kind: kind, Namespace: account.Namespace}); why != nil {
+		if why := observed.HidesAny(object.Watch{Kind: kind, Namespace: account.Namespace}); why != nil {
 			return object.Because(why.Code, "cluster %s: %s", l.Target.Canonical(), why.Message)
 		}
 	}

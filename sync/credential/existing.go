@@ -13,8 +13,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Secrets are the keys in the source of what holds a link's credential: the service mirror's first, and the control
-// plane's where it needs one.
+// Secrets returns the keys in the source of what holds a link's credential: the service mirror's first, and the control plane's where it needs one.
 func Secrets(l fleet.Link) []object.Key {
 	at := l.Source.Spec.Linkerd
 	out := []object.Key{{Kind: "Secret", Namespace: at.MulticlusterNamespace, Name: l.Spec.SecretFor(l.Target.Name)}}
@@ -24,7 +23,7 @@ func Secrets(l fleet.Link) []object.Key {
 	return out
 }
 
-// Secrets are those of the link, but for one that the source's control plane cannot be given: see Undiscovered.
+// Secrets returns those of the link, but for one that the source's control plane cannot be given: see Undiscovered.
 func (v Pair) Secrets() []object.Key {
 	all := Secrets(v.Link)
 	if v.Undiscovered != nil {
@@ -33,8 +32,7 @@ func (v Pair) Secrets() []object.Key {
 	return all
 }
 
-// Existing is the credential of a link whose Secrets somebody else writes, or why it cannot be used. They are looked
-// at, whole, and never written.
+// Existing returns the credential of a link whose Secrets somebody else writes, or why it cannot be used. They are read, whole, and never written.
 //
 //	not looked for, or not whole     Unknown
 //	not there                        SecretNotFound
@@ -47,7 +45,7 @@ func (v Pair) Existing() (*linkerd.Credential, *object.Reason) {
 	}
 	var cred *linkerd.Credential
 	for i, k := range Secrets(v.Link) {
-		given, why := v.given(k, i > 0)
+		given, why := v.existingSecret(k, i > 0)
 		if why != nil {
 			return nil, why
 		}
@@ -58,11 +56,11 @@ func (v Pair) Existing() (*linkerd.Credential, *object.Reason) {
 	return cred, nil
 }
 
-func (v Pair) given(k object.Key, controlPlane bool) (object.Secret, *object.Reason) {
+func (v Pair) existingSecret(k object.Key, controlPlane bool) (object.Secret, *object.Reason) {
 	live := v.Source.Seen.Record(k)
 	body, _ := v.Source.Seen.Body(k)
 	switch {
-	case live.IsZero() && v.Source.Saw(k):
+	case live.IsZero() && v.Source.Covers(k):
 		return object.Secret{}, object.Because(reason.SecretNotFound,
 			"%s does not exist: credentials.mode is Existing, so have your secret manager write it, with type %s and key %s",
 			k, linkerd.KubeconfigSecretType, linkerd.KubeconfigKey)
@@ -80,8 +78,8 @@ func (v Pair) given(k object.Key, controlPlane bool) (object.Secret, *object.Rea
 	return given, nil
 }
 
-// OwnSecret says that a Secret that somebody else is to write is still linkwright's own, from another mode of the link,
-// or nil. It is neither written nor deleted: the link goes on with it until people give it up.
+// OwnSecret returns a reason if a Secret that somebody else is to write is still linkwright's own, from another mode of the link; else nil. It is
+// neither written nor deleted: the link goes on with it until people give it up.
 func (v Pair) OwnSecret() *object.Reason {
 	for _, k := range Secrets(v.Link) {
 		if v.Source.Seen.Record(k).Mark == object.Ours {
@@ -93,8 +91,8 @@ func (v Pair) OwnSecret() *object.Reason {
 	return nil
 }
 
-// StillUsed says why the source may still use a token of its account in the target, although its credential is another
-// one now, or nil: what was given may go once nothing in the source carries it and Linkerd was told.
+// StillUsed returns why the source may still use a token of its account in the target, although its credential is another one now, or nil: what was
+// given may go once nothing in the source carries it and Linkerd was told.
 func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
 	inUse := func(format string, a ...any) *object.Reason {
@@ -112,12 +110,12 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 		}
 	}
 	for _, k := range Secrets(v.Link) {
-		if body, _ := source.Body(k); v.carries(body, a) || of(a.Account, linkerd.TokenOf(body)) {
+		if body, _ := source.Body(k); v.containsAnyToken(body, a) || issuedFor(a.Account, linkerd.TokenOf(body)) {
 			return inUse("%s still contains the account's token", k)
 		}
 	}
 	link := linkerd.LinkKey(at, v.Link.Target.Name)
-	if source.Record(link).IsZero() && v.Source.Saw(link) {
+	if source.Record(link).IsZero() && v.Source.Covers(link) {
 		return nil
 	}
 	body, _ := source.Body(link)
@@ -128,27 +126,27 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	return nil
 }
 
-// of says that a token that expires is the account's.
-func of(account object.Key, token object.Secret) bool {
+// issuedFor reports whether a token that expires is the account's.
+func issuedFor(account object.Key, token object.Secret) bool {
 	c, ok := claimsOf(token)
 	return ok && c.Namespace == account.Namespace && c.Account.Name == account.Name
 }
 
-// carries says that a Secret's kubeconfig holds a token of the account that does not expire.
-func (v Pair) carries(secret object.Body, a Access) bool {
+// containsAnyToken reports whether a Secret's kubeconfig holds a token of the account that does not expire.
+func (v Pair) containsAnyToken(secret object.Body, a Access) bool {
 	for k := range v.Target.Seen.Kind("", "Secret") {
-		if account, n := lasting(k); n == 0 || account != a.Account {
+		if account, n := parseTokenKey(k); n == 0 || account != a.Account {
 			continue
 		}
-		if token, _ := v.Target.Seen.Body(k); carries(secret, token) {
+		if token, _ := v.Target.Seen.Body(k); containsToken(secret, token) {
 			return true
 		}
 	}
 	return false
 }
 
-// carries says that a Secret's kubeconfig holds the token of another Secret.
-func carries(secret, token object.Body) bool {
+// containsToken reports whether a Secret's kubeconfig holds the token of another Secret.
+func containsToken(secret, token object.Body) bool {
 	var config, of corev1.Secret
 	if json.Unmarshal(secret.Bytes(), &config) != nil || json.Unmarshal(token.Bytes(), &of) != nil {
 		return false

@@ -9,15 +9,15 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Lasting is where the tokens of a link of mode LegacyToken stand, which do not expire.
-type Lasting struct {
+// LegacyTokens is where the tokens of a link of mode LegacyToken stand, which do not expire.
+type LegacyTokens struct {
 	Use    *linkerd.Credential // what the source is to hold; nil: none was issued yet
 	Number int                 // of Use
 	Keep   []object.Key        // Secrets of tokens that the target is to hold, oldest first
-	Met    bool                // what people asked for is done
+	Done   bool                // what people asked for is done
 }
 
-// Lasting decides on the tokens of a link, all of it read from what is live:
+// LegacyTokens decides on the tokens of a link, all of it read from what is live:
 //
 //	wanted  the newest that is live, else that is recorded, else the first past all of mode Bound: a token of an earlier number would
 //	        be the very one that was revoked. Where people asked for one past that, the next; what is not live then is not made again
@@ -25,26 +25,26 @@ type Lasting struct {
 //	kept    both, and what was issued before while the source did not take that, or cannot do with it
 //
 // An error is about a Secret that cannot be read.
-func (v Pair) Lasting(a Access) (out Lasting, err error) {
+func (v Pair) LegacyTokens(a Access) (out LegacyTokens, err error) {
 	live := slices.Clone(a.Tokens)
-	if n := a.lost(); n > 0 && (a.Asked == nil || n > a.Asked.Past) {
+	if n := a.nextNumber(); n > 0 && (a.Requested == nil || n > a.Requested.After) {
 		live = append(live, n)
 	}
-	if asked := a.Asked; asked != nil && (len(live) == 0 || live[len(live)-1] <= asked.Past) {
-		live = append(live, asked.Past+1)
+	if asked := a.Requested; asked != nil && (len(live) == 0 || live[len(live)-1] <= asked.After) {
+		live = append(live, asked.After+1)
 	}
 	from := 0
 	for i := len(live) - 1; i >= 0 && out.Use == nil; i-- {
 		from = i
-		if out.Use, err = v.Credential(tokenOf(a.Account, live[i])); err != nil {
-			return Lasting{Keep: a.tokens(live)}, err
+		if out.Use, err = v.Credential(tokenSecret(a.Account, live[i])); err != nil {
+			return LegacyTokens{Keep: a.tokens(live)}, err
 		}
 	}
 	if out.Use != nil {
 		out.Number = live[from]
 	}
-	if asked := a.Asked; asked != nil && live[from] > asked.Past && (from == 0 || !asked.Revoke) {
-		out.Met = out.Use != nil && v.replaces(out.Use, a)
+	if asked := a.Requested; asked != nil && live[from] > asked.After && (from == 0 || !asked.Revoke) {
+		out.Done = out.Use != nil && v.replaces(out.Use, a)
 	}
 	if from > 0 && v.replaces(out.Use, a) {
 		live = live[from:]
@@ -53,9 +53,9 @@ func (v Pair) Lasting(a Access) (out Lasting, err error) {
 	return out, nil
 }
 
-// lost is the number of a token to make that is not live, though it was, or is the first; 0: there is none. Both modes have one count, so that
-// none comes again when the mode changes there and back.
-func (a Access) lost() int {
+// nextNumber returns the number of a token to make that is not live, though it was, or is the first; 0: there is none. Both modes have one count, so
+// that none comes again when the mode changes there and back.
+func (a Access) nextNumber() int {
 	if n := len(a.Tokens); n > 0 {
 		if a.Last <= a.Tokens[n-1] {
 			return 0
@@ -69,7 +69,7 @@ func (a Access) lost() int {
 	return max(a.Last, bound+1)
 }
 
-// Newest is the number of the last token that a link has, of its mode; 0: none. Where the source's Secrets were not read, nobody knows.
+// Newest returns the number of the last token that a link has, of its mode; 0: none. Where the source's Secrets were not read, nobody knows.
 func (v Pair) Newest(a Access) (int, error) {
 	numbers := append(slices.Clone(a.Tokens), a.Last)
 	if v.Link.Spec.Credentials.Mode == api.Bound {
@@ -77,12 +77,12 @@ func (v Pair) Newest(a Access) (int, error) {
 		if !read {
 			return 0, fmt.Errorf("linkwright has not read the credential of %s in cluster %s", v.Link.Pair(), v.Link.Source.Name)
 		}
-		t := choice{Pair: v, Access: a, named: map[int]bool{}}
+		t := rotation{Pair: v, Access: a, inUse: map[int]bool{}}
 		for _, token := range tokens {
-			t.names(token)
+			t.addInUse(token)
 		}
 		numbers = slices.Clone(a.Live) // those of the other mode go with the next rotation
-		for n := range t.named {
+		for n := range t.inUse {
 			numbers = append(numbers, n)
 		}
 	}

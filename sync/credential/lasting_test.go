@@ -13,19 +13,19 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// lastingTo is a link of mode LegacyToken whose target has issued these tokens, and has Secrets of others without one; its source
-// carries one of them, and announces it.
+// lastingTo returns a link of mode LegacyToken whose target has issued these tokens, and has Secrets of others without one; its source carries one
+// of them, and announces it.
 func lastingTo(t *testing.T, carried int, issued, others []int) Pair {
 	t.Helper()
 	v := rotating(t, object.NewSecret([]byte(wordOf(carried))))
 	v.Link.Spec.Credentials = api.Credentials{Mode: api.LegacyToken, Preflight: api.Skip}
 	for _, n := range append(issued, others...) {
-		record(&v.Target.Seen, tokenOf(toEast.Account, n), object.Record{UID: "t", Mark: object.Ours})
-		show(&v.Target.Seen, tokenOf(toEast.Account, n), object.NewBody([]byte("{}")))
+		record(&v.Target.Seen, tokenSecret(toEast.Account, n), object.Record{UID: "t", Mark: object.Ours})
+		show(&v.Target.Seen, tokenSecret(toEast.Account, n), object.NewBody([]byte("{}")))
 	}
 	for _, n := range issued {
 		body := fmt.Sprintf(`{"data":{"token":%q}}`, base64.StdEncoding.EncodeToString([]byte(wordOf(n))))
-		show(&v.Target.Seen, tokenOf(toEast.Account, n), object.NewBody([]byte(body)))
+		show(&v.Target.Seen, tokenSecret(toEast.Account, n), object.NewBody([]byte(body)))
 	}
 	v.announce(object.NewSecret([]byte(wordOf(carried))))
 	return v
@@ -64,17 +64,17 @@ func TestLasting(t *testing.T) {
 		{"it is lost", 2, none, none, func(_ *Pair, a *Access) { a.Last = 2 }, "use - keep token.2"},
 		{"a tenth", 9, []int{9}, none, asking(9, false), "use word-9 keep token.9,token.10"},
 		{"all are lost", 3, none, none, asking(3, false), "use - keep token.4"},
-		{"the last is lost, and another is asked for", 3, none, none, func(_ *Pair, a *Access) { a.Last, a.Asked = 3, &Asked{Past: 3, Revoke: true} }, "use - keep token.4"},
-		{"the next is lost", 3, none, none, func(_ *Pair, a *Access) { a.Last, a.Asked = 4, &Asked{Past: 3} }, "use - keep token.4"},
+		{"the last is lost, and another is asked for", 3, none, none, func(_ *Pair, a *Access) { a.Last, a.Requested = 3, &RotationRequest{After: 3, Revoke: true} }, "use - keep token.4"},
+		{"the next is lost", 3, none, none, func(_ *Pair, a *Access) { a.Last, a.Requested = 4, &RotationRequest{After: 3} }, "use - keep token.4"},
 		{"after the other mode's", 0, none, none, func(_ *Pair, a *Access) { a.Live = []int{3, 4} }, "use - keep token.5"},
 		{"it is lost, and the other mode's number is higher", 0, none, none, func(_ *Pair, a *Access) { a.Live, a.Last = []int{3, 4}, 2 }, "use - keep token.5"},
 		{"which are lost", 0, none, none, func(_ *Pair, a *Access) { a.Bound = 4 }, "use - keep token.5"},
 
 		{"the source was not read", 2, []int{1, 2}, none, func(v *Pair, _ *Access) { v.Source.Reading = state.Unread }, "use word-2 keep token,token.2"},
-		{"its control plane was not told", 2, []int{1, 2}, none, func(_ *Pair, a *Access) { a.Untold = true }, "use word-2 keep token,token.2"},
+		{"its control plane was not told", 2, []int{1, 2}, none, func(_ *Pair, a *Access) { a.AwaitsRestart = true }, "use word-2 keep token,token.2"},
 		{"nobody tried it yet", 2, []int{1, 2}, none, func(v *Pair, _ *Access) { v.Link.Spec.Credentials.Preflight = api.Warn }, "use word-2 keep token,token.2"},
 		{"nobody tries it here", 2, []int{1, 2}, none, func(v *Pair, a *Access) {
-			v.Link.Spec.Credentials.Preflight, a.Blind = api.Warn, true
+			v.Link.Spec.Credentials.Preflight, a.NotVerifying = api.Warn, true
 		}, "use word-2 keep token.2"},
 	}
 	for _, tt := range tests {
@@ -83,7 +83,7 @@ func TestLasting(t *testing.T) {
 		if tt.change != nil {
 			tt.change(&v, &a)
 		}
-		got, err := v.Lasting(a)
+		got, err := v.LegacyTokens(a)
 		if words := got.words(); err != nil || words != tt.want {
 			t.Errorf("%s: %s, want %s (%v)", tt.name, words, tt.want, err)
 		}
@@ -91,10 +91,10 @@ func TestLasting(t *testing.T) {
 }
 
 func asking(past int, revoke bool) func(*Pair, *Access) {
-	return func(_ *Pair, a *Access) { a.Asked = &Asked{Past: past, Revoke: revoke} }
+	return func(_ *Pair, a *Access) { a.Requested = &RotationRequest{After: past, Revoke: revoke} }
 }
 
-func (l Lasting) words() string {
+func (l LegacyTokens) words() string {
 	use, keep := "-", make([]string, len(l.Keep))
 	if l.Use != nil {
 		use = string(l.Use.Token.Bytes())
@@ -103,7 +103,7 @@ func (l Lasting) words() string {
 		keep[i] = strings.TrimPrefix(k.Name, "linkwright.west-")
 	}
 	out := "use " + use + " keep " + strings.Join(keep, ",")
-	if l.Met {
+	if l.Done {
 		out += " met"
 	}
 	return out
@@ -113,14 +113,14 @@ func (l Lasting) words() string {
 func TestLastingFails(t *testing.T) {
 	v := lastingTo(t, 2, []int{1, 2}, nil)
 	v.Link.Spec.Credentials.Preflight = api.Warn
-	use, _ := v.Lasting(v.access())
+	use, _ := v.LegacyTokens(v.access())
 	for _, tt := range []struct {
 		why    *object.Reason
 		blocks bool
 		keep   int
 	}{{nil, false, 1}, {object.Because(reason.Unreachable, "x"), false, 1}, {object.Because(reason.Unauthorized, "x"), true, 2}} {
-		v.Proof = &state.Proof{Print: v.Tried(use.Use), Why: tt.why, Blocks: tt.blocks}
-		if got, _ := v.Lasting(v.access()); len(got.Keep) != tt.keep {
+		v.Verification = &state.Verification{Fingerprint: v.VerificationOf(use.Use), Why: tt.why, Blocks: tt.blocks}
+		if got, _ := v.LegacyTokens(v.access()); len(got.Keep) != tt.keep {
 			t.Errorf("%v: kept %v", tt.why, got.Keep)
 		}
 	}
@@ -131,21 +131,21 @@ func TestNamesOfTokens(t *testing.T) {
 	account := func(source string) object.Key {
 		return object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright." + source}
 	}
-	seen := map[string]string{}
+	observed := map[string]string{}
 	for _, source := range []string{"foo", "foo-token", "foo-2", "token", "token-2"} {
 		for n := 1; n < 12; n++ {
-			for what, k := range map[string]object.Key{"bound": generation(account(source), n), "lasting": tokenOf(account(source), n)} {
+			for what, k := range map[string]object.Key{"bound": generationKey(account(source), n), "lasting": tokenSecret(account(source), n)} {
 				whose := fmt.Sprint(what, source, n)
-				if other := seen[k.Name]; other != "" {
+				if other := observed[k.Name]; other != "" {
 					t.Errorf("%s is %s and %s", k.Name, other, whose)
 				}
-				seen[k.Name] = whose
+				observed[k.Name] = whose
 				readAs(t, k, what, account(source), n)
 			}
 		}
 	}
 	for _, name := range []string{"linkwright.foo-token.1", "linkwright.foo-token.02", "linkwright.foo-token.", "linkwright.foo-token.x", "linkwright.foo-tokens", "linkwright.foo"} {
-		if _, n := lasting(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: name}); n != 0 {
+		if _, n := parseTokenKey(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: name}); n != 0 {
 			t.Errorf("%s is token %d", name, n)
 		}
 	}
@@ -154,9 +154,9 @@ func TestNamesOfTokens(t *testing.T) {
 // readAs holds that a Secret's name is read as that of the n-th token of an account, of one kind alone.
 func readAs(t *testing.T, k object.Key, what string, account object.Key, n int) {
 	t.Helper()
-	yes, no := lasting, numbered
+	yes, no := parseTokenKey, parseGeneration
 	if what == "bound" {
-		yes, no = numbered, lasting
+		yes, no = parseGeneration, parseTokenKey
 	}
 	if of, number := yes(k); of != account || number != n {
 		t.Errorf("%s, %s: token %d of %s", k.Name, what, number, of.Name)

@@ -11,15 +11,15 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Restarts is how often a destination controller is restarted at most.
-const Restarts = 5 * time.Minute
+// RestartInterval is how often a destination controller is restarted at most.
+const RestartInterval = 5 * time.Minute
 
 // Loading says what a cluster's destination controller has loaded: it reads a control-plane Secret when that appears, and again when it
 // starts.
 type Loading struct {
-	Marks     []string     // of Secrets of ours that changed in place, sorted
+	Marks     []string     // of Secrets of linkwright that changed in place, sorted
 	NotLoaded []string     // those of them that it was not restarted for
-	Told      linkerd.Told // what it was restarted for last
+	LoadedFor linkerd.Told // what it was restarted for last
 }
 
 // Loading is made of what is live alone: a Secret that was just planned counts once it is seen.
@@ -33,21 +33,21 @@ func (s *Set) Loading(name api.ClusterName) Loading {
 	}
 	slices.Sort(l.Marks)
 	body, _ := s.Clusters[name].Seen.Body(linkerd.Destination(s.Spec(name).Linkerd))
-	l.Told = linkerd.ToldOf(s.Owner, body)
-	l.NotLoaded = l.Told.Lacks(l.Marks)
+	l.LoadedFor = linkerd.ToldOf(s.Owner, body)
+	l.NotLoaded = l.LoadedFor.Lacks(l.Marks)
 	return l
 }
 
-// Next is when the controller may be restarted again; a moment that is still to come was written by a clock that goes wrong, and counts
-// as none.
+// Next returns when the controller may be restarted again; a moment that is still to come was written by a clock that goes wrong, and counts as
+// none.
 func (l Loading) Next(now time.Time) time.Time {
-	if at := l.Told.At; !at.IsZero() && !at.After(now) {
-		return at.Add(Restarts)
+	if at := l.LoadedFor.At; !at.IsZero() && !at.After(now) {
+		return at.Add(RestartInterval)
 	}
 	return time.Time{}
 }
 
-// Changed is the mark of a link's control-plane secret, empty if that is not ours, or as it was made.
+// Changed returns the mark of a link's control-plane secret, empty if that is not ours, or as it was made.
 func (s *Set) Changed(l fleet.Link) string {
 	if !l.Spec.UsesRemoteDiscovery() || l.Spec.Credentials.Mode == api.Existing {
 		return ""
@@ -58,7 +58,7 @@ func (s *Set) Changed(l fleet.Link) string {
 	return ""
 }
 
-// Destination is the look at the Deployment of a cluster's destination controller, if a Secret of ours is read by it.
+// Destination returns the watch of the Deployment of a cluster's destination controller, if a Secret of linkwright is read by it.
 func Destination(w state.Snapshot, c fleet.Cluster) []object.Watch {
 	if len(w.Discovering(c.Name)) == 0 {
 		return nil

@@ -15,8 +15,8 @@ import (
 // Pair is a link with both its ends as they were seen.
 type Pair struct{ state.View }
 
-// Credential is the token that the target's token controller issued for the source's account, read
-// from the Secret token; nil while there is none.
+// Credential returns the token that the target's token controller issued for the source's account, read from the Secret token; nil while there is
+// none.
 func (v Pair) Credential(token object.Key) (*linkerd.Credential, error) {
 	body, ok := v.Target.Seen.Body(token)
 	if !ok || v.Target.Seen.Record(token).Mark != object.Ours {
@@ -33,15 +33,14 @@ func (v Pair) Credential(token object.Key) (*linkerd.Credential, error) {
 	return v.credential(t), nil
 }
 
-// credential is a token as it is used: with another address or CA of the target it is another credential, for its readers hold all
-// three. Its print is keyed with the source's identity.
+// credential returns a token as it is used: with another address or CA of the target it is another credential, for its readers hold all three. Its
+// print is keyed with the source's identity.
 func (v Pair) credential(token object.Secret) *linkerd.Credential {
 	at := v.Target.Facts.API
 	return &linkerd.Credential{Token: token, Print: token.Print(v.Source.Facts.UID, at.Server, at.CA)}
 }
 
-// dataOf is one value of a Secret, empty where it has none. What stands where every server writes it is found without
-// decoding the rest.
+// dataOf returns one value of a Secret, empty where it has none. What stands where every server writes it is found without decoding the rest.
 func dataOf(secret object.Body, key string) ([]byte, error) {
 	if text, ok := secret.Text("data", key); ok {
 		return base64.StdEncoding.DecodeString(text)

@@ -55,17 +55,17 @@ func claimsOf(token object.Secret) (claims, bool) {
 
 func (c claims) life() time.Duration { return c.Expires.Sub(c.Issued) }
 
-// generation is the key of the Secret that the n-th token of an account is bound to: deleting it revokes that token.
-func generation(account object.Key, n int) object.Key {
+// generationKey returns the key of the Secret that the n-th token of an account is bound to: deleting it revokes that token.
+func generationKey(account object.Key, n int) object.Key {
 	return object.Key{Kind: "Secret", Namespace: account.Namespace, Name: account.Name + "-" + strconv.Itoa(n)}
 }
 
 // Later is in the name of each token that does not expire but the first.
 const Later = "-token."
 
-// tokenOf is the key of the Secret that holds the n-th token of an account that does not expire. The number stands behind a dot: behind
-// a hyphen it would be that of a token of another account.
-func tokenOf(account object.Key, n int) object.Key {
+// tokenSecret returns the key of the Secret that holds the n-th token of an account that does not expire. The number stands behind a dot: behind a
+// hyphen it would be that of a token of another account.
+func tokenSecret(account object.Key, n int) object.Key {
 	k := object.Key{Kind: "Secret", Namespace: account.Namespace, Name: account.Name + "-token"}
 	if n > 1 {
 		k.Name += "." + strconv.Itoa(n)
@@ -73,10 +73,10 @@ func tokenOf(account object.Key, n int) object.Key {
 	return k
 }
 
-// LastOf are the highest numbers among keys: of the account's tokens that do not expire, and of those of mode Bound; 0 for none.
+// LastOf returns the highest numbers among keys: of the account's tokens that do not expire, and of those of mode Bound; 0 for none.
 func LastOf(account object.Key, keys []object.Key) (last, bound int) {
 	for _, k := range keys {
-		if of, n := lasting(k); of == account {
+		if of, n := parseTokenKey(k); of == account {
 			last = max(last, n)
 		}
 		bound = max(bound, numberOf(account, k))
@@ -84,8 +84,8 @@ func LastOf(account object.Key, keys []object.Key) (last, bound int) {
 	return last, bound
 }
 
-// lasting takes the key of tokenOf apart; 0 for any other key.
-func lasting(k object.Key) (account object.Key, n int) {
+// parseTokenKey takes the key of tokenOf apart; 0 for any other key.
+func parseTokenKey(k object.Key) (account object.Key, n int) {
 	name, number, counted := strings.Cut(k.Name[strings.LastIndexByte(k.Name, '-')+1:], ".")
 	if name != "token" || k.Kind != "Secret" || k.Group != "" {
 		return object.Key{}, 0
@@ -94,50 +94,50 @@ func lasting(k object.Key) (account object.Key, n int) {
 	if n = 1; counted {
 		n, _ = strconv.Atoi(number)
 	}
-	if n < 1 || tokenOf(account, n) != k {
+	if n < 1 || tokenSecret(account, n) != k {
 		return object.Key{}, 0
 	}
 	return account, n
 }
 
-// numberOf is the n of generation; 0 for any other key.
+// numberOf returns the n of generation; 0 for any other key.
 func numberOf(account, k object.Key) int {
-	if of, n := numbered(k); of == account {
+	if of, n := parseGeneration(k); of == account {
 		return n
 	}
 	return 0
 }
 
-// numbered takes the key of a generation apart; 0 for any other key.
-func numbered(k object.Key) (account object.Key, n int) {
+// parseGeneration takes the key of a generation apart; 0 for any other key.
+func parseGeneration(k object.Key) (account object.Key, n int) {
 	at := strings.LastIndexByte(k.Name, '-')
 	if at < 0 || k.Kind != "Secret" || k.Group != "" {
 		return object.Key{}, 0
 	}
 	n, err := strconv.Atoi(k.Name[at+1:])
 	account = object.Key{Kind: "ServiceAccount", Namespace: k.Namespace, Name: k.Name[:at]}
-	if err != nil || n < 1 || generation(account, n) != k {
+	if err != nil || n < 1 || generationKey(account, n) != k {
 		return object.Key{}, 0
 	}
 	return account, n
 }
 
-// Issued are the numbers, in order, of an account's Secrets of ours that are live in a target: of those that tokens are bound to,
-// and of those that hold tokens which do not expire.
+// Issued are the numbers, in order, of an account's Secrets of linkwright that are live in a target: of those that tokens are bound to, and of those
+// that hold tokens which do not expire.
 type Issued struct{ Live, Tokens []int }
 
-// IssuedIn tells what is live in a target, by account.
+// IssuedIn returns what is live in a target, by account.
 func IssuedIn(s state.Cluster) map[object.Key]Issued {
 	out := map[object.Key]Issued{}
 	for k, r := range s.Seen.Records() {
 		if k.Namespace != object.AccessNamespace || r.Mark != object.Ours || r.Going {
 			continue
 		}
-		if account, n := numbered(k); n > 0 {
+		if account, n := parseGeneration(k); n > 0 {
 			of := out[account]
 			of.Live = append(of.Live, n)
 			out[account] = of
-		} else if account, n := lasting(k); n > 0 {
+		} else if account, n := parseTokenKey(k); n > 0 {
 			of := out[account]
 			of.Tokens = append(of.Tokens, n)
 			out[account] = of
@@ -150,28 +150,28 @@ func IssuedIn(s state.Cluster) map[object.Key]Issued {
 	return out
 }
 
-// Former are the keys of all generations of the account that are live in the target.
+// Former returns the keys of all generations of the account that are live in the target.
 func (a Access) Former() []object.Key { return keysOf(a.Account, a.Live) }
 
-// Lasting are the keys of all its tokens that do not expire.
-func (a Access) Lasting() []object.Key { return a.tokens(a.Tokens) }
+// LegacyTokens returns the keys of all its tokens that do not expire.
+func (a Access) LegacyTokens() []object.Key { return a.tokens(a.Tokens) }
 
 func (a Access) tokens(numbers []int) []object.Key {
 	out := make([]object.Key, len(numbers))
 	for i, n := range numbers {
-		out[i] = tokenOf(a.Account, n)
+		out[i] = tokenSecret(a.Account, n)
 	}
 	return out
 }
 
-// With adds what is live to the keys of one kind of tokens.
-func With(live, more []object.Key) []object.Key {
+// MergeKeys adds what is live to the keys of one kind of tokens.
+func MergeKeys(live, more []object.Key) []object.Key {
 	out := slices.Concat(live, more)
 	slices.SortFunc(out, object.Key.Compare)
 	return slices.Compact(out)
 }
 
-// Bound says that a token is one that is bound to a Secret, and no stand-in.
+// Bound reports whether a token is one that is bound to a Secret, and no stand-in.
 func Bound(token object.Secret) bool {
 	_, ok := claimsOf(token)
 	return ok
@@ -180,7 +180,7 @@ func Bound(token object.Secret) bool {
 func keysOf(account object.Key, numbers []int) []object.Key {
 	out := make([]object.Key, len(numbers))
 	for i, n := range numbers {
-		out[i] = generation(account, n)
+		out[i] = generationKey(account, n)
 	}
 	return out
 }

@@ -1,5 +1,5 @@
-// Package declared answers: what does a repository declare? It loads a commit's tree, built by kustomize if it says so, into a fleet, and
-// applies the clusters' overlays to what is rendered.
+// Package declared loads what a repository declares: it makes a fleet of a commit's tree, built by kustomize if the tree asks for that, and applies
+// the clusters' overlays to what is rendered.
 package declared
 
 import (
@@ -39,8 +39,8 @@ type Branch struct {
 	In     object.Installation // whose commands errors name
 	last   sync.Declaration
 
-	mu     gosync.Mutex
-	wholes map[api.Commit]api.Commit // of commits that are allowed by their first digits; mu
+	mu         gosync.Mutex
+	fullHashes map[api.Commit]api.Commit // of commits that are allowed by their first digits; mu
 }
 
 // Next implements sync.Declared.
@@ -74,7 +74,7 @@ func (d *Branch) At(ctx context.Context, commit api.Commit) (sync.Declaration, e
 // Follows implements sync.Declared.
 func (d *Branch) Follows(ctx context.Context, commit, last api.Commit, allowed []api.Commit) error {
 	if last == "" {
-		return d.blindly(ctx, commit, allowed)
+		return d.mayApplyUnknown(ctx, commit, allowed)
 	}
 	follows := func(commit, last api.Commit) error { return d.allowable(d.Source.Follows(ctx, commit, last), commit) }
 	why := follows(commit, last)
@@ -82,7 +82,7 @@ func (d *Branch) Follows(ctx context.Context, commit, last api.Commit, allowed [
 		return nil
 	}
 	for _, one := range allowed {
-		one, err := d.whole(ctx, one, commit, last)
+		one, err := d.fullHash(ctx, one, commit, last)
 		if err != nil {
 			return fmt.Errorf("%w; %w", why, err)
 		}
@@ -94,7 +94,7 @@ func (d *Branch) Follows(ctx context.Context, commit, last api.Commit, allowed [
 	return why
 }
 
-// read makes a declaration of a tree. Its errors are of this machine: the next pass tries again.
+// read makes a declaration of a tree. Its errors are of this machine: the next sync tries again.
 func (d *Branch) read(ctx context.Context, s source.Snapshot) (sync.Declaration, error) {
 	f, problems, err := d.Loader.Load(ctx, Origin{s, d.Dir})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// mayFollow is the rule of what people allow: why next may not be applied where last was, with allowed (empty: nothing is);
-// nil: it may. follows tells of two commits whether the first is the second, or descends from it.
+// mayFollow returns the rule of what people allow: why next may not be applied where last was, with allowed (empty: nothing is); nil: it may.
+// follows tells of two commits whether the first is the second, or descends from it.
 //
 //	next is last, or descends from it                    yes
 //	next is what is allowed                              yes
@@ -26,26 +26,26 @@ func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Com
 	case next == allowed:
 		return nil
 	case last == allowed:
-		return spent(why, allowed)
+		return noLongerAllowed(why, allowed)
 	}
 	if follows(next, allowed) != nil {
 		return why
 	}
 	switch err := follows(last, allowed); {
-	case errors.Is(err, source.ErrRewound):
+	case errors.Is(err, source.ErrNonFastForward):
 		return nil
 	case err == nil:
-		return spent(why, allowed)
+		return noLongerAllowed(why, allowed)
 	default:
 		return fmt.Errorf("%w; linkwright cannot check whether %s was applied after %s, which is allowed: %w", why, last.Short(), allowed.Short(), err)
 	}
 }
 
-// blindly says why a commit may not be applied while nobody knows what was applied before: it must itself be allowed. What
-// descends from that may not: whether the allowance is spent is not known either.
-func (d *Branch) blindly(ctx context.Context, commit api.Commit, allowed []api.Commit) error {
+// mayApplyUnknown returns why a commit may not be applied while nobody knows what was applied before: it must itself be allowed. What descends from
+// that may not: whether the allowance is spent is not known either.
+func (d *Branch) mayApplyUnknown(ctx context.Context, commit api.Commit, allowed []api.Commit) error {
 	for _, one := range allowed {
-		one, err := d.whole(ctx, one, commit)
+		one, err := d.fullHash(ctx, one, commit)
 		if err != nil {
 			return err
 		}
@@ -56,29 +56,29 @@ func (d *Branch) blindly(ctx context.Context, commit api.Commit, allowed []api.C
 	return fmt.Errorf("linkwright cannot check whether %s descends from it (make a cluster reachable that carries it, or: %s)", commit, d.allow(commit))
 }
 
-// allow is the command that allows a commit.
+// allow returns the command that allows a commit.
 func (d *Branch) allow(commit api.Commit) string {
 	return d.In.Command("allow non-fast-forward " + string(commit))
 }
 
 // allowable adds to why a commit does not follow another how people allow it.
 func (d *Branch) allowable(why error, commit api.Commit) error {
-	if errors.Is(why, source.ErrRewound) || errors.Is(why, source.ErrForgotten) {
+	if errors.Is(why, source.ErrNonFastForward) || errors.Is(why, source.ErrUnknownCommit) {
 		return fmt.Errorf("%w (to allow it: %s)", why, d.allow(commit))
 	}
 	return why
 }
 
-func spent(why error, allowed api.Commit) error {
+func noLongerAllowed(why error, allowed api.Commit) error {
 	return fmt.Errorf("%w; the allowed commit %s was for an earlier revision", why, allowed.Short())
 }
 
-// whole finds a commit that is allowed among those that are asked about, else in the repository: with a flag people may give its
+// fullHash finds a commit that is allowed among those that are asked about, else in the repository: with a flag people may give its
 // first digits. A branch or a tag that is called like them is not asked: who may push is not who may allow.
-func (d *Branch) whole(ctx context.Context, allowed api.Commit, among ...api.Commit) (api.Commit, error) {
+func (d *Branch) fullHash(ctx context.Context, allowed api.Commit, among ...api.Commit) (api.Commit, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if known := d.wholes[allowed]; known != "" {
+	if known := d.fullHashes[allowed]; known != "" {
 		return known, nil
 	}
 	if len(allowed) == 40 {
@@ -97,9 +97,9 @@ func (d *Branch) whole(ctx context.Context, allowed api.Commit, among ...api.Com
 		}
 		found = s.Commit
 	}
-	if d.wholes == nil {
-		d.wholes = map[api.Commit]api.Commit{}
+	if d.fullHashes == nil {
+		d.fullHashes = map[api.Commit]api.Commit{}
 	}
-	d.wholes[allowed] = found
+	d.fullHashes[allowed] = found
 	return found, nil
 }

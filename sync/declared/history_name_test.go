@@ -33,7 +33,7 @@ func TestAllowedTakesNoName(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	d := &Branch{Source: s}
-	if got, err := d.whole(t.Context(), api.Commit(allowed[:7])); err != nil || string(got) != allowed {
+	if got, err := d.fullHash(t.Context(), api.Commit(allowed[:7])); err != nil || string(got) != allowed {
 		t.Errorf("--allow-non-fast-forward %s is %s, %v; want %s", allowed[:7], got, err, allowed)
 	}
 }

@@ -21,12 +21,12 @@ func (p past) follows(commit, last api.Commit) error {
 		return source.ErrRefGone
 	}
 	if p[last] == nil {
-		return fmt.Errorf("%w: %s", source.ErrForgotten, last)
+		return fmt.Errorf("%w: %s", source.ErrUnknownCommit, last)
 	}
 	if commit == last || slices.ContainsFunc(p[commit], func(parent api.Commit) bool { return p.follows(parent, last) == nil }) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s does not descend from %s", source.ErrRewound, commit, last)
+	return fmt.Errorf("%w: %s does not descend from %s", source.ErrNonFastForward, commit, last)
 }
 
 // An allowance lets one commit, and what descends from it, be applied after a history without it; and then never again.
@@ -89,7 +89,7 @@ func TestMayFollow(t *testing.T) {
 type untold struct{ Repository }
 
 func (untold) Follows(_ context.Context, commit, last api.Commit) error {
-	return fmt.Errorf("%w: %s after %s", source.ErrRewound, commit, last)
+	return fmt.Errorf("%w: %s after %s", source.ErrNonFastForward, commit, last)
 }
 
 // What several people allow counts each for itself.

@@ -37,7 +37,7 @@ func (r Images) allows(image string) bool {
 	return false
 }
 
-// within says that an image begins with a prefix that ends where a part of the image's name does.
+// within reports whether an image begins with a prefix that ends where a part of the image's name does.
 //
 //	prefix                    image                                 within
 //	registry.example.com      registry.example.com/a/b:1            yes

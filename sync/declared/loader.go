@@ -39,7 +39,7 @@ func (o Origin) place(problems []api.Problem) []api.Problem {
 // Loader builds trees and applies overlays, in children of this process.
 type Loader struct {
 	owner   string
-	cage    *overlay.Cage
+	sandbox *overlay.Cage
 	applier *overlay.Applier
 }
 
@@ -51,34 +51,34 @@ func NewLoader(ctx context.Context, owner string, kinds []string, warn func(stri
 		return nil, err
 	}
 	cage := overlay.New(overlay.Options{Warn: warn})
-	out := &Loader{owner: owner, cage: cage, applier: overlay.NewApplier(cage, allowed)}
+	out := &Loader{owner: owner, sandbox: cage, applier: overlay.NewApplier(cage, allowed)}
 	context.AfterFunc(ctx, out.Close)
 	return out, nil
 }
 
 // Close ends the children.
-func (l *Loader) Close() { _ = l.cage.Close() } // it fails at nothing that could be told
+func (l *Loader) Close() { _ = l.sandbox.Close() } // it fails at nothing that could be told
 
-// Load gives the fleet that a tree declares, built if it says so, or nil, and all problems, whose files are named so
-// that editors and CI find them. It is the one place where a tree becomes a fleet. What is no fault of the tree is an
-// error; an overlay that this machine cannot build now is none: the ends that it shapes are held, and tell it.
+// Load returns the fleet that a tree declares, built if it says so, or nil, and all problems, whose files are named so that editors and CI find
+// them. It is the one place where a tree becomes a fleet. What is no fault of the tree is an error; an overlay that this machine cannot build now is
+// none: the ends that it shapes are held, and tell it.
 func (l *Loader) Load(ctx context.Context, o Origin) (*fleet.Fleet, []api.Problem, error) {
 	return l.LoadWith(ctx, o, func(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
 		return l.components(ctx, f), ctx.Err()
 	})
 }
 
-// Look judges the overlays of a fleet.
-type Look func(context.Context, *fleet.Fleet) ([]api.Problem, error)
+// LoadOptions judges the overlays of a fleet.
+type LoadOptions func(context.Context, *fleet.Fleet) ([]api.Problem, error)
 
-// LoadWith loads a tree; its overlays are looked at once all else is right.
-func (l *Loader) LoadWith(ctx context.Context, o Origin, at Look) (*fleet.Fleet, []api.Problem, error) {
+// LoadWith loads a tree; its overlays are read once all else is right.
+func (l *Loader) LoadWith(ctx context.Context, o Origin, at LoadOptions) (*fleet.Fleet, []api.Problem, error) {
 	if fleet.Unbuilt(o.Tree) {
 		if secrets := fleet.Secrets(o.Tree); len(secrets) > 0 {
 			return nil, o.place(secrets), nil // nothing is built of them
 		}
 	}
-	tree, problems, err := l.cage.Flatten(ctx, o.Tree)
+	tree, problems, err := l.sandbox.Flatten(ctx, o.Tree)
 	if err != nil || slices.ContainsFunc(problems, IsError) {
 		return nil, o.place(problems), err
 	}
@@ -93,16 +93,15 @@ func (l *Loader) LoadWith(ctx context.Context, o Origin, at Look) (*fleet.Fleet,
 	return f, o.place(problems), err
 }
 
-// IsError says that a problem is no warning.
+// IsError reports whether a problem is no warning.
 func IsError(p api.Problem) bool { return !p.Warning }
 
-// looking is how long a commit's overlays are looked at before its fleet is taken as it is: what is wrong with the others
-// holds their ends.
-const looking = time.Minute
+// checkTimeout is how long a commit's overlays are read before its fleet is taken as it is: what is wrong with the others holds their ends.
+const checkTimeout = time.Minute
 
 // components builds every overlay by itself: what is wrong with one is known before any cluster is asked.
 func (l *Loader) components(ctx context.Context, f *fleet.Fleet) []api.Problem {
-	ctx, cancel := context.WithTimeout(ctx, looking)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var out Findings
 	for _, c := range f.Clusters {
@@ -126,7 +125,7 @@ func (l *Loader) Apply(ctx context.Context, c fleet.Cluster, ends []object.Wante
 	return l.applier.Apply(ctx, l.input(c, ends))
 }
 
-// Renderer is one with overlays applied.
+// Renderer returns one with overlays applied.
 func (l *Loader) Renderer(of plan.Renderer) plan.Renderer { return overlays{of, l} }
 
 // Findings are problems, each told once, however many clusters share what it is about.
@@ -142,7 +141,7 @@ func (f *Findings) Add(problems ...api.Problem) {
 	}
 }
 
-// Sorted gives them by position.
+// Sorted returns them by position.
 func (f *Findings) Sorted() []api.Problem {
 	return slices.SortedFunc(maps.Keys(*f), func(a, b api.Problem) int {
 		return cmp.Or(api.ComparePos(a.Pos, b.Pos), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Hint, b.Hint))

@@ -1,4 +1,4 @@
-// Package forge answers one question: what does the service that hosts the repository want of us, beside Git?
+// Package forge talks to the service that hosts the repository: it gets tokens of a GitHub App, and sets the status of commits.
 package forge
 
 import (
@@ -46,7 +46,7 @@ type App struct {
 	HTTP *http.Client
 
 	once  sync.Once
-	turn  chan struct{} // held while token and until are read or written
+	slot  chan struct{} // held while token and until are read or written
 	token Secret
 	until time.Time
 }
@@ -54,7 +54,7 @@ type App struct {
 // Format keeps fmt out of the fields.
 func (a *App) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "GitHub App %d", a.ID) }
 
-// Check says what is wrong with the fields, without asking anybody.
+// Check returns what is wrong with the fields, without asking anybody.
 func (a *App) Check() error {
 	if a.ID <= 0 || a.Installation <= 0 {
 		return errors.New("GitHub App: the ids of the app and of its installation are positive numbers")
@@ -72,13 +72,13 @@ func (a *App) Check() error {
 	return nil
 }
 
-// Token gives a token of the installation that is good for minutes at least. Its errors name the app and what to check, and
-// hold nothing that GitHub wrote; a *Refusal among them says how it answered.
+// Token returns a token of the installation that is good for minutes at least. Its errors name the app and what to check, and hold nothing that
+// GitHub wrote; a *Refusal among them says how it answered.
 func (a *App) Token(ctx context.Context) (Secret, error) {
-	if err := a.enter(ctx); err != nil {
+	if err := a.acquire(ctx); err != nil {
 		return Secret{}, err
 	}
-	defer a.leave()
+	defer a.release()
 	if now := time.Now(); !a.token.IsZero() && now.Before(a.until.Add(-early)) {
 		return a.token, nil
 	}
@@ -93,26 +93,26 @@ func (a *App) Token(ctx context.Context) (Secret, error) {
 // Drop forgets a token that was answered with 401: the next Token asks for another. A token that is no longer the
 // remembered one drops nothing.
 func (a *App) Drop(ctx context.Context, token Secret) {
-	if a.enter(ctx) != nil {
+	if a.acquire(ctx) != nil {
 		return
 	}
-	defer a.leave()
+	defer a.release()
 	if a.token.Reveal() == token.Reveal() {
 		a.token = Secret{}
 	}
 }
 
-func (a *App) enter(ctx context.Context) error {
-	a.once.Do(func() { a.turn = make(chan struct{}, 1) })
+func (a *App) acquire(ctx context.Context) error {
+	a.once.Do(func() { a.slot = make(chan struct{}, 1) })
 	select {
-	case a.turn <- struct{}{}:
+	case a.slot <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (a *App) leave() { <-a.turn }
+func (a *App) release() { <-a.slot }
 
 // fetch exchanges the key for a token.
 func (a *App) fetch(ctx context.Context) (Secret, time.Time, error) {
@@ -146,7 +146,7 @@ func (a *App) fetch(ctx context.Context) (Secret, time.Time, error) {
 	return NewSecret(got.Token), got.ExpiresAt, nil
 }
 
-// hint says what to look at after a refusal.
+// hint returns what to read after a refusal.
 func hint(r *Refusal) error {
 	switch {
 	case r.Code == http.StatusUnauthorized:

@@ -29,9 +29,9 @@ type Place struct {
 	Project string
 }
 
-// PlaceOf says where the API of a repository's own host is, by the convention of its kind, and what it calls the
-// repository. Both are to be named where a forge is installed elsewhere, such as below a path. NewClient checks them, since one
-// of the two may be named and the other not. The errors do not repeat the address: it may hold credentials.
+// PlaceOf returns where the API of a repository's own host is, by the convention of its kind, and what it calls the repository. Both are to be named
+// where a forge is installed elsewhere, such as below a path. NewClient checks them, since one of the two may be named and the other not. The errors
+// do not repeat the address: it may hold credentials.
 func PlaceOf(kind Kind, repo string) (Place, error) {
 	u, err := address(repo)
 	if err != nil {
@@ -81,7 +81,7 @@ func bracketed(host string) string {
 	return host
 }
 
-// check says what is wrong with a place, without asking anybody.
+// check returns what is wrong with a place, without asking anybody.
 func (p Place) check(kind Kind) error {
 	base, err := url.Parse(p.URL)
 	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
@@ -98,7 +98,7 @@ func (p Place) check(kind Kind) error {
 	return nil
 }
 
-// Beside says that an API is the repository's own host's: there, and nowhere else, Git's credentials count, too.
+// Beside reports whether an API is the repository's own host's: there, and nowhere else, Git's credentials count, too.
 func (p Place) Beside(kind Kind, repo string) bool {
 	own, err := PlaceOf(kind, repo)
 	return err == nil && sameHost(own.URL, p.URL)

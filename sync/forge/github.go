@@ -22,7 +22,7 @@ func (c *Client) twoParts() string {
 	return url.PathEscape(owner) + "/" + url.PathEscape(repo)
 }
 
-// described is what all forges call the same.
+// described returns what all forges call the same.
 func described(s Status) map[string]string {
 	body := map[string]string{"description": s.Description}
 	if s.URL != "" {

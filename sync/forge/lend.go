@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Lend refuses to send a token of the App to an API that is not the App's own: who has a token acts for it.
-func (a *App) Lend(api string) error {
+// ForHost refuses to send a token of the App to an API that is not the App's own: who has a token acts for it.
+func (a *App) ForHost(api string) error {
 	if own := cmp.Or(a.URL, GitHubAPI); !sameHost(own, api) {
 		return fmt.Errorf("linkwright sends a token of GitHub App %d to %s, and not to %s: give another token, or the App's own API", a.ID, hostOf(own), hostOf(api))
 	}
 	return nil
 }
 
-// LendGit refuses to send a token of the App to a Git server that is not of the App's own forge.
-func (a *App) LendGit(server string) error {
+// ForGit refuses to send a token of the App to a Git server that is not of the App's own forge.
+func (a *App) ForGit(server string) error {
 	if own := gitHost(hostOf(cmp.Or(a.URL, GitHubAPI))); !strings.EqualFold(own, server) {
 		return fmt.Errorf("linkwright sends a token of GitHub App %d to %s, and not to %s: if that is the App's forge, give its API, https://%[3]s/api/v3", a.ID, own, server)
 	}
 	return nil
 }
 
-// gitHost is where a forge serves Git, by where its API is: beside it, but for github.com and for enterprises at ghe.com.
+// gitHost returns where a forge serves Git, by where its API is: beside it, but for github.com and for enterprises at ghe.com.
 func gitHost(api string) string {
 	if bare, ok := strings.CutPrefix(api, "api."); ok && (bare == "github.com" || strings.HasSuffix(bare, ".ghe.com")) {
 		return bare
@@ -31,7 +31,7 @@ func gitHost(api string) string {
 	return api
 }
 
-// hostOf is an address's host without its port: Git and API may be at different ones.
+// hostOf returns an address's host without its port: Git and API may be at different ones.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

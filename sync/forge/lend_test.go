@@ -24,10 +24,10 @@ func TestLend(t *testing.T) {
 		{"https://api.example.com", "https://api.example.com", "example.com", true, false},
 	} {
 		a := &forge.App{ID: 7, URL: tt.app}
-		if err := a.Lend(tt.api); (err == nil) != tt.toAPI {
+		if err := a.ForHost(tt.api); (err == nil) != tt.toAPI {
 			t.Errorf("Lend(%s) of %s: %v", tt.api, tt.app, err)
 		}
-		err := a.LendGit(tt.git)
+		err := a.ForGit(tt.git)
 		if (err == nil) != tt.toGit || err != nil && !strings.HasSuffix(err.Error(), "give its API, https://"+tt.git+"/api/v3") {
 			t.Errorf("LendGit(%s) of %s: %v", tt.git, tt.app, err)
 		}

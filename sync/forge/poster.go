@@ -19,17 +19,17 @@ const (
 
 // Poster posts the newest status: one request at a time, each status once, with pauses after failures.
 type Poster struct {
-	post func(context.Context, Status) error
-	told func(Status, error)
-	wake chan struct{}
+	post   func(context.Context, Status) error
+	logged func(Status, error)
+	wake   chan struct{}
 
 	mu     sync.Mutex
 	newest *Status // waits, or is under way; mu
 
 	// Of Run alone.
-	posted map[api.Commit]posted
-	fails  int
-	said   string // the last failure that was told
+	posted    map[api.Commit]posted
+	fails     int
+	lastError string // the last failure that was told
 }
 
 // posted is what a commit's status is as far as we know, or that nothing more is tried.
@@ -38,9 +38,9 @@ type posted struct {
 	givenUp bool
 }
 
-// NewPoster gives a Poster that calls post. told hears of failures, of the same one once.
-func NewPoster(post func(context.Context, Status) error, told func(Status, error)) *Poster {
-	return &Poster{post: post, told: told, wake: make(chan struct{}, 1), posted: map[api.Commit]posted{}}
+// NewPoster returns a Poster that calls post. told hears of failures, of the same one once.
+func NewPoster(post func(context.Context, Status) error, logged func(Status, error)) *Poster {
+	return &Poster{post: post, logged: logged, wake: make(chan struct{}, 1), posted: map[api.Commit]posted{}}
 }
 
 // Tell hands over the newest status, in place of one that waits. It never blocks.
@@ -84,25 +84,25 @@ func (p *Poster) try(ctx context.Context) time.Duration {
 		return 0
 	}
 	err := p.once(ctx, *s)
-	if err == nil || hopeless(err) {
+	if err == nil || permanent(err) {
 		p.settle(s, err != nil)
 	}
 	switch {
 	case err == nil:
-		p.fails, p.said = 0, ""
+		p.fails, p.lastError = 0, ""
 		return 0
-	case p.said != err.Error():
-		p.said = err.Error()
-		p.told(*s, err)
+	case p.lastError != err.Error():
+		p.lastError = err.Error()
+		p.logged(*s, err)
 	}
-	if hopeless(err) {
+	if permanent(err) {
 		p.fails = 0
 		return 0
 	}
 	return p.patience(err)
 }
 
-// waiting is the newest status, if it is news.
+// waiting returns the newest status, if it is news.
 func (p *Poster) waiting() *Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *Poster) waiting() *Status {
 	return p.newest
 }
 
-// once is one request. It has lastTry to end after ctx did, so that what is under way is not posted twice.
+// once returns one request. It has lastTry to end after ctx did, so that what is under way is not posted twice.
 func (p *Poster) once(ctx context.Context, s Status) error {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

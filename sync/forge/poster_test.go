@@ -67,13 +67,13 @@ func posting(t *testing.T, answer func(ctx context.Context, n int) error, f func
 	})
 }
 
-func (p *posts) want(t *testing.T, posted, told []string) {
+func (p *posts) want(t *testing.T, posted, logged []string) {
 	t.Helper()
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !slices.Equal(p.got, posted) || !slices.Equal(p.told, told) {
-		t.Errorf("posted %q, told %q; want %q, %q", p.got, p.told, posted, told)
+	if !slices.Equal(p.got, posted) || !slices.Equal(p.told, logged) {
+		t.Errorf("posted %q, told %q; want %q, %q", p.got, p.told, posted, logged)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestPosterPostsOnce(t *testing.T) {
 	})
 }
 
-// While one is under way the newest replaces what waits; the pass that tells never waits.
+// While one is under way the newest replaces what waits; the sync that tells never waits.
 func TestPosterOneAtATime(t *testing.T) {
 	posting(t, nil, func(p *forge.Poster, got *posts, _ func()) {
 		let := make(chan struct{})
@@ -144,13 +144,13 @@ func TestPosterWaitsAsTold(t *testing.T) {
 	}
 	posting(t, answer, func(p *forge.Poster, got *posts, stop func()) {
 		p.Tell(of("a", forge.Pending))
-		told := []string{"post: " + limited.Error()}
-		got.want(t, []string{"a pending"}, told)
+		logged := []string{"post: " + limited.Error()}
+		got.want(t, []string{"a pending"}, logged)
 		time.Sleep(9 * time.Minute)
 		p.Tell(of("b", forge.Success))
-		got.want(t, []string{"a pending"}, told)
+		got.want(t, []string{"a pending"}, logged)
 		time.Sleep(2 * time.Minute)
-		got.want(t, []string{"a pending", "b success"}, told)
+		got.want(t, []string{"a pending", "b success"}, logged)
 		stop()
 	})
 }

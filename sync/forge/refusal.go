@@ -21,7 +21,7 @@ type Refusal struct {
 	Limited bool
 }
 
-// Error says how it answered; what to do about it depends on what was asked.
+// Error returns how it answered; what to do about it depends on what was asked.
 func (r *Refusal) Error() string {
 	text := fmt.Sprintf("the server answered %d", r.Code)
 	switch {

@@ -20,7 +20,7 @@ func NewSecret(text string) Secret {
 	return Secret{func() string { return text }}
 }
 
-// Reveal is the text itself; empty where there is none.
+// Reveal returns the text itself; empty where there is none.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -28,13 +28,13 @@ func (s Secret) Reveal() string {
 	return s.value()
 }
 
-// IsZero says that there is none.
+// IsZero reports whether there is none.
 func (s Secret) IsZero() bool { return s.value == nil }
 
 // Format writes the same for every verb.
 func (Secret) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, redacted) }
 
-// String gives nothing away.
+// String reveals nothing.
 func (Secret) String() string { return redacted }
 
 // GoString is as String.

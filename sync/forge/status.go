@@ -40,7 +40,7 @@ type Status struct {
 	URL         string // where there is more; empty: nowhere
 }
 
-// Access is with what an API is asked, read anew for each request: the way there, and a token.
+// Access is with what an API is asked, read again for each request: the way there, and a token.
 type Access func(context.Context) (*http.Client, Secret, error)
 
 // Client talks to one repository's API.
@@ -56,18 +56,18 @@ const (
 )
 
 // NewClient checks the place and asks nobody.
-func NewClient(kind Kind, place Place, access Access) (*Client, error) {
+func NewClient(kind Kind, target Place, access Access) (*Client, error) {
 	if !slices.Contains(Kinds(), kind) {
 		return nil, fmt.Errorf("%q is not a known forge: want one of %q", kind, Kinds())
 	}
-	if err := place.check(kind); err != nil {
+	if err := target.check(kind); err != nil {
 		return nil, err
 	}
-	return &Client{kind, place, access}, nil
+	return &Client{kind, target, access}, nil
 }
 
-// Post tells a status. The errors name the commit and say what to do, and hold nothing that the server wrote; a *Refusal
-// among them says how it answered.
+// Post posts a status. The errors name the commit and say what to do, and hold nothing that the server wrote; a *Refusal among them says how it
+// answered.
 func (c *Client) Post(ctx context.Context, s Status) error {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -98,19 +98,19 @@ func (c *Client) post(ctx context.Context, way *http.Client, token Secret, s Sta
 	if err != nil {
 		return errors.New("the request cannot be made")
 	}
-	response, err := straight(way).Do(request)
+	response, err := noRedirect(way).Do(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close() //nolint:errcheck // everything wanted was read
-	if response.StatusCode == http.StatusCreated || c.stands(response) {
+	if response.StatusCode == http.StatusCreated || c.isRepeated(response) {
 		return nil
 	}
 	return Refused(response, time.Now())
 }
 
-// straight is a client that carries a token nowhere else.
-func straight(c *http.Client) *http.Client {
+// noRedirect returns a client that carries a token nowhere else.
+func noRedirect(c *http.Client) *http.Client {
 	own := http.Client{}
 	if c != nil {
 		own = *c
@@ -120,8 +120,8 @@ func straight(c *http.Client) *http.Client {
 	return &own
 }
 
-// stands says that GitLab has that very state already: it takes a repetition for a mistake.
-func (c *Client) stands(r *http.Response) bool {
+// isRepeated reports whether GitLab has that very state already: it takes a repetition for a mistake.
+func (c *Client) isRepeated(r *http.Response) bool {
 	if c.kind != GitLab || r.StatusCode != http.StatusBadRequest {
 		return false
 	}
@@ -129,7 +129,7 @@ func (c *Client) stands(r *http.Response) bool {
 	return err == nil && bytes.Contains(body, []byte("Cannot transition status"))
 }
 
-// request is what the documentation of each forge says.
+// request returns what the documentation of each forge says.
 func (c *Client) request(ctx context.Context, token Secret, s Status) (*http.Request, error) {
 	path, body, header := c.github(s)
 	switch c.kind {
@@ -204,8 +204,8 @@ func advice(r *Refusal) string {
 	return ""
 }
 
-// hopeless says that trying again does not help this commit.
-func hopeless(err error) bool {
+// permanent reports whether trying again does not help this commit.
+func permanent(err error) bool {
 	var r *Refusal
 	if !errors.As(err, &r) || r.Limited {
 		return false

@@ -284,12 +284,12 @@ func TestPlaceOf(t *testing.T) {
 		}
 	}
 	for _, repo := range []string{"https://github.com/fleet", "http://git.example.com/mesh/fleet", "https://h/a/b/c", "https://h/../b"} {
-		place, err := forge.PlaceOf(forge.Gitea, repo)
-		if _, errClient := forge.NewClient(forge.Gitea, place, nil); err != nil || errClient == nil {
-			t.Errorf("NewClient(PlaceOf(%s) = %+v, %v): no error", repo, place, err)
+		target, err := forge.PlaceOf(forge.Gitea, repo)
+		if _, errClient := forge.NewClient(forge.Gitea, target, nil); err != nil || errClient == nil {
+			t.Errorf("NewClient(PlaceOf(%s) = %+v, %v): no error", repo, target, err)
 		}
 	}
-	for _, place := range []forge.Place{
+	for _, target := range []forge.Place{
 		{URL: "https://" + canary + "@h/api", Project: "a/b"},
 		{URL: "http://git.example.com/api", Project: "a/b"},
 		{URL: "https://h/api?x=1", Project: "a/b"},
@@ -297,8 +297,8 @@ func TestPlaceOf(t *testing.T) {
 		{URL: "https://h/api", Project: "a/b/c"},
 		{URL: "https://h/api", Project: "a/.."},
 	} {
-		if _, err := forge.NewClient(forge.GitHub, place, nil); err == nil || strings.Contains(err.Error(), canary) {
-			t.Errorf("NewClient(%+v): %v", place, err)
+		if _, err := forge.NewClient(forge.GitHub, target, nil); err == nil || strings.Contains(err.Error(), canary) {
+			t.Errorf("NewClient(%+v): %v", target, err)
 		}
 	}
 }

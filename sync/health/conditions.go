@@ -7,11 +7,11 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Settles is for how long what is being set up may take.
-const Settles = 5 * time.Minute
+// RecoveryTime is for how long what is being set up may take.
+const RecoveryTime = 5 * time.Minute
 
-// counts are the stages that make a link ready or not, with the reason of each. That nobody serves behind a mirror is no fault
-// of the link.
+// readinessStages returns the stages that make a link ready or not, with the reason of each. That nobody serves behind a mirror is no fault of the
+// link.
 //
 //	stage                  reason                 settles by itself
 //	renders                NotRendered            while the target has given no token yet, or it is about to be verified
@@ -21,24 +21,23 @@ const Settles = 5 * time.Minute
 //	credentials written    CredentialsNotWritten  yes
 //	controller leads       ControllerNotLeading   yes
 //	gateway alive          GatewayNotAlive        while the link is being set up: the first probes come late
-func counts() map[Stage]reason.Code {
+func readinessStages() map[Stage]reason.Code {
 	return map[Stage]reason.Code{
-		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.TrustAnchorsNotShared, Works: reason.CredentialNotAccepted, Written: reason.CredentialsNotWritten, Leads: reason.ControllerNotLeading, Gateway: reason.GatewayNotAlive,
+		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.TrustAnchorsNotShared, Works: reason.CredentialNotAccepted, CredentialsWritten: reason.CredentialsNotWritten, Leads: reason.ControllerNotLeading, Gateway: reason.GatewayNotAlive,
 	}
 }
 
-// Denial is what is told of an end that a guard or a policy denies what is to be done there.
+// Denial returns what is reported about an end that a guard or a policy denies what is to be done there.
 func Denial(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
-	return unready(was, now, fault{reason: reason.Denied, message: string(why.Code)})
+	return notReady(was, now, fault{reason: reason.Denied, message: string(why.Code)})
 }
 
-// Beginning is what is told of a link of which nothing is written yet.
-func Beginning(now time.Time) []object.Condition {
-	return unready(nil, now, fault{soon: true})
+// Initial returns what is reported about a link of which nothing is written yet.
+func Initial(now time.Time) []object.Condition {
+	return notReady(nil, now, fault{soon: true})
 }
 
-// Conditions sums a link's stages up, for what was told of it before. Due is when they must be judged anew though nothing moved;
-// zero: never.
+// Conditions sums a link's stages up, for what was reported about it before. Due is when they must be judged again though nothing moved; zero: never.
 //
 //	stages that count                      Ready    Reconciling   Stalled
 //	none failed, and both ends were read   True
@@ -53,44 +52,44 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 		was = nil // it tells nothing of stages
 	}
 	switch {
-	case untried(all, v) && Condition(was, object.Ready).Reason == reason.CredentialNotAccepted:
+	case unverified(all, v) && Condition(was, object.Ready).Reason == reason.CredentialNotAccepted:
 		return was, time.Time{}
 	case code == "":
-		return standing(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: reason.Healthy}), time.Time{}
+		return keepSince(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: reason.Healthy}), time.Time{}
 	case v.Passing == Unknown:
-		return standing(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason.EndNotRead}), time.Time{}
+		return keepSince(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason.EndNotRead}), time.Time{}
 	}
 	begun := Condition(was, object.Reconciling).Since
-	soon := settles(v, !begun.IsZero()) && Condition(was, object.Stalled).Status != object.True
+	soon := mayRecover(v, !begun.IsZero()) && Condition(was, object.Stalled).Status != object.True
 	if begun.IsZero() {
 		begun = now
 	}
-	if soon = soon && now.Before(begun.Add(Settles)); soon {
-		due = begun.Add(Settles)
+	if soon = soon && now.Before(begun.Add(RecoveryTime)); soon {
+		due = begun.Add(RecoveryTime)
 	}
-	return unready(was, now, fault{code, about(v), soon}), due
+	return notReady(was, now, fault{code, stageAndCode(v), soon}), due
 }
 
-// Decisive gives the first stage that keeps a link from being ready; a zero Verdict: none does.
+// Decisive returns the first stage that keeps a link from being ready; a zero Verdict: none does.
 func Decisive(all []Verdict) Verdict {
 	v, _ := decisive(all)
 	return v
 }
 
-// decisive is the first stage that keeps a link from being ready, with the reason to tell; none: the link is. A credential that
-// nobody tried does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
+// decisive returns the first stage that keeps a link from being ready, with the reason to tell; none: the link is. A credential that nobody tried
+// does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
 func decisive(all []Verdict) (Verdict, reason.Code) {
 	for _, v := range all {
-		seen := v.Passing != Unknown || v.Stage != Reachable && v.Stage != Written && v.Stage != Leads
-		if code := counts()[v.Stage]; code != "" && (v.Passing == Failed || !seen) {
+		observed := v.Passing != Unknown || v.Stage != Reachable && v.Stage != CredentialsWritten && v.Stage != Leads
+		if code := readinessStages()[v.Stage]; code != "" && (v.Passing == Failed || !observed) {
 			return v, code
 		}
 	}
 	return Verdict{}, ""
 }
 
-// untried says that nobody tried the credential, and nothing ahead of that is in its way.
-func untried(all []Verdict, first Verdict) bool {
+// unverified reports whether nobody tried the credential, and nothing ahead of that is in its way.
+func unverified(all []Verdict, first Verdict) bool {
 	for _, v := range all {
 		switch v.Stage {
 		case Works:
@@ -109,19 +108,19 @@ type fault struct {
 	soon    bool
 }
 
-// unready tells of a fault. While it may settle, one fault after another is no news.
-func unready(was []object.Condition, now time.Time, f fault) []object.Condition {
+// notReady reports a fault. While it may settle, one fault after another is no news.
+func notReady(was []object.Condition, now time.Time, f fault) []object.Condition {
 	kind := object.Stalled
 	if f.soon {
 		kind, f.reason = object.Reconciling, reason.Progressing
 	}
-	return standing(was, now,
+	return keepSince(was, now,
 		object.Condition{Type: object.Ready, Status: object.False, Reason: f.reason, Message: f.message},
 		object.Condition{Type: kind, Status: object.True, Reason: f.reason, Message: f.message})
 }
 
-// standing are conditions, each since it stands so, and in the words in which that was told first.
-func standing(was []object.Condition, now time.Time, next ...object.Condition) []object.Condition {
+// keepSince are conditions, each since it stands so, and in the words in which that was told first.
+func keepSince(was []object.Condition, now time.Time, next ...object.Condition) []object.Condition {
 	for i, c := range next {
 		next[i].Since = now.UTC().Truncate(time.Second)
 		if old := Condition(was, c.Type); old.Stands(c) {
@@ -131,7 +130,7 @@ func standing(was []object.Condition, now time.Time, next ...object.Condition) [
 	return next
 }
 
-// Condition is that of one type; zero where there is none.
+// Condition returns that of one type; zero where there is none.
 func Condition(all []object.Condition, kind string) object.Condition {
 	for _, c := range all {
 		if c.Type == kind {
@@ -141,10 +140,10 @@ func Condition(all []object.Condition, kind string) object.Condition {
 	return object.Condition{}
 }
 
-// settles says that what failed may come right by itself.
-func settles(v Verdict, settingUp bool) bool {
+// mayRecover reports whether what failed may come right by itself.
+func mayRecover(v Verdict, settingUp bool) bool {
 	switch v.Stage {
-	case Written, Leads:
+	case CredentialsWritten, Leads:
 		return true
 	case Gateway:
 		return settingUp
@@ -152,8 +151,8 @@ func settles(v Verdict, settingUp bool) bool {
 	return v.Stage == Renders && v.Why != nil && (v.Why.Code == reason.CredentialNotIssued || v.Why.Code == reason.CredentialNotVerified)
 }
 
-// about is the stage and the code of what failed: what a server said is for reports, which take secrets out.
-func about(v Verdict) string {
+// stageAndCode returns the stage and the code of what failed: what a server said is for reports, which take secrets out.
+func stageAndCode(v Verdict) string {
 	if v.Why == nil {
 		return v.Stage.String()
 	}

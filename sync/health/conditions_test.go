@@ -15,7 +15,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// is are the conditions of what is told in one word each: Ready's status and reason, and what else is True.
+// is returns the conditions of what is reported in one word each: Ready's status and reason, and what else is True.
 func is(all []object.Condition) string {
 	out := ""
 	for _, c := range all {
@@ -39,8 +39,8 @@ func TestConditions(t *testing.T) {
 	dead := func(_ *Link, p *linkerd.Pulse) { *p = linkerd.Pulse{Dead: []object.Key{leaseOf(Link{})}} }
 	leaderless := func(v *Link, _ *linkerd.Pulse) { lost(v, leaseOf(*v)) }
 	untouched := func(*Link, *linkerd.Pulse) {}
-	denied := func(v *Link, _ *linkerd.Pulse) { v.Proof.Why = why }
-	untried := func(v *Link, _ *linkerd.Pulse) { v.Proof = nil }
+	denied := func(v *Link, _ *linkerd.Pulse) { v.Verification.Why = why }
+	untried := func(v *Link, _ *linkerd.Pulse) { v.Verification = nil }
 	was := func(age time.Duration, with func(*Link, *linkerd.Pulse)) []object.Condition {
 		v, p := healthy()
 		with(&v, &p)
@@ -54,18 +54,20 @@ func TestConditions(t *testing.T) {
 		want string
 		due  time.Duration
 	}{
-		"all holds":                       {with: untouched, want: ready},
-		"nobody tried the credential":     {with: untried, want: ready},
-		"no mirror tells of the gateway":  {with: func(_ *Link, p *linkerd.Pulse) { *p = linkerd.Pulse{} }, want: ready},
-		"no gateway":                      {with: func(v *Link, p *linkerd.Pulse) { v.Target.Facts.Gateway.Disabled, *p = true, linkerd.Pulse{} }, want: ready},
-		"nobody shows anchors":            {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Facts.Anchors = nil }, want: ready},
-		"nobody serves behind a mirror":   {with: func(_ *Link, p *linkerd.Pulse) { p.Empty = []object.Key{leaseOf(Link{})} }, want: ready},
-		"trials do not count":             {with: func(v *Link, _ *linkerd.Pulse) { v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip }, want: ready},
-		"access fails":                    {with: denied, want: stalled(string(reason.CredentialNotAccepted))},
-		"it failed, and was not tried":    {was: was(time.Hour, denied), with: untried, want: stalled(string(reason.CredentialNotAccepted))},
-		"it failed, and works":            {was: was(time.Hour, denied), with: untouched, want: ready},
-		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof, v.Target.Reading, v.Target.Err = nil, state.Unread, why }, want: stalled(string(reason.TargetNotRead))},
-		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof = nil; lost(v, leaseOf(*v)) }, want: stalled(string(reason.CredentialNotAccepted))},
+		"all holds":                      {with: untouched, want: ready},
+		"nobody tried the credential":    {with: untried, want: ready},
+		"no mirror tells of the gateway": {with: func(_ *Link, p *linkerd.Pulse) { *p = linkerd.Pulse{} }, want: ready},
+		"no gateway":                     {with: func(v *Link, p *linkerd.Pulse) { v.Target.Facts.Gateway.Disabled, *p = true, linkerd.Pulse{} }, want: ready},
+		"nobody shows anchors":           {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Facts.Anchors = nil }, want: ready},
+		"nobody serves behind a mirror":  {with: func(_ *Link, p *linkerd.Pulse) { p.Empty = []object.Key{leaseOf(Link{})} }, want: ready},
+		"trials do not count":            {with: func(v *Link, _ *linkerd.Pulse) { v.Verification, v.Link.Spec.Credentials.Preflight = nil, api.Skip }, want: ready},
+		"access fails":                   {with: denied, want: stalled(string(reason.CredentialNotAccepted))},
+		"it failed, and was not tried":   {was: was(time.Hour, denied), with: untried, want: stalled(string(reason.CredentialNotAccepted))},
+		"it failed, and works":           {was: was(time.Hour, denied), with: untouched, want: ready},
+		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) {
+			v.Verification, v.Target.Reading, v.Target.Err = nil, state.Unread, why
+		}, want: stalled(string(reason.TargetNotRead))},
+		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Verification = nil; lost(v, leaseOf(*v)) }, want: stalled(string(reason.CredentialNotAccepted))},
 		"target down":                     {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Reading, v.Target.Err = state.Unread, why }, held: why, want: stalled(string(reason.TargetNotRead))},
 		"target not read yet":             {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Reading = state.Unread }, held: why, want: "Ready=Unknown EndNotRead; "},
 		"source not read":                 {with: func(v *Link, _ *linkerd.Pulse) { v.Source.Reading = state.Unread }, want: "Ready=Unknown EndNotRead; "},
@@ -73,19 +75,19 @@ func TestConditions(t *testing.T) {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
 		}, want: stalled(string(reason.TrustAnchorsNotShared))},
 		"cannot be rendered":           {with: untouched, held: why, want: stalled(string(reason.NotRendered))},
-		"no token yet":                 {with: untouched, held: object.Because(reason.CredentialNotIssued, ""), want: settling, due: Settles},
-		"it is to be verified first":   {with: untouched, held: object.Because(reason.CredentialNotVerified, ""), want: settling, due: Settles},
-		"credentials are not written":  {with: func(v *Link, _ *linkerd.Pulse) { lost(v, credential.Secrets(v.Link)[0]) }, want: settling, due: Settles},
-		"no controller":                {with: func(v *Link, _ *linkerd.Pulse) { lost(v, controllerOf(*v)) }, want: settling, due: Settles},
-		"no leader":                    {with: leaderless, want: settling, due: Settles},
-		"no leader for a while":        {was: was(time.Minute, leaderless), with: leaderless, want: settling, due: Settles - time.Minute},
-		"no leader for too long":       {was: was(Settles, leaderless), with: leaderless, want: stalled(string(reason.ControllerNotLeading))},
-		"no leader, and there was one": {was: was(Settles, untouched), with: leaderless, want: settling, due: Settles},
-		"stalled, and something else":  {was: was(Settles, dead), with: leaderless, want: stalled(string(reason.ControllerNotLeading))},
-		"set up, and then dead":        {was: was(Settles, untouched), with: dead, want: stalled(string(reason.GatewayNotAlive))},
-		"dead while it is set up":      {was: was(time.Minute, leaderless), with: dead, want: settling, due: Settles - time.Minute},
-		"dead from the first on":       {was: Beginning(now.Add(-Settles)), with: dead, want: stalled(string(reason.GatewayNotAlive))},
-		"set up":                       {was: Beginning(now), with: untouched, want: ready},
+		"no token yet":                 {with: untouched, held: object.Because(reason.CredentialNotIssued, ""), want: settling, due: RecoveryTime},
+		"it is to be verified first":   {with: untouched, held: object.Because(reason.CredentialNotVerified, ""), want: settling, due: RecoveryTime},
+		"credentials are not written":  {with: func(v *Link, _ *linkerd.Pulse) { lost(v, credential.Secrets(v.Link)[0]) }, want: settling, due: RecoveryTime},
+		"no controller":                {with: func(v *Link, _ *linkerd.Pulse) { lost(v, controllerOf(*v)) }, want: settling, due: RecoveryTime},
+		"no leader":                    {with: leaderless, want: settling, due: RecoveryTime},
+		"no leader for a while":        {was: was(time.Minute, leaderless), with: leaderless, want: settling, due: RecoveryTime - time.Minute},
+		"no leader for too long":       {was: was(RecoveryTime, leaderless), with: leaderless, want: stalled(string(reason.ControllerNotLeading))},
+		"no leader, and there was one": {was: was(RecoveryTime, untouched), with: leaderless, want: settling, due: RecoveryTime},
+		"stalled, and something else":  {was: was(RecoveryTime, dead), with: leaderless, want: stalled(string(reason.ControllerNotLeading))},
+		"set up, and then dead":        {was: was(RecoveryTime, untouched), with: dead, want: stalled(string(reason.GatewayNotAlive))},
+		"dead while it is set up":      {was: was(time.Minute, leaderless), with: dead, want: settling, due: RecoveryTime - time.Minute},
+		"dead from the first on":       {was: Initial(now.Add(-RecoveryTime)), with: dead, want: stalled(string(reason.GatewayNotAlive))},
+		"set up":                       {was: Initial(now), with: untouched, want: ready},
 	} {
 		v, pulse := healthy()
 		tt.with(&v, &pulse)

@@ -1,4 +1,4 @@
-// Package health answers: does a link work, and how is that told?
+// Package health judges whether a link works, and makes conditions of that.
 package health
 
 import (
@@ -22,47 +22,47 @@ const (
 	Reachable
 	Trusted
 	Works
-	Written
-	Loaded
+	CredentialsWritten
+	CredentialsLoaded
 	Leads
 	Gateway
 	Serving
 )
 
-// String is what people call it.
+// String returns what people call it.
 func (s Stage) String() string {
 	return [...]string{
-		Renders: "renders", Reachable: "target reachable", Trusted: "trust anchors shared", Works: "access works", Written: "credentials written",
-		Loaded: "credentials loaded", Leads: "controller leads", Gateway: "gateway alive", Serving: "mirrors have endpoints",
+		Renders: "renders", Reachable: "target reachable", Trusted: "trust anchors shared", Works: "access works", CredentialsWritten: "credentials written",
+		CredentialsLoaded: "credentials loaded", Leads: "controller leads", Gateway: "gateway alive", Serving: "mirrors have endpoints",
 	}[s]
 }
 
-const mostMirrors = 3 // are named
+const maxMirrors = 3 // are named
 
-// Passing says how a stage came out.
-type Passing uint8
+// Result says how a stage came out.
+type Result uint8
 
 // Of a stage.
 const (
-	Passed Passing = iota + 1
+	Passed Result = iota + 1
 	Failed
 	Unknown  // it was not seen
 	NotAsked // it does not apply, or is declared not to count
 )
 
-// String is how it is told.
-func (p Passing) String() string {
+// String returns how it is reported.
+func (p Result) String() string {
 	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotAsked: "not asked"}[p]
 }
 
 // Verdict is how a stage of a link came out, and why.
 type Verdict struct {
 	Stage   Stage
-	Passing Passing
+	Passing Result
 	Why     *object.Reason // of a stage that failed or is unknown; what is worth knowing of one that passed
 }
 
-// First gives the first stage that failed; false: none did.
+// First returns the first stage that failed; false: none did.
 func First(all []Verdict) (Verdict, bool) {
 	for _, v := range all {
 		if v.Passing == Failed {
@@ -90,23 +90,23 @@ type Link struct {
 //	controller leads        its Deployment is ready, and its lease has a holder
 //	gateway alive           not all mirrors' addresses are not ready; not asked without a gateway
 //	mirrors have endpoints  every mirror has an address
-func (v Link) Health(held *object.Reason, pulse linkerd.Pulse, now time.Time) []Verdict {
-	return append([]Verdict{v.renders(held), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.beats(pulse)...)
+func (v Link) Health(blocked *object.Reason, pulse linkerd.Pulse, now time.Time) []Verdict {
+	return append([]Verdict{v.renders(blocked), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.controllerStages(pulse)...)
 }
 
-// beats are the last stages alone: those that are read from what Linkerd's controllers write.
-func (v Link) beats(pulse linkerd.Pulse) []Verdict {
+// controllerStages returns the last stages alone: those that are read from what Linkerd's controllers write.
+func (v Link) controllerStages(pulse linkerd.Pulse) []Verdict {
 	return []Verdict{v.leads(), v.gateway(pulse), v.serving(pulse)}
 }
 
-func (v Link) renders(held *object.Reason) Verdict {
+func (v Link) renders(blocked *object.Reason) Verdict {
 	switch {
-	case held == nil:
+	case blocked == nil:
 		return Verdict{Stage: Renders, Passing: Passed}
-	case !v.Target.Known(): // for want of its facts
-		return Verdict{Renders, Unknown, held}
+	case !v.Target.Known(): // without its facts
+		return Verdict{Renders, Unknown, blocked}
 	}
-	return Verdict{Renders, Failed, held}
+	return Verdict{Renders, Failed, blocked}
 }
 
 func (v Link) reachable() Verdict {
@@ -127,7 +127,7 @@ func (v Link) trusted(now time.Time) Verdict {
 	case trust.Broken():
 		return Verdict{Trusted, Failed, trust.Why}
 	case len(v.Source.Facts.Anchors) == 0 || len(v.Target.Facts.Anchors) == 0:
-		return Verdict{Trusted, Unknown, v.untrusted()}
+		return Verdict{Trusted, Unknown, v.anchorsHidden()}
 	}
 	return Verdict{Trusted, Passed, trust.Why}
 }
@@ -136,56 +136,56 @@ func (v Link) works() Verdict {
 	switch {
 	case v.Link.Spec.Credentials.Preflight == api.Skip:
 		return Verdict{Stage: Works, Passing: NotAsked}
-	case v.Proof == nil:
+	case v.Verification == nil:
 		return Verdict{Works, Unknown, object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")}
-	case v.Proof.Why != nil:
-		return Verdict{Works, Failed, v.Proof.Why}
+	case v.Verification.Why != nil:
+		return Verdict{Works, Failed, v.Verification.Why}
 	}
 	return Verdict{Stage: Works, Passing: Passed}
 }
 
 func (v Link) written() Verdict {
 	if !v.Source.Known() {
-		return Verdict{Stage: Written, Passing: Unknown}
+		return Verdict{Stage: CredentialsWritten, Passing: Unknown}
 	}
 	for _, k := range v.Secrets() {
 		if why := v.Source.Seen.Hides(k); why != nil {
-			return Verdict{Written, Unknown, why}
+			return Verdict{CredentialsWritten, Unknown, why}
 		}
 		if r := v.Source.Seen.Record(k); r.IsZero() || r.Going {
-			return Verdict{Written, Failed, object.Because(reason.CredentialsNotWritten, "%s does not exist yet", k)}
+			return Verdict{CredentialsWritten, Failed, object.Because(reason.CredentialsNotWritten, "%s does not exist yet", k)}
 		}
 	}
-	return Verdict{Stage: Written, Passing: Passed}
+	return Verdict{Stage: CredentialsWritten, Passing: Passed}
 }
 
 func (v Link) loaded() Verdict {
 	if v.Loading == (Verdict{}) {
-		return Verdict{Stage: Loaded, Passing: NotAsked}
+		return Verdict{Stage: CredentialsLoaded, Passing: NotAsked}
 	}
 	return v.Loading
 }
 
 func (v Link) leads() Verdict {
-	at, target, seen := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Seen
+	at, target, observed := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Seen
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: at.MulticlusterNamespace, Name: linkerd.Lease(target)}
 	if !v.Source.Known() {
 		return Verdict{Stage: Leads, Passing: Unknown}
 	}
 	if v.Link.Spec.Controller.Mode == api.PerLink {
 		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: linkerd.Controller(target)}
-		switch r := seen.Record(controller); {
-		case seen.Hides(controller) != nil:
-			return Verdict{Leads, Unknown, seen.Hides(controller)}
+		switch r := observed.Record(controller); {
+		case observed.Hides(controller) != nil:
+			return Verdict{Leads, Unknown, observed.Hides(controller)}
 		case r.IsZero():
 			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s does not exist yet", controller)}
 		case !r.Health.IsZero():
 			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s: %s", controller, r.Health)}
 		}
 	}
-	switch r := seen.Record(lease); {
-	case seen.Hides(lease) != nil:
-		return Verdict{Leads, Unknown, seen.Hides(lease)}
+	switch r := observed.Record(lease); {
+	case observed.Hides(lease) != nil:
+		return Verdict{Leads, Unknown, observed.Hides(lease)}
 	case r.IsZero():
 		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see the log of the link's controller", lease)}
 	case r.Health.Cause() == object.NoHolder:
@@ -200,8 +200,8 @@ func (v Link) gateway(p linkerd.Pulse) Verdict {
 		return Verdict{Stage: Gateway, Passing: Unknown}
 	case v.Target.Known() && v.Target.Facts.Gateway.Disabled:
 		return Verdict{Stage: Gateway, Passing: NotAsked}
-	case v.mirrorless() != nil:
-		return Verdict{Gateway, Unknown, v.mirrorless()}
+	case v.mirrorsHidden() != nil:
+		return Verdict{Gateway, Unknown, v.mirrorsHidden()}
 	case p.Gone():
 		return Verdict{Gateway, Failed, object.Because(reason.GatewayNotAlive,
 			"the controller in %s gets no answer from the gateway of %s: no address of its %s is ready (%s); check that pods there reach %s, and that both share a trust anchor",
@@ -216,8 +216,8 @@ func (v Link) serving(p linkerd.Pulse) Verdict {
 	switch {
 	case !v.Source.Known():
 		return Verdict{Stage: Serving, Passing: Unknown}
-	case v.mirrorless() != nil:
-		return Verdict{Serving, Unknown, v.mirrorless()}
+	case v.mirrorsHidden() != nil:
+		return Verdict{Serving, Unknown, v.mirrorsHidden()}
 	case len(p.Empty) > 0:
 		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: %s; check the pods of these Services in cluster %s",
 			count(len(p.Empty), "mirror"), named(p.Empty), v.Link.Target.Name)}
@@ -227,8 +227,8 @@ func (v Link) serving(p linkerd.Pulse) Verdict {
 	return Verdict{Stage: Serving, Passing: Passed}
 }
 
-// mirrorless says that mirrors may not be read in the source, or nil.
-func (v Link) mirrorless() *object.Reason {
+// mirrorsHidden returns a reason if mirrors may not be read in the source; else nil.
+func (v Link) mirrorsHidden() *object.Reason {
 	return v.Source.Seen.HidesAny(linkerd.MirrorWatches(v.Link.Source.Spec.Linkerd)[:2]...)
 }
 
@@ -239,13 +239,13 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// named are the first of them.
+// named returns the first of them.
 func named(keys []object.Key) string {
 	var out []string
-	for _, k := range keys[:min(len(keys), mostMirrors)] {
+	for _, k := range keys[:min(len(keys), maxMirrors)] {
 		out = append(out, k.Namespace+"/"+k.Name)
 	}
-	if len(keys) > mostMirrors {
+	if len(keys) > maxMirrors {
 		out = append(out, "and more")
 	}
 	return strings.Join(out, ", ")

@@ -14,10 +14,10 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// healthy is a link of which every stage passes.
+// healthy returns a link of which every stage passes.
 func healthy() (Link, linkerd.Pulse) {
 	spec := api.Cluster{}.WithDefaults()
-	v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Reading: state.Read}, Target: state.Cluster{Reading: state.Read}, Proof: &state.Proof{}}}}
+	v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Reading: state.Read}, Target: state.Cluster{Reading: state.Read}, Verification: &state.Verification{}}}}
 	v.Link.Source, v.Link.Target = &fleet.Cluster{Name: "west", Spec: spec}, &fleet.Cluster{Name: "east", Spec: spec}
 	v.Link.Spec = &api.LinkSpec{TrustAnchors: api.Warn}
 	v.Link.Spec.Controller.Mode = api.PerLink
@@ -54,9 +54,9 @@ func TestHealth(t *testing.T) {
 	why := object.Because("Because", "of that")
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
-		with func(v *Link, p *linkerd.Pulse) (held *object.Reason)
+		with func(v *Link, p *linkerd.Pulse) (blocked *object.Reason)
 		at   Stage
-		is   Passing
+		is   Result
 		code string
 	}{
 		"all is well": {nil, Serving, Passed, ""},
@@ -80,17 +80,17 @@ func TestHealth(t *testing.T) {
 		}, Trusted, Passed, string(reason.TrustAnchorsDiffer)},
 		"anchors unknown":      {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, ""},
 		"anchors do not count": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Link.Spec.TrustAnchors = api.Skip; return nil }, Trusted, NotAsked, ""},
-		"refused":              {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Proof.Why = why; return nil }, Works, Failed, "Because"},
-		"not tried":            {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Proof = nil; return nil }, Works, Unknown, "CredentialNotVerified"},
+		"refused":              {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Verification.Why = why; return nil }, Works, Failed, "Because"},
+		"not tried":            {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Verification = nil; return nil }, Works, Unknown, "CredentialNotVerified"},
 		"trials do not count": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
-			v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip
+			v.Verification, v.Link.Spec.Credentials.Preflight = nil, api.Skip
 			return nil
 		}, Works, NotAsked, ""},
-		"no credential": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, credential.Secrets(v.Link)[0]); return nil }, Written, Failed, string(reason.CredentialsNotWritten)},
+		"no credential": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, credential.Secrets(v.Link)[0]); return nil }, CredentialsWritten, Failed, string(reason.CredentialsNotWritten)},
 		"credential going": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			seen(v, credential.Secrets(v.Link)[0], object.Record{UID: "u", Going: true})
 			return nil
-		}, Written, Failed, string(reason.CredentialsNotWritten)},
+		}, CredentialsWritten, Failed, string(reason.CredentialsNotWritten)},
 		"no controller": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, controllerOf(*v)); return nil }, Leads, Failed, string(reason.ControllerNotReady)},
 		"controller not ready": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			seen(v, controllerOf(*v), object.Record{UID: "u", Health: object.HealthOf("Deployment", []byte(`{"metadata":{"generation":1}}`))})
@@ -120,11 +120,11 @@ func TestHealth(t *testing.T) {
 		"nobody behind a mirror":  {func(_ *Link, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(Link{})}; return nil }, Serving, Failed, string(reason.MirrorsWithoutEndpoints)},
 	} {
 		v, pulse := healthy()
-		var held *object.Reason
+		var blocked *object.Reason
 		if tt.with != nil {
-			held = tt.with(&v, &pulse)
+			blocked = tt.with(&v, &pulse)
 		}
-		all := v.Health(held, pulse, now)
+		all := v.Health(blocked, pulse, now)
 		for _, got := range all {
 			if got.Stage != tt.at {
 				continue

@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// anchorNotice is for how long before its end the last shared anchor is told of, as by `linkerd check` (linkerd2
-// pkg/issuercerts: issuer.go, trust anchors valid for 60 days).
+// anchorNotice is for how long before its end the last shared anchor is reported, as by `linkerd check` (linkerd2 pkg/issuercerts: issuer.go, trust
+// anchors valid for 60 days).
 const anchorNotice = 60 * 24 * time.Hour
 
 // Trust is what the trust anchors of a link's ends say.
@@ -21,7 +21,7 @@ type Trust struct {
 	Next time.Time      // when that may differ by the clock; zero: never
 }
 
-// Broken says that proxies of source and target cannot talk to each other.
+// Broken reports whether proxies of source and target cannot talk to each other.
 func (t Trust) Broken() bool { return t.Why != nil && t.Why.Code == reason.TrustAnchorsNotShared }
 
 // Trust compares the anchors of both ends as sets of certificates. An issuer that is signed by one shared anchor is enough:
@@ -38,24 +38,24 @@ func (v Link) Trust(now time.Time) Trust {
 	if len(shared) == 0 {
 		return Trust{Why: object.Because(reason.TrustAnchorsNotShared,
 			"proxies of %s and %s share no valid trust anchor and cannot connect: %s has %s; %s has %s. Give both clusters all anchors (ConfigMap linkerd-identity-trust-roots), and restart the proxies",
-			from, to, from, told(source), to, told(target))}
+			from, to, from, describeAnchors(source), to, describeAnchors(target))}
 	}
 	last := slices.MaxFunc(shared, func(a, b linkerd.Anchor) int { return a.Expires.Compare(b.Expires) })
 	notice := last.Expires.Add(-anchorNotice)
-	switch only := told(without(source, target)); {
+	switch only := describeAnchors(without(source, target)); {
 	case !now.Before(notice):
 		return Trust{Next: last.Expires, Why: object.Because(reason.TrustAnchorExpiring,
 			"the last valid trust anchor that proxies of %s and %s share is %s: give both clusters a newer one before it expires", from, to, last.Short())}
 	case !slices.Equal(source, target):
 		return Trust{Next: notice, Why: object.Because(reason.TrustAnchorsDiffer,
 			"proxies of %s and %s share the trust anchor %s; apart from shared ones, %s has %s, and %s has %s: finish the rotation of the trust anchors",
-			from, to, last.Short(), from, only, to, told(without(target, source)))}
+			from, to, last.Short(), from, only, to, describeAnchors(without(target, source)))}
 	}
 	return Trust{Next: notice}
 }
 
-// untrusted says that the anchors of an end may not be read, or nil.
-func (v Link) untrusted() *object.Reason {
+// anchorsHidden returns a reason if the anchors of an end may not be read; else nil.
+func (v Link) anchorsHidden() *object.Reason {
 	if why := v.Source.Facts.Lack(linkerd.AsAnchor); why != nil {
 		return object.Because(why.Code, "cluster %s: %s", v.Link.Source.Name, why.Message)
 	}
@@ -69,27 +69,27 @@ func without(all, others []linkerd.Anchor) []linkerd.Anchor {
 	return slices.DeleteFunc(slices.Clone(all), func(a linkerd.Anchor) bool { return slices.Contains(others, a) })
 }
 
-// mostTold of a set are named.
-const mostTold = 3
+// maxAnchors of a set are named.
+const maxAnchors = 3
 
-func told(all []linkerd.Anchor) string {
+func describeAnchors(all []linkerd.Anchor) string {
 	if len(all) == 0 {
 		return "none"
 	}
-	names := make([]string, 0, mostTold+1)
-	for _, a := range all[:min(len(all), mostTold)] {
+	names := make([]string, 0, maxAnchors+1)
+	for _, a := range all[:min(len(all), maxAnchors)] {
 		names = append(names, a.Short())
 	}
-	if len(all) > mostTold {
+	if len(all) > maxAnchors {
 		names = append(names, "and more")
 	}
 	return strings.Join(names, ", ")
 }
 
-// Distrust is why the source's end is held where the link requires shared anchors, or nil. Anchors that nobody lets us read may be
+// Distrust returns why the source's end is held where the link requires shared anchors, or nil. Anchors that nobody lets linkwright read may be
 // shared or not.
 func (v Link) Distrust(now time.Time) *object.Reason {
-	if why := v.untrusted(); why != nil && v.Link.Spec.TrustAnchors == api.Require {
+	if why := v.anchorsHidden(); why != nil && v.Link.Spec.TrustAnchors == api.Require {
 		return why
 	}
 	if t := v.Trust(now); v.Link.Spec.TrustAnchors == api.Require && t.Broken() {

@@ -51,18 +51,18 @@ func TestTrust(t *testing.T) {
 		if code != x.code || missed || !got.Next.Equal(x.next) || got.Broken() != (code == string(reason.TrustAnchorsNotShared)) {
 			t.Errorf("%s: got %+v %q, want %s %q, next %s", name, got, text, x.code, x.says, x.next)
 		}
-		for mode, held := range map[api.Strictness]bool{api.Warn: false, api.Skip: false, api.Require: got.Broken()} {
+		for mode, blocked := range map[api.Strictness]bool{api.Warn: false, api.Skip: false, api.Require: got.Broken()} {
 			v.Link.Spec = &api.LinkSpec{TrustAnchors: mode}
-			if why := v.Distrust(now); (why != nil) != held {
+			if why := v.Distrust(now); (why != nil) != blocked {
 				t.Errorf("%s, %s: held by %v", name, mode, why)
 			}
 		}
-		for _, side := range []*state.Cluster{&v.Source, &v.Target} {
-			side.Reading = state.Unread
+		for _, cluster := range []*state.Cluster{&v.Source, &v.Target} {
+			cluster.Reading = state.Unread
 			if got := v.Trust(now); got != (Trust{}) {
 				t.Errorf("%s, with an end that was not read: %+v", name, got)
 			}
-			side.Reading = state.Read
+			cluster.Reading = state.Read
 		}
 	}
 }

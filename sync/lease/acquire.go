@@ -10,21 +10,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// watched is a lease of somebody else and since when, by our clock, it is unchanged.
-type watched struct {
+// observedLease is a lease of somebody else and since when, by this process's clock, it is unchanged.
+type observedLease struct {
 	lease *coordinationv1.Lease
 	since time.Time
 }
 
-// see takes note of what was read.
-func (w *watched) see(lease *coordinationv1.Lease, now time.Time) {
+// observe takes note of what was read.
+func (w *observedLease) observe(lease *coordinationv1.Lease, now time.Time) {
 	if w.lease == nil || w.lease.UID != lease.UID || w.lease.ResourceVersion != lease.ResourceVersion {
 		w.lease, w.since = lease, now
 	}
 }
 
-// free says that nobody holds the lease: it was released, or unchanged for its duration.
-func (w *watched) free(now time.Time) bool {
+// free reports whether nobody holds the lease: it was released, or unchanged for its duration.
+func (w *observedLease) free(now time.Time) bool {
 	s := w.lease.Spec
 	if s.HolderIdentity == nil || *s.HolderIdentity == "" {
 		return true
@@ -32,16 +32,16 @@ func (w *watched) free(now time.Time) bool {
 	return now.Sub(w.since) > duration(s)
 }
 
-// wait is how long to wait before the next attempt: as long as it is told, or until the lease runs out if that is earlier.
-func (w *watched) wait(pause time.Duration, now time.Time) time.Duration {
+// wait returns how long to wait before the next attempt: as long as it is reported, or until the lease runs out if that is earlier.
+func (w *observedLease) wait(pause time.Duration, now time.Time) time.Duration {
 	if w.lease == nil || w.free(now) {
 		return pause
 	}
 	return min(pause, duration(w.lease.Spec)-now.Sub(w.since)+time.Millisecond)
 }
 
-// fresh says that the lease was renewed within its duration, as far as clocks agree.
-func (w *watched) fresh(now time.Time) bool {
+// fresh reports whether the lease was renewed within its duration, as far as clocks agree.
+func (w *observedLease) fresh(now time.Time) bool {
 	if w.lease == nil || w.free(now) {
 		return false
 	}
@@ -56,8 +56,8 @@ func duration(s coordinationv1.LeaseSpec) time.Duration {
 	return time.Duration(*s.LeaseDurationSeconds) * time.Second
 }
 
-// held is ErrHeld with who and since when.
-func (w *watched) held() error {
+// heldError is ErrHeld with who and since when.
+func (w *observedLease) heldError() error {
 	s := w.lease.Spec
 	since := "an unknown time"
 	if s.AcquireTime != nil {
@@ -66,24 +66,24 @@ func (w *watched) held() error {
 	return fmt.Errorf("%w: %s has it since %s", ErrHeld, *s.HolderIdentity, since)
 }
 
-// try is one attempt: ours, or nil and the error, or nil for a lease that is held.
-// Our own name as the holder is nothing to us: another process may carry it, or an earlier life.
-func (l Lock) try(ctx context.Context, w *watched) (*held, error) {
+// try returns one attempt: ours, or nil and the error, or nil for a lease that is held. linkwright's own name as the holder is nothing to
+// linkwright: another process may carry it, or an earlier life.
+func (l Lock) try(ctx context.Context, w *observedLease) (*heldLease, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Renew)
 	defer cancel()
 	now := time.Now()
 	lease, err := l.Client.Leases(l.Namespace).Get(ctx, l.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		lease, err = l.create(ctx, now)
-		return l.won(lease, now, err)
+		return l.acquired(lease, now, err)
 	}
 	if err == nil {
-		err = l.about(lease)
+		err = l.checkSubject(lease)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if w.see(lease, now); !w.free(now) {
+	if w.observe(lease, now); !w.free(now) {
 		return nil, nil
 	}
 	next := lease.DeepCopy()
@@ -91,10 +91,10 @@ func (l Lock) try(ctx context.Context, w *watched) (*held, error) {
 	next.Spec = l.spec(now, transitions(lease.Spec)+1)
 	next.Spec.AcquireTime = after(lease.Spec.AcquireTime, now)
 	lease, err = l.Client.Leases(l.Namespace).Update(ctx, next, metav1.UpdateOptions{})
-	return l.won(lease, now, err)
+	return l.acquired(lease, now, err)
 }
 
-// create begins anew; who is second gets AlreadyExists and sees the lease next time.
+// create begins again; who is second gets AlreadyExists and sees the lease next time.
 func (l Lock) create(ctx context.Context, now time.Time) (*coordinationv1.Lease, error) {
 	first := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name}, Spec: l.spec(now, 1)}
 	l.label(first)
@@ -108,11 +108,11 @@ func (l Lock) create(ctx context.Context, now time.Time) (*coordinationv1.Lease,
 // aboutKey is the annotation that says what a lease is about.
 const aboutKey = "linkwright.dev/lease-of"
 
-// About is what a lease is about, as its holder's Lock.Of said; empty: nobody said.
+// About returns what a lease is about, as its holder's Lock.Of said; empty: nobody said.
 func About(lease *coordinationv1.Lease) string { return lease.Annotations[aboutKey] }
 
-// about is an error where the lease is about something else. One of an earlier version does not say.
-func (l Lock) about(lease *coordinationv1.Lease) error {
+// checkSubject returns an error where the lease is about something else. One of an earlier version does not say.
+func (l Lock) checkSubject(lease *coordinationv1.Lease) error {
 	if it := About(lease); it != "" && l.Of != "" && it != l.Of {
 		return fmt.Errorf("%w: it belongs to %s, and not to %s: delete it if nobody uses it any more",
 			ErrOther, it, l.Of)
@@ -126,23 +126,23 @@ func (l Lock) label(lease *coordinationv1.Lease) {
 	}
 }
 
-// won: the lease counts as renewed when the request was sent, not when it was answered.
-func (l Lock) won(lease *coordinationv1.Lease, sent time.Time, err error) (*held, error) {
+// acquired: the lease counts as renewed when the request was sent, not when it was answered.
+func (l Lock) acquired(lease *coordinationv1.Lease, sent time.Time, err error) (*heldLease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &held{lock: l, lease: lease, renewed: sent}, nil
+	return &heldLease{lock: l, lease: lease, renewed: sent}, nil
 }
 
-func (l Lock) spec(now time.Time, term int32) coordinationv1.LeaseSpec {
+func (l Lock) spec(now time.Time, leadership int32) coordinationv1.LeaseSpec {
 	seconds, at := int32(l.Duration/time.Second), metav1.NewMicroTime(now)
 	return coordinationv1.LeaseSpec{
 		HolderIdentity: &l.Identity, LeaseDurationSeconds: &seconds,
-		AcquireTime: &at, RenewTime: &at, LeaseTransitions: &term,
+		AcquireTime: &at, RenewTime: &at, LeaseTransitions: &leadership,
 	}
 }
 
-// after is the time of an acquisition: now, or just after the last one where our clock is behind its.
+// after returns the time of an acquisition: now, or just after the last one where this process's clock is behind its.
 func after(last *metav1.MicroTime, now time.Time) *metav1.MicroTime {
 	if last != nil && !now.After(last.Add(time.Millisecond)) {
 		now = last.Add(time.Millisecond)
@@ -150,9 +150,9 @@ func after(last *metav1.MicroTime, now time.Time) *metav1.MicroTime {
 	return &metav1.MicroTime{Time: now}
 }
 
-// termOf numbers an acquisition by its time, in milliseconds: it grows from one to the next, and also
+// leadershipOf numbers an acquisition by its time, in milliseconds: it grows from one to the next, and also
 // when somebody deleted the lease, which starts its count of transitions again.
-func termOf(s coordinationv1.LeaseSpec) int64 {
+func leadershipOf(s coordinationv1.LeaseSpec) int64 {
 	if s.AcquireTime == nil {
 		return 0
 	}

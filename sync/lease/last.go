@@ -17,7 +17,7 @@ type Last struct {
 	At time.Time
 }
 
-// LastSync is the last sync that released a lease; false: none did since this is kept.
+// LastSync returns the last sync that released a lease; false: none did since this is kept.
 func LastSync(lease *coordinationv1.Lease) (Last, bool) {
 	at, by, ok := strings.Cut(lease.Annotations[lastSyncKey], " ")
 	ended, err := time.Parse(time.RFC3339, at)

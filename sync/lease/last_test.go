@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What no sync of ours wrote tells of none.
+// What no sync of linkwright wrote tells of none.
 func TestLastSyncReads(t *testing.T) {
 	at := time.Date(2026, 11, 25, 4, 30, 0, 0, time.UTC)
 	for text, want := range map[string]Last{

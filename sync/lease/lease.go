@@ -1,4 +1,5 @@
-// Package lease answers: who may write now? A term is one call: it begins, its context ends, it drains and returns.
+// Package lease holds the Lease of the leader. One period of leadership is one call: it begins, its context ends, and it returns once everything
+// under way has ended.
 package lease
 
 import (
@@ -29,10 +30,9 @@ const (
 
 // Lock is one Lease of coordination.k8s.io/v1 and who we are.
 //
-// Within Duration after our last renewal nobody else takes the lease. When no renewal succeeded for
-// Renew, the term's context ends: what is left of Duration is what a term has to drain in, and only as
-// far as it does so two terms never overlap. Others' clocks are not compared with ours: a lease has run
-// out when it was seen unchanged for its duration by our own clock.
+// Within Duration after linkwright's last renewal nobody else takes the lease. When no renewal succeeded for Renew, the term's context ends: what is
+// left of Duration is what a term has to drain in, and only as far as it does so two terms never overlap. Others' clocks are not compared with ours:
+// a lease has run out when it was seen unchanged for its duration by linkwright's own clock.
 type Lock struct {
 	Client                    coordination.LeasesGetter
 	Namespace, Name, Identity string
@@ -70,17 +70,17 @@ func (l Lock) withDefaults() Lock {
 // is lost (cause ErrLost). While f drains the lease is renewed; it is released only after f returned
 // nil, else it runs out by itself. A server that cannot be reached is asked again for ever; one that
 // refuses ends Hold.
-func (l Lock) Hold(ctx context.Context, f func(ctx context.Context, term int64) error) error {
+func (l Lock) Hold(ctx context.Context, f func(ctx context.Context, leadership int64) error) error {
 	l = l.withDefaults()
 	for {
-		h, err := l.await(ctx)
+		h, err := l.waitForLease(ctx)
 		if err != nil {
 			return fmt.Errorf("hold lease %s/%s: %w", l.Namespace, l.Name, err)
 		}
 		if h == nil {
 			return nil
 		}
-		lost, err := h.term(ctx, f)
+		lost, err := h.lead(ctx, f)
 		if err != nil && (!lost || !errors.Is(err, context.Canceled)) {
 			return err
 		}
@@ -89,29 +89,29 @@ func (l Lock) Hold(ctx context.Context, f func(ctx context.Context, term int64) 
 
 // Once calls f for one term, or fails with ErrHeld at once, which says who holds the lease and since
 // when. A lease whose holder did not renew it in time is watched for its duration before it is taken.
-func (l Lock) Once(ctx context.Context, f func(ctx context.Context, term int64) error) error {
+func (l Lock) Once(ctx context.Context, f func(ctx context.Context, leadership int64) error) error {
 	l = l.withDefaults()
 	h, err := l.take(ctx)
 	if err != nil {
 		return fmt.Errorf("take lease %s/%s: %w", l.Namespace, l.Name, err)
 	}
-	lost, err := h.term(ctx, f)
+	lost, err := h.lead(ctx, f)
 	if lost {
 		return errors.Join(ErrLost, err)
 	}
 	return err
 }
 
-// take is one attempt; only a lease that seems to have run out is watched for longer.
-func (l Lock) take(ctx context.Context) (*held, error) {
-	var w watched
+// take returns one attempt; only a lease that seems to have run out is watched for longer.
+func (l Lock) take(ctx context.Context) (*heldLease, error) {
+	var w observedLease
 	for {
 		h, err := l.try(ctx, &w)
 		if h != nil || err != nil && !apierrors.IsConflict(err) {
 			return h, err
 		}
 		if w.fresh(time.Now()) {
-			return nil, w.held()
+			return nil, w.heldError()
 		}
 		if !pause(ctx, l.Retry) {
 			return nil, ctx.Err()
@@ -119,12 +119,12 @@ func (l Lock) take(ctx context.Context) (*held, error) {
 	}
 }
 
-// await tries until the lease is ours, ctx ends (nil, without error) or the server refuses.
-func (l Lock) await(ctx context.Context) (*held, error) {
-	var w watched
+// waitForLease tries until the lease is linkwright's, ctx ends (nil, without error) or the server refuses.
+func (l Lock) waitForLease(ctx context.Context) (*heldLease, error) {
+	var w observedLease
 	for {
 		h, err := l.try(ctx, &w)
-		if h != nil || refused(err) {
+		if h != nil || permanent(err) {
 			return h, err
 		}
 		if !pause(ctx, w.wait(l.Retry/2, time.Now())) {
@@ -133,12 +133,12 @@ func (l Lock) await(ctx context.Context) (*held, error) {
 	}
 }
 
-// refused: asking again will not help.
-func refused(err error) bool {
+// permanent: asking again will not help.
+func permanent(err error) bool {
 	return errors.Is(err, ErrOther) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
 }
 
-// pause says whether there was time for it before ctx ended.
+// pause reports whether there was time for it before ctx ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

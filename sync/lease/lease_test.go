@@ -47,7 +47,7 @@ func withBed(m *testing.M) int {
 	return left(code)
 }
 
-// left is the exit code of tests that gave code. Client-go's shared connections stay open.
+// left returns the exit code of tests that gave code. Client-go's shared connections stay open.
 func left(code int) int {
 	return leaks.Code(code, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"))
@@ -76,7 +76,7 @@ type process struct {
 // do does not oversleep the difference.
 const lasts = 4 * time.Second
 
-// start gives a process that holds its lease as briefly as that allows.
+// start returns a process that holds its lease as briefly as that allows.
 func start(t *testing.T, ns, identity string) process {
 	t.Helper()
 	cut := &wire{}

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
-// concealing is a mesh of three whose west left the repository, and whose account there may not read one Secret of the link to east.
+// concealing returns a mesh of three whose west left the repository, and whose account there may not read one Secret of the link to east.
 func concealing(t *testing.T) *sim {
 	t.Helper()
 	three := []api.ClusterName{"east", "north", "west"}

@@ -19,10 +19,10 @@ type part struct {
 	ahead, changes, after []object.Change
 	read, retire          []api.ClusterName
 	pending               []object.End
-	verifications         []Try
+	verifications         []Verification
 }
 
-// base is what is to be recorded of the base; nil: its entries are as they should be.
+// base returns what is to be recorded of the base; nil: its entries are as they should be.
 func base(parts []part) (out *inventory.Inventory) {
 	for _, p := range parts {
 		if p.base != nil {
@@ -32,7 +32,7 @@ func base(parts []part) (out *inventory.Inventory) {
 	return out
 }
 
-// retiring are the clusters whose removal begins, sorted.
+// retiring returns the clusters whose removal begins, sorted.
 func retiring(parts []part) (out []api.ClusterName) {
 	for _, p := range parts {
 		out = append(out, p.retire...)
@@ -41,13 +41,13 @@ func retiring(parts []part) (out []api.ClusterName) {
 	return slices.Compact(out)
 }
 
-// admission says of each proposal whether it goes, waits or is denied.
+// admission decides for each proposal whether it is written, waits or is denied.
 type admission struct {
 	*cluster
 	written map[object.Key]bool // in the parts so far, in this cluster as a target
 }
 
-// admit gives what each end adds to the step.
+// admit returns what each end adds to the step.
 func (c *cluster) admit(all []proposal) []part {
 	a := &admission{cluster: c, written: map[object.Key]bool{}}
 	parts := make([]part, len(all))
@@ -69,7 +69,7 @@ func (a *admission) decide(p proposal) part {
 	return done
 }
 
-// declaredEnd admits what a declared end lacks, and what it no longer wants.
+// declaredEnd admits what a declared end lacks, and what it no longer needs.
 func (a *admission) declaredEnd(p proposal) part {
 	v, blocked := p.prune, p.desired.Blocked
 	changes, shared := a.unshared(p.changes)
@@ -157,8 +157,8 @@ func (a *admission) removal(p proposal) part {
 	return out
 }
 
-// admitChanges admits an end's changes and the inventory ahead of them, unless a policy is against it. An
-// inventory is written when a key is new, or gone, or an unlink begins; never for nothing.
+// admitChanges admits an end's changes and the inventory ahead of them, unless a policy denies it. An inventory is written if a key is new or gone,
+// or an unlink begins.
 func (a *admission) admitChanges(next inventory.Inventory, changes []object.Change) part {
 	is := func(s Phase, why *object.Reason) part { return part{row: Row{Phase: s, Why: why}} }
 	old, _ := a.inventoryOf(next.End)
@@ -194,21 +194,21 @@ func (a *admission) admitChanges(next inventory.Inventory, changes []object.Chan
 	return out
 }
 
-// removesAnything says that a write takes something away, or begins to: an object, a selector, an entry of an inventory. Whatever
-// else is written can be taken back.
+// removesAnything reports whether a write removes something, or begins to: an object, a selector, an entry of an inventory. All other writes can be
+// reverted.
 func removesAnything(next, old inventory.Inventory, changes []object.Change) bool {
 	return next.Leaving && !old.Leaving ||
 		slices.ContainsFunc(changes, func(c object.Change) bool { return c.Action.Takes() }) ||
 		slices.ContainsFunc(old.Entries, func(k object.Key) bool { return !next.Has(k) })
 }
 
-// needsFreshRead gives the clusters of an end that are to be read by requests first, and says that the end waits for them; nil: all were.
-// Those that could not be read at all have been asked, but for a source that is to lose its access for that.
+// needsFreshRead returns the clusters of an end that must be read by requests first, and the reason; nil: all were. It does not name clusters that
+// could not be read, but for a source that is to lose its access because of that.
 func (a *admission) needsFreshRead(end object.End) (why *object.Reason, read []api.ClusterName) {
-	source := a.Today(end.Link.Source)
-	for _, name := range []api.ClusterName{a.name, source, a.Holder(end.Link)} {
+	source := a.CurrentName(end.Link.Source)
+	for _, name := range []api.ClusterName{a.name, source, a.TargetCluster(end.Link)} {
 		current := a.Clusters[name]
-		if current.Pass == a.Pass || !current.Known() && (name != source || end.IsSource() || !a.Remembered(name) || a.abandoned(name)) {
+		if current.Pass == a.Pass || !current.Known() && (name != source || end.IsSource() || !a.IsRecorded(name) || a.abandoned(name)) {
 			continue
 		}
 		read = append(read, name)
@@ -219,7 +219,7 @@ func (a *admission) needsFreshRead(end object.End) (why *object.Reason, read []a
 	return object.Because(reason.WaitingForRead, "linkwright reads cluster %s once more before it deletes anything", read[0]), read
 }
 
-// pending is the other end of a link whose last end here goes, while nobody knows how that stands.
+// pending returns the other end of a link whose last end here is removed, while the state of that end is unknown.
 func (a *admission) pending(end object.End) []object.End {
 	own, _ := a.inventoryOf(end)
 	if a.peer(own).State.Known() {
@@ -228,7 +228,7 @@ func (a *admission) pending(end object.End) []object.End {
 	return []object.End{{Cluster: a.Other(end), Link: end.Link}}
 }
 
-// blockedReason is why an end is held: a suspended target issues no token, and that is no fault.
+// blockedReason returns why an end is blocked. A suspended target issues no token, which is no fault.
 func (a *admission) blockedReason(end object.End, why *object.Reason) *object.Reason {
 	if why.Code != reason.CredentialNotIssued {
 		return why
@@ -239,7 +239,7 @@ func (a *admission) blockedReason(end object.End, why *object.Reason) *object.Re
 	return why
 }
 
-// blockUndiscovered blocks an end of which all is in place but what credential.Undiscovered leaves out.
+// blockUndiscovered blocks an end that is complete but for what credential.Undiscovered leaves out.
 func (a *admission) blockUndiscovered(row Row) Row {
 	if row.End.IsBase() || !row.End.IsSource() || row.Phase != Ready && row.Phase != Waiting || a.Fleet == nil {
 		return row
@@ -252,7 +252,7 @@ func (a *admission) blockUndiscovered(row Row) Row {
 	return row
 }
 
-// deniedRow is the row of a closed end: it stays as it is, and so many changes wait.
+// deniedRow returns the row of a denied end: the end stays as it is, and the row counts the changes that wait.
 func deniedRow(row Row, why *object.Reason, changes int) Row {
 	row.Phase, row.Why = Denied, why
 	if changes > 0 {
@@ -265,7 +265,7 @@ func deniedRow(row Row, why *object.Reason, changes int) Row {
 	return row
 }
 
-// PrunePolicy is the SyncPolicy's prune.policy as a Policy. An adoption is asked for, and changes nothing of what is declared.
+// PrunePolicy returns the SyncPolicy's prune.policy as a Policy. An adoption is asked for, and changes nothing of what is declared.
 func PrunePolicy(w state.Snapshot, _ object.End, changes []object.Change) *object.Reason {
 	policy := w.Policy().Prune.Policy
 	for _, c := range changes {

@@ -41,8 +41,8 @@ func westEnd() object.End {
 	return object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
 }
 
-// An adoption writes down what it takes over, then marks it, and nothing else, in no other cluster. The next ordinary steps
-// make it all as declared, in place.
+// An adoption records what it takes over, then marks it, and nothing else, in no other cluster. The next ordinary steps make it all as declared, in
+// place.
 func TestAdopt(t *testing.T) {
 	s := foreign(t, all)
 	uids := map[object.Key]string{}
@@ -53,7 +53,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("east: %v, left %t", describe(step), step.Left())
 	}
 	step := s.reconcile("west")
-	if step.Rows[0].Phase != Changing || len(step.Changes) != 9 || len(step.Needs)+len(step.After) > 0 {
+	if step.Rows[0].Phase != Changing || len(step.Changes) != 9 || len(step.TokenRequests)+len(step.After) > 0 {
 		t.Errorf("west: %v, %v", statuses(step), describe(step))
 	}
 	inv, _ := inventory.Of(owner, westEnd(), s.live["west"].Seen)
@@ -79,7 +79,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// Adopted is declared: an unlink that had begun is over, and its moment is not written down any more.
+// Adopted is declared: an unlink that had begun is over, and its moment is not recorded any more.
 func TestAdoptInTheMiddle(t *testing.T) {
 	s := foreign(t, all)
 	o, err := inventory.Inventory{End: westEnd(), Leaving: true, Since: s.snapshot.Now.Add(-time.Hour)}.Object(owner)
@@ -186,8 +186,8 @@ func TestAdoptKeep(t *testing.T) {
 	}
 }
 
-// An account by a name of ours that carries another installation's mark is nobody's to take, whatever is asked for: of it only
-// the mark was read.
+// An account by a name of linkwright that carries another installation's mark is nobody's to take, whatever is asked for: of it only the mark was
+// read.
 func TestAdoptAccessOfOthers(t *testing.T) {
 	for _, from := range []string{"", "old"} {
 		s := linked(t, "")

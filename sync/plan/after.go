@@ -15,9 +15,9 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// After is the side a cluster would show once the step was done; side stays as it is. Every object that
-// was written has a body, as it went out: what others add to one (a status, defaults, a first token) is not
-// in it, so new credentials come from Results.Fresh. A refused step, an unknown side: nothing changes.
+// After returns the side a cluster would show once the step was done; side stays as it is. Every object that was written has a body, as it went out:
+// what others add to one (a status, defaults, a first token) is not in it, so new credentials come from Results.Fresh. A refused step, an unknown
+// side: nothing changes.
 //
 //	create, update, drain, replace   record of object.Written, body of the object
 //	update of a part of another's    record as it was, body with the part merged in
@@ -37,7 +37,7 @@ func After(current state.Cluster, s Step) state.Cluster {
 	return current
 }
 
-// applyChange shows one change; a step writes no object twice, so that a release finds in was what it changes.
+// applyChange shows one change. A step writes no object twice.
 func applyChange(observed *object.Edit, was object.Observation, c object.Change) {
 	switch c.Action {
 	case object.None:
@@ -68,7 +68,7 @@ func applyChange(observed *object.Edit, was object.Observation, c object.Change)
 	}
 }
 
-// issued is the body of a write, and in the Secret of an account the token that the server put there: an update leaves it.
+// issued returns the body of a write, and in the Secret of an account the token that the server put there: an update leaves it.
 func issued(was object.Observation, c object.Change) object.Body {
 	live, ok := was.Body(c.Key)
 	if !ok || c.Action != object.Update || c.Key.Kind != "Secret" {
@@ -88,7 +88,7 @@ func issued(was object.Observation, c object.Change) object.Body {
 	return merged(object.NewBody(data), c.Object.Body)
 }
 
-// merged applies a JSON merge patch (RFC 7396) to an object; what is no object stays as it is.
+// merged applies a JSON merge patch (RFC 7396) to an object.
 func merged(body, patch object.Body) object.Body {
 	var into, from map[string]any
 	if json.Unmarshal(body.Bytes(), &into) != nil || json.Unmarshal(patch.Bytes(), &from) != nil || into == nil {
@@ -124,12 +124,12 @@ func merge(into, from map[string]any) {
 	}
 }
 
-// maxRounds bounds a simulation; an unlink through all its gates takes about ten.
+// maxRounds bounds a simulation. An unlink takes about ten rounds.
 const maxRounds = 50
 
-// Simulate does all steps of all clusters in the mind until none has anything left to do, and gives the
-// world that leaves, and the steps of each cluster in order. Controllers are thought to be prompt: pods
-// go with their Deployment, and mirrors with the selectors that chose them. Credentials must be given as Fresh, since nobody issues any.
+// Simulate does all steps of all clusters without a cluster until none has anything left to do. It returns the resulting snapshot, and the steps of
+// each cluster in order. Controllers count as prompt: pods disappear with their Deployment, and mirrors with the selectors that chose them.
+// Credentials must be given as Fresh, because nobody issues any.
 func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot, map[api.ClusterName][]Step) {
 	w.Clusters = maps.Clone(w.Clusters)
 	steps := map[api.ClusterName][]Step{}
@@ -155,7 +155,7 @@ func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot,
 	return w, steps
 }
 
-// withControllers takes away the pods of the controllers that the step deleted, and the mirrors of the links that it drained.
+// withControllers removes the pods of controllers that the step deleted, and the mirrors of links that it drained.
 func withControllers(l api.Linkerd, current state.Cluster, s Step) state.Cluster {
 	observed := current.Seen.Edit()
 	for _, c := range s.Changes {

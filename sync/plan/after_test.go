@@ -20,8 +20,7 @@ var two = []api.ClusterName{"east", "west"}
 const all = "  remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}\n" +
 	"  federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}\n"
 
-// From nothing to linked to unlinked, by steps alone: nothing is left but our namespace, and the base
-// of a cluster that is still declared.
+// From nothing to linked to unlinked, by steps alone: nothing is left but linkwright's namespace, and the base of a cluster that is still declared.
 func TestLinkAndUnlink(t *testing.T) {
 	for name, spec := range map[string]string{
 		"gateway": "", "all modes": all, "external": "  controller: {mode: External}\n",
@@ -74,7 +73,7 @@ func TestDepart(t *testing.T) {
 	}
 }
 
-// A Secret that is written anew, as where an overlay begins to shape it, still holds the token that it was issued.
+// A Secret that is written again, as where an overlay begins to shape it, still holds the token that it was issued.
 func TestAfterKeepsIssuedTokens(t *testing.T) {
 	s := linked(t, "")
 	key := tokenKey
@@ -142,7 +141,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// What was ours and is released stays, and is nobody's.
+// What was linkwright's and is released stays, and is nobody's.
 func TestAfterRelease(t *testing.T) {
 	s := linked(t, "")
 	k := deployment("east")

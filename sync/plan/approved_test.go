@@ -15,7 +15,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// ended is how many units approvals let go no more.
+// ended returns how many units approvals let go no more.
 func ended(step Step) (n int) {
 	for _, u := range step.Judged.Used {
 		n += len(u.Units)
@@ -52,7 +52,7 @@ func TestSelectorsAreApprovedBeforeTheMerge(t *testing.T) {
 	}
 }
 
-// nth is a policy that an overlay brings.
+// nth returns a policy that an overlay brings.
 func nth(i int) object.Key {
 	k := policyKey
 	k.Name = fmt.Sprintf("policy-%02d", i)

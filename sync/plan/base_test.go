@@ -19,7 +19,7 @@ var (
 	budgetKey = object.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "gateway"}
 )
 
-// extra is what an overlay brings in.
+// extra returns what an overlay brings in.
 func extra(t testing.TB, k object.Key, spec string) object.Object {
 	t.Helper()
 	o, err := object.Seal(object.Spec{Key: k, Version: "v1", Phase: object.PhaseExtras, Owner: owner}, map[string]any{
@@ -194,7 +194,7 @@ func TestLostBase(t *testing.T) {
 	same(t, "recorded", []string{policyKey.String()}, namesOf(inventories(t, s.live["west"].Seen)[westBase].Entries))
 }
 
-// Everything that the base wants or has recorded is looked at: wanted kinds in their version, others in any.
+// Everything that the base wants or has recorded is read: wanted kinds in their version, others in any.
 func TestBaseIsWatched(t *testing.T) {
 	s := overlaid(t, "")
 	watches := func() (out []string) {

@@ -23,8 +23,8 @@ import (
 // links of the source that benchmarks plan: 10 objects each, their inventories included.
 const benchLinks = 1000
 
-// BenchmarkPlan renders and plans one source cluster with all its links, everything in place: the pass that changes nothing.
-// cpu-ms/op counts the garbage collector, too. Mirrored, each controller runs and has mirrored one service.
+// BenchmarkPlan renders and plans one source cluster with all its links, everything in place: the sync that changes nothing. cpu-ms/op counts the
+// garbage collector, too. Mirrored, each controller runs and has mirrored one service.
 func BenchmarkPlan(b *testing.B) {
 	w := inPlace(b, benchLinks)
 	b.Run("bare", func(b *testing.B) { benchPlan(b, w) })
@@ -37,7 +37,7 @@ func BenchmarkPlan(b *testing.B) {
 	b.Run("mirrored", func(b *testing.B) { benchPlan(b, w) })
 }
 
-// becameReady is the step in which each link is first seen to be ready: that is written into its inventory, once.
+// becameReady returns the step in which each link is first seen to be ready: that is written into its inventory, once.
 func becameReady(b *testing.B, w state.Snapshot) Step {
 	step := Next(w, "west", (&sim{snapshot: w}).renderer(), PrunePolicy, Suspend)
 	n := 0
@@ -94,7 +94,7 @@ func processTime(b testing.TB) time.Duration {
 
 func benchTarget(i int) api.ClusterName { return api.ClusterName(fmt.Sprintf("target-%04d", i)) }
 
-// inPlace is a world in which west has a link to each of n targets, and everything of it in place.
+// inPlace returns a snapshot in which west has a link to each of n targets, and everything of it in place.
 func inPlace(t testing.TB, n int) state.Snapshot {
 	t.Helper()
 	names, links := []api.ClusterName{"west"}, ""
@@ -135,7 +135,7 @@ func enlarge(s *state.Cluster) {
 		map[string]any{"data": map[string]string{"ca.crt": ca}}, metav1.ObjectMeta{})
 }
 
-// managedFields are what a real API server lists as ours of a link's objects, by kind and namespace: no name of a link stands in them.
+// managedFields returns what a real API server lists as ours of a link's objects, by kind and namespace: no name of a link stands in them.
 func managedFields(t testing.TB) map[object.Key]string {
 	t.Helper()
 	archive, err := txtar.ParseFile("../../testdata/render/managed/remote-discovery.txtar")
@@ -203,7 +203,7 @@ func BenchmarkRemoval(b *testing.B) {
 	})
 }
 
-// inMesh is the world once every cluster took some turns, each of them by what all others showed before.
+// inMesh returns the snapshot once every cluster was reconciled some times, each of them by what all others showed before.
 func (s *sim) inMesh(names []api.ClusterName) state.Snapshot {
 	for range 4 {
 		w := s.now()

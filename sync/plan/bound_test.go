@@ -56,13 +56,13 @@ func playUIDs() func(*state.Cluster) {
 	}
 }
 
-// reconcile is one of a pass: the step, then the tokens it needs; what is in place is forgotten. The source's token is good
-// after every turn once it has one.
+// reconcile returns one of a sync: the step, then the tokens it needs; what is in place is forgotten. The source's token is good after every
+// reconcile once it has one.
 func (i *issuer) reconcile(name api.ClusterName, policies ...Policy) Step {
 	i.t.Helper()
 	had := i.accepted()
 	s := i.sim.reconcile(name, policies...)
-	for _, n := range s.Needs {
+	for _, n := range s.TokenRequests {
 		if i.refuse {
 			continue
 		}
@@ -71,7 +71,7 @@ func (i *issuer) reconcile(name api.ClusterName, policies ...Policy) Step {
 	}
 	for p, c := range i.snapshot.Fresh {
 		l, _ := i.snapshot.Fleet.Link(p)
-		if l.Source == nil || (credential.Pair{View: state.View{Link: l, Source: *i.live["west"]}}).Holds(c.Token) {
+		if l.Source == nil || (credential.Pair{View: state.View{Link: l, Source: *i.live["west"]}}).SecretsHold(c.Token) {
 			delete(i.snapshot.Fresh, p)
 		}
 	}
@@ -105,7 +105,7 @@ func (i *issuer) grant(r object.TokenRequest) object.Secret {
 	return object.NewSecret([]byte("e30." + base64.RawURLEncoding.EncodeToString(payload) + ".c2ln"))
 }
 
-// inUse is the token in west's Secret for its mirror, and what it is bound to.
+// inUse returns the token in west's Secret for its mirror, and what it is bound to.
 func (i *issuer) inUse() (token object.Secret, secret, uid string, expires int64) {
 	token = linkerd.TokenOf(bodyOf(i.live["west"].Seen, mirrorKey))
 	parts := strings.Split(string(token.Bytes()), ".")
@@ -121,7 +121,7 @@ func (i *issuer) inUse() (token object.Secret, secret, uid string, expires int64
 	return token, c.K.Secret.Name, c.K.Secret.UID, c.Exp
 }
 
-// accepted says that east takes the token that west uses: what it hangs on is there, by uid, and it has not expired.
+// accepted reports whether east takes the token that west uses: what it hangs on is there, by uid, and it has not expired.
 func (i *issuer) accepted() bool {
 	token, secret, uid, expires := i.inUse()
 	if secret == "" {
@@ -180,16 +180,16 @@ func TestBoundFirstLink(t *testing.T) {
 	i := newIssuer(t, bound)
 	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, statuses(i.reconcile("west")))
 	first := i.reconcile("east")
-	if len(first.Needs) > 0 {
+	if len(first.TokenRequests) > 0 {
 		t.Error("a token is asked for before the Secret it hangs on is seen")
 	}
 	same(t, "tokens in east", []string{"1"}, i.tokens())
 	second := i.reconcile("east")
 	want := object.TokenRequest{Account: accountKey, Secret: generation(1), UID: i.live["east"].Seen.Record(generation(1)).UID, TTL: api.DefaultTTL}
-	if len(second.Needs) != 1 || second.Needs[0].Request != want || second.Writes() > 0 {
-		t.Errorf("east's second step: %+v, %v", second.Needs, describe(second))
+	if len(second.TokenRequests) != 1 || second.TokenRequests[0].Request != want || second.Writes() > 0 {
+		t.Errorf("east's second step: %+v, %v", second.TokenRequests, describe(second))
 	}
-	if third := i.reconcile("east"); len(third.Needs) > 0 {
+	if third := i.reconcile("east"); len(third.TokenRequests) > 0 {
 		t.Error("a token is asked for twice")
 	}
 	i.inPlace()
@@ -316,10 +316,13 @@ func TestNothingIssuedInVain(t *testing.T) {
 		return nil
 	}
 	for name, change := range map[string]func(*issuer) []Policy{
-		"suspended":                   func(*issuer) []Policy { return []Policy{suspended} },
-		"another process writes west": func(i *issuer) []Policy { i.snapshot.Elsewhere = map[api.ClusterName]bool{"west": true}; return nil },
-		"west is down":                func(i *issuer) []Policy { i.down["west"] = true; return nil },
-		"west is another cluster":     func(i *issuer) []Policy { i.snapshot.UIDs["west"] = "other"; return nil },
+		"suspended": func(*issuer) []Policy { return []Policy{suspended} },
+		"another process writes west": func(i *issuer) []Policy {
+			i.snapshot.WrittenElsewhere = map[api.ClusterName]bool{"west": true}
+			return nil
+		},
+		"west is down":            func(i *issuer) []Policy { i.down["west"] = true; return nil },
+		"west is another cluster": func(i *issuer) []Policy { i.snapshot.UIDs["west"] = "other"; return nil },
 		"west's overlay holds it": func(i *issuer) []Policy {
 			i.change = func(want object.Wanted) object.Wanted {
 				if want.End.IsSource() {
@@ -353,7 +356,7 @@ func TestRotationWithoutDeletes(t *testing.T) {
 	same(t, "tokens in east", []string{"1", "2", "3", "4"}, i.tokens())
 }
 
-// A server that grants less is told of; remote discovery is not given what ends within a week.
+// A server that grants less is reported; remote discovery is not given what ends within a week.
 func TestShortGrant(t *testing.T) {
 	i := newIssuer(t, bound)
 	i.limit = 24 * time.Hour

@@ -14,8 +14,8 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// crowd is a world of many clusters that all carry a commit. Of n names some are not read, have no identity, or share one
-// with others; of these some are accepted.
+// crowd returns a snapshot of many clusters that all carry a commit. Of n names some are not read, have no identity, or share one with others; of
+// these some are accepted.
 func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 	t.Helper()
 	w := state.Snapshot{Installation: object.Installation{Owner: owner}, Clusters: map[api.ClusterName]state.Cluster{}, Record: state.Record{Accepted: map[api.ClusterName]string{}}}
@@ -42,7 +42,7 @@ func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 	return w
 }
 
-// identities is how many known names each identity has, by the plainest count.
+// identities returns how many known names each identity has, by the plainest count.
 func identities(w state.Snapshot) map[string]int {
 	out := map[string]int{}
 	for _, current := range w.Clusters {
@@ -53,8 +53,8 @@ func identities(w state.Snapshot) map[string]int {
 	return out
 }
 
-// Who is asked about one by one is judged as in a pass over all, where identities are counted together: a cluster under two
-// names carries nothing, under either.
+// Who is asked about one by one is judged as in a sync over all, where identities are counted together: a cluster under two names carries nothing,
+// under either.
 func TestCarriedTellsTwinsApart(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 60 {

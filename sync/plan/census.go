@@ -55,7 +55,7 @@ func (r tally) countLinks(c *prune.Census, recorded map[api.ClusterName][]invent
 	}
 	c.Begun = slices.SortedFunc(maps.Keys(begun), api.Pair.Compare)
 	for pair := range c.Links {
-		in := r.Holder(pair)
+		in := r.TargetCluster(pair)
 		if in != pair.Target {
 			c.Names[pair.Target] = in
 		}
@@ -67,9 +67,9 @@ func (r tally) countLinks(c *prune.Census, recorded map[api.ClusterName][]invent
 	}
 }
 
-// begun are the unlinks that are finished, whatever is denied: those whose end in the source leaves, or is gone, and those whose
-// cleanup is pending. While a source cannot be read, or does not show its mirrors, nobody can judge what would disappear there: so its target's end
-// alone begins nothing.
+// begun returns the unlinks that are finished, whatever is denied: those whose end in the source leaves, or is gone, and those whose cleanup is
+// pending. While a source cannot be read, or does not show its mirrors, nobody can judge what would disappear there: so its target's end alone
+// begins nothing.
 func (r tally) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api.Pair]bool {
 	out := map[api.Pair]bool{}
 	add := func(pair api.Pair) {
@@ -94,22 +94,22 @@ func (r tally) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api
 	return out
 }
 
-// goneFromSource says that nothing is recorded of a link in its source, which was read.
+// goneFromSource reports whether the source was read and has no inventory of a link.
 func (r tally) goneFromSource(recorded map[api.ClusterName][]inventory.Inventory, link api.Pair) bool {
 	all, read := recorded[link.Source]
 	return read && !slices.ContainsFunc(all, func(inv inventory.Inventory) bool { return inv.End.Link == link })
 }
 
-// recreatedIn says that the other cluster of a link has made it anew since cleanup of the given one is pending.
+// recreatedIn reports whether the other cluster of a link has created it again since cleanup of the given one is pending.
 func (r tally) recreatedIn(recorded map[api.ClusterName][]inventory.Inventory, pending api.ClusterName, link api.Pair) bool {
 	other := link.Source
 	if other == pending {
-		other = r.Holder(link)
+		other = r.TargetCluster(link)
 	}
 	return slices.ContainsFunc(recorded[other], func(inv inventory.Inventory) bool { return inv.End.Link == link && !inv.Leaving })
 }
 
-// inventories are the inventories of all clusters that can be read and are who they are said to be.
+// inventories returns the inventories of all identified clusters that can be read.
 func (r tally) inventories() map[api.ClusterName][]inventory.Inventory {
 	out := map[api.ClusterName][]inventory.Inventory{}
 	for name, current := range r.Clusters {
@@ -124,17 +124,17 @@ func (r tally) inventories() map[api.ClusterName][]inventory.Inventory {
 	return out
 }
 
-// countsAlone says that a link is no part of a larger removal: of a cluster that is removed, or leaves. A cluster that is neither declared nor in the
-// record is none: nothing was written there, and so its links go by themselves.
+// countsAlone reports whether a link is no part of a larger removal: of a cluster that is removed, or leaves. A cluster that is neither declared nor
+// in the record is none: nothing was written there, and so its links go by themselves.
 func (r tally) countsAlone(pair api.Pair) bool {
 	if r.Fleet == nil {
 		return false
 	}
-	source := r.Today(pair.Source)
+	source := r.CurrentName(pair.Source)
 	if source != pair.Source && r.Linked(api.Pair{Source: source, Target: pair.Target}) {
 		return false // it goes on by the source's name of today
 	}
-	for _, name := range []api.ClusterName{source, r.Holder(pair)} {
+	for _, name := range []api.ClusterName{source, r.TargetCluster(pair)} {
 		if r.HasLeft(name) || r.Leaves(name) {
 			return false
 		}
@@ -148,7 +148,7 @@ func (r tally) countIn(c *prune.Census, name api.ClusterName, recorded []invento
 	gone := map[api.ClusterName]inventory.Unit{} // by target
 	for _, inv := range recorded {
 		if target := inv.End.Link.Target; inv.End.IsSource() && !inv.Leaving {
-			if in := r.Holder(inv.End.Link); slices.Contains(c.Clusters, in) {
+			if in := r.TargetCluster(inv.End.Link); slices.Contains(c.Clusters, in) {
 				gone[target] = inventory.Unit{Kind: inventory.UnitCluster, Cluster: in}
 			} else if c.Links[inv.End.Link] {
 				gone[target] = inventory.LinkUnit(inv.End.Link)
@@ -190,8 +190,7 @@ type narrowing struct {
 	selectors linkerd.Selectors
 }
 
-// narrowed are the declared links of a source whose live Linkerd Link chooses services that it may choose no longer, with what it is
-// to choose.
+// narrowed returns the declared links of a source whose live Linkerd Link chooses services that it may choose no longer, with what it is to choose.
 func (r tally) narrowed(name api.ClusterName) (out []narrowing) {
 	_, links, _ := r.Declared(name)
 	for _, l := range links {
@@ -205,8 +204,8 @@ func (r tally) narrowed(name api.ClusterName) (out []narrowing) {
 	return out
 }
 
-// desiredSelectors gives the selectors that a link's Linkerd Link is to have, and whether these take something from the live ones. A live Link
-// as we wrote it last takes nothing: whoever widened it since is corrected.
+// desiredSelectors returns the selectors that a link's Linkerd Link is to have, and whether these take something from the live ones. A live Link as
+// we wrote it last takes nothing: whoever widened it since is corrected.
 func (r tally) desiredSelectors(l fleet.Link) (s linkerd.Selectors, narrows bool) {
 	s, narrows = render.Selectors(l), render.Selectors(l).Narrows(r.liveSelectors(l))
 	if !narrows && l.Source.Overlay == nil {
@@ -226,7 +225,7 @@ func (r tally) desiredSelectors(l fleet.Link) (s linkerd.Selectors, narrows bool
 	return s, narrows
 }
 
-// liveSelectors are those of a link's live Linkerd Link; of one that is not ours, none.
+// liveSelectors returns the selectors of a link's live Linkerd Link, or none if that is not linkwright's.
 func (r tally) liveSelectors(l fleet.Link) linkerd.Selectors {
 	observed, key := r.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
 	if observed.Record(key).Mark != object.Ours {
@@ -251,7 +250,7 @@ func (r tally) countOverlay(c *prune.Census, name api.ClusterName, base inventor
 	}
 }
 
-// overlayObjects are the objects that a cluster's overlay brings now, sorted; false: nobody can tell.
+// overlayObjects returns the objects of a cluster's overlay, sorted; false: they are not known.
 func (r tally) overlayObjects(name api.ClusterName) (brought []object.Key, ok bool) {
 	for _, want := range r.ends(name, object.End{Cluster: name}) {
 		if want.End.IsBase() {
@@ -265,17 +264,17 @@ func (r tally) overlayObjects(name api.ClusterName) (brought []object.Key, ok bo
 	return brought, true
 }
 
-// overlayUnit is what an overlay takes away by bringing only these objects: the same however much of it is done.
+// overlayUnit returns what an overlay takes away by bringing only these objects: the same however much of it is done.
 func overlayUnit(name api.ClusterName, brought []object.Key) inventory.Unit {
 	return inventory.Unit{Kind: inventory.UnitOverlay, Cluster: name, To: shortHash(brought)}
 }
 
-// selectorsUnit is what a link's selectors take away, as they are to be.
+// selectorsUnit returns what a link's selectors take away, as they are to be.
 func selectorsUnit(p api.Pair, s linkerd.Selectors) inventory.Unit {
 	return inventory.Unit{Kind: inventory.UnitSelectors, Source: p.Source, Target: p.Target, To: shortHash(s)}
 }
 
-// shortHash names a value: 8 hex digits.
+// shortHash returns the first 8 hex digits of a value's hash.
 func shortHash(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 //	anything, for adopt and release           the cluster: hidden
 //	all that is left in a departed cluster    the cluster, once people abandon it: yields
 
-// cleanedUp says which cleanups of the cluster are done: nothing of the end is left, or its link is declared again. Nobody would tell
-// of one again that is removed from the record, so the cluster is read for it once more.
+// cleanedUp adds the pending cleanups of the cluster that are done: nothing of the end is left, or its link is declared again. The record would not
+// name them again, so the cluster is read once more before.
 func (c *cluster) cleanedUp(s Step) Step {
 	for _, d := range c.Pending[c.name] {
 		row := s.row(object.End{Cluster: c.name, Link: d.Link()})
@@ -36,10 +36,10 @@ func (c *cluster) cleanedUp(s Step) Step {
 	return s
 }
 
-// departure is from a cluster that leaves, or that people gave up.
+// departure is a cluster that leaves, or that people abandoned.
 type departure struct{ *cluster }
 
-// reportComplete adds the row that says of a cluster that is leaving that it is through.
+// reportComplete adds the row of a cluster that leaves once nothing is left there.
 func (p departure) reportComplete(rows []Row) []Row {
 	if len(rows) > 0 || !p.Leaves(p.name) {
 		return rows
@@ -50,8 +50,8 @@ func (p departure) reportComplete(rows []Row) []Row {
 	}}
 }
 
-// warnAtBase reports at the base, unless that has more to say: that a cluster is not given up though people said so; else what may not be read
-// and blocks no end now, or is read instead of watched.
+// warnAtBase reports at the base, unless that has a reason of its own: that an abandonment has no effect; else what may not be read and blocks no
+// end, or may not be watched.
 func (p departure) warnAtBase(rows []Row) []Row {
 	why := p.polledOnly(p.current.Seen.Unwatched)
 	blocks := func(r Row) bool { return r.Why != nil && r.Why.Code == reason.Forbidden }
@@ -69,7 +69,7 @@ func (p departure) warnAtBase(rows []Row) []Row {
 	return rows
 }
 
-// polledOnly reports what is read every 30 s because nobody lets us watch it, or nil.
+// polledOnly reports what linkwright reads every 30 s because it may not watch it; nil: nothing.
 func (p departure) polledOnly(keys []object.Key) *object.Reason {
 	if len(keys) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (p departure) polledOnly(keys []object.Key) *object.Reason {
 		object.Hidden{Key: keys[0]}, more, p.Grant())
 }
 
-// explainUnread adds to why nobody knows a departed cluster what that means, and how to give it up.
+// explainUnread adds what it means that a departed cluster cannot be read, and how to abandon it.
 func (p departure) explainUnread(why *object.Reason) *object.Reason {
 	if said := p.notAbandoned(); said != "" {
 		return object.Because(why.Code, "%s; %s", why.Message, said)
@@ -94,7 +94,7 @@ func (p departure) explainUnread(why *object.Reason) *object.Reason {
 		why.Message, p.Command("abandon "+string(p.name)))
 }
 
-// notAbandoned says why a cluster is not given up, though people said so; empty: it is, they did not, or nobody can tell now.
+// notAbandoned returns why an abandonment has no effect; empty: it has, nobody asked for it, or that is not known.
 func (p departure) notAbandoned() string {
 	declared, _, _ := p.Declared(p.name)
 	switch {
@@ -107,7 +107,7 @@ func (p departure) notAbandoned() string {
 	return ""
 }
 
-// abandonedRow says what stays behind in a cluster that people gave up, and how it is taken away by hand: pending cleanups, and these ends of links.
+// abandonedRow reports what stays in an abandoned cluster: pending cleanups, and these ends of links.
 func (p departure) abandonedRow(ends ...object.End) Row {
 	var left []string
 	for _, o := range p.PendingIn(p.name) {
@@ -117,7 +117,7 @@ func (p departure) abandonedRow(ends ...object.End) Row {
 		if end.IsBase() {
 			continue
 		}
-		left = append(left, fmt.Sprintf("left of %s: %s", end.Link, state.Remains(p.Owner, end)))
+		left = append(left, fmt.Sprintf("left of %s: %s", end.Link, state.LeftBehind(p.Owner, end)))
 	}
 	known := "linkwright knows of no link that left anything there; the objects of the base stay"
 	if len(left) > 0 {
@@ -130,10 +130,10 @@ func (p departure) abandonedRow(ends ...object.End) Row {
 	}
 }
 
-// abandonIfForbidden gives up a departed cluster that can be read, and that people abandoned: once each end that is left there waits for something
-// that the account may not read. What can go without that goes before. Until people abandon it, such ends say how.
+// abandonIfForbidden gives up an abandoned cluster that can be read, once every end left there waits for something that the account may not read.
+// Before the cluster is abandoned, such ends report how to do that.
 func (p departure) abandonIfForbidden(s Step) Step {
-	if s.Writes()+len(s.Needs)+len(s.Look) == 0 && slices.ContainsFunc(s.Rows, p.waitsForHidden) {
+	if s.Writes()+len(s.TokenRequests)+len(s.Look) == 0 && slices.ContainsFunc(s.Rows, p.waitsForHidden) {
 		s.Rows, _ = p.abandonedRows(s.Rows, p.waitsForHidden)
 	}
 	for i, r := range s.Rows {
@@ -144,15 +144,15 @@ func (p departure) abandonIfForbidden(s Step) Step {
 	return s
 }
 
-// GiveUp gives a step of a departed cluster as it is if the account may do none of its writes: the cluster is given up if people abandoned it;
-// false: they did not, or something there waits for something else.
-func GiveUp(w state.Snapshot, s Step) (Step, bool) {
+// AbandonIfForbidden returns the step of a departed cluster whose account may do none of its writes: the cluster is given up if people abandoned it. false: they
+// did not, or something there waits for something else.
+func AbandonIfForbidden(w state.Snapshot, s Step) (Step, bool) {
 	p := departure{newCluster(w, s.Cluster, nil, nil)}
 	rows, ok := p.abandonedRows(s.Rows, func(r Row) bool { return r.Phase == Changing || r.Phase == Removed || p.waitsForHidden(r) })
 	return Step{Cluster: s.Cluster, Commit: s.Commit, Rows: rows}, ok
 }
 
-// abandonedRows are the rows of a departed cluster that people abandoned, if nothing of what is left there can go; else they are as they were.
+// abandonedRows returns the row of an abandoned cluster, if nothing that is left there can be removed; else the rows as they were.
 func (p departure) abandonedRows(rows []Row, stuck func(Row) bool) ([]Row, bool) {
 	if !p.Forget[p.name] || !p.HasLeft(p.name) {
 		return rows, false
@@ -170,12 +170,12 @@ func (p departure) abandonedRows(rows []Row, stuck func(Row) bool) ([]Row, bool)
 	return []Row{p.abandonedRow(left...)}, true
 }
 
-// waitsForHidden says that a row waits for something that may not be read in its own cluster.
+// waitsForHidden reports whether a row waits for something that may not be read in its own cluster.
 func (p departure) waitsForHidden(r Row) bool {
 	return r.Why != nil && slices.ContainsFunc(p.current.Seen.Hidden, func(h object.Hidden) bool { return *h.Why() == *r.Why })
 }
 
-// confirmEmpty orders Look, and looks once more before a cluster is forgotten of which nothing seems to be left.
+// confirmEmpty sorts Look, and asks for one more read before a cluster without anything of linkwright leaves the record.
 func (c *cluster) confirmEmpty(s Step) Step {
 	if _, remembered := c.UIDs[c.name]; remembered && s.Left() && c.current.Pass != c.Pass {
 		s.Look = append(s.Look, c.name)

@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// cluster is the one whose next step is planned, with what is known of all others.
+// cluster is the cluster whose next step is planned, with what is known of all others.
 type cluster struct {
 	*comparison
 	name        api.ClusterName
@@ -20,12 +20,12 @@ type cluster struct {
 	desiredEnds []object.Wanted
 	recorded    []inventory.Inventory
 	rebuilt     []inventory.Inventory // what is recorded, with what was lost of it
-	unrecorded  []labelledObject      // what carries our mark and stands in no inventory
+	unrecorded  []labelledObject      // what carries linkwright's mark and is in no inventory
 	renamed     bool                  // the base is of the cluster's former name
 	loading     credential.Loading    // what the destination controller has loaded
 }
 
-// labelledObject is an object that carries our mark.
+// labelledObject is an object with linkwright's label.
 type labelledObject struct {
 	key    object.Key
 	record object.Record
@@ -36,10 +36,10 @@ func newCluster(w state.Snapshot, name api.ClusterName, r Renderer, policies []P
 	return &cluster{comparison: &comparison{pruning: p}, name: name, current: w.Clusters[name], loading: p.Loading(name)}
 }
 
-// base is the cluster's own end.
+// base returns the cluster's own end.
 func (c *cluster) base() object.End { return object.End{Cluster: c.name} }
 
-// inventoryOf is what is recorded of an end.
+// inventoryOf returns what is recorded of an end.
 func (c *cluster) inventoryOf(end object.End) (inventory.Inventory, bool) {
 	i, ok := slices.BinarySearchFunc(c.recorded, end, func(i inventory.Inventory, e object.End) int { return i.End.Compare(e) })
 	if !ok {
@@ -48,13 +48,13 @@ func (c *cluster) inventoryOf(end object.End) (inventory.Inventory, bool) {
 	return c.recorded[i], true
 }
 
-// writeInventory is the write of an inventory, which happens only on what was read.
+// writeInventory returns the write of an inventory, or why it cannot be written. It needs the inventories as last read.
 func (c *cluster) writeInventory(next, old inventory.Inventory) (object.Change, *object.Reason) {
 	o, err := next.Object(c.Owner)
 	if err != nil {
 		return object.Change{}, object.Because(reason.InventoryInvalid, "%v", err)
 	}
-	if !c.current.Saw(o.Key) {
+	if !c.current.Covers(o.Key) {
 		return object.Change{}, object.Because(reason.Unknown, "linkwright has not read the inventories yet")
 	}
 	switch live := c.current.Seen.Record(o.Key); {
@@ -72,7 +72,7 @@ func (c *cluster) writeInventory(next, old inventory.Inventory) (object.Change, 
 	return w, nil
 }
 
-// deleteInventory is the end of an inventory: nothing it records is left.
+// deleteInventory returns the delete of an inventory when nothing that it lists is left.
 func (c *cluster) deleteInventory(inv inventory.Inventory) object.Change {
 	return object.Change{
 		End: inv.End, Action: object.Delete, Key: inventory.Key(c.Owner, inv.End), Was: inv.Was,
@@ -80,7 +80,7 @@ func (c *cluster) deleteInventory(inv inventory.Inventory) object.Change {
 	}
 }
 
-// mirrorsHidden says that nothing of a source's end may go, since nobody sees what is mirrored for it, or nil.
+// mirrorsHidden returns why nothing of a source's end may be removed: linkwright may not read its mirrors. nil: it may.
 func (c *cluster) mirrorsHidden(end object.End) *object.Reason {
 	if end.IsBase() || !end.IsSource() {
 		return nil
@@ -90,7 +90,7 @@ func (c *cluster) mirrorsHidden(end object.End) *object.Reason {
 	return c.current.Seen.HidesAny(append(linkerd.MirrorWatches(l), links)...)
 }
 
-// firstHidden says that something may not be read in the cluster, or nil.
+// firstHidden returns why something in the cluster may not be read; nil: everything may.
 func (c *cluster) firstHidden() *object.Reason {
 	if hidden := c.current.Seen.Hidden; len(hidden) > 0 {
 		return hidden[0].Why()
@@ -98,7 +98,7 @@ func (c *cluster) firstHidden() *object.Reason {
 	return nil
 }
 
-// finishRow completes a row: what is suspended or waits for a suspended end is reported so, and nothing of it goes.
+// finishRow completes a row. An end that is suspended, or waits for a suspended one, is Suspended, and nothing of it is deleted.
 func (c *cluster) finishRow(row Row) Row {
 	if row.Why != nil && row.Why.Code == reason.Suspended {
 		row.Phase, row.Going = Suspended, nil

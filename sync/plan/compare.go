@@ -12,17 +12,17 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// proposal is what one end lacks and what of it may go, if nothing is against it.
+// proposal is what one end lacks and what of it may be removed, if no policy denies it.
 type proposal struct {
 	desired object.Wanted   // of a declared end; its Held says why it is not written
 	changes []object.Change // what a declared end lacks
 	prune   prune.Verdict   // what may go, and what is to be recorded
 }
 
-// declared says that the end is declared; any other leaves.
+// declared reports whether the end is declared. Any other end is being removed.
 func (p proposal) declared() bool { return p.desired.End == p.prune.End }
 
-// compare gives what each end lacks, declared ones first; desired ends and verdicts are sorted.
+// compare returns what each end lacks, declared ones first; desired ends and verdicts are sorted.
 func (c *cluster) compare() []proposal {
 	c.rebuilt = c.Rebuilt(c.name, c.recorded, func(k object.Key, r object.Record) { c.unrecorded = append(c.unrecorded, labelledObject{k, r}) })
 	verdicts := prune.Select(c.input(c.name, c.desiredEnds, c.rebuilt), func(end object.End) prune.Peer {
@@ -47,11 +47,11 @@ func (c *cluster) compare() []proposal {
 	return out
 }
 
-// newInventory is the inventory of an end that has none.
+// newInventory returns the inventory of an end that has none.
 func (c *cluster) newInventory(want object.Wanted) inventory.Inventory {
 	next := inventory.Inventory{End: want.End}
 	if want.End.IsSource() {
-		next.Conditions = health.Beginning(c.Now)
+		next.Conditions = health.Initial(c.Now)
 	}
 	return next.Settle(keys(want), never)
 }
@@ -65,12 +65,12 @@ func (c *cluster) propose(want object.Wanted, v prune.Verdict) proposal {
 	if p.desired.Blocked == nil {
 		p.changes, p.desired.Blocked = c.differs(want, c.current)
 		p.changes = c.deferLinks(p.changes)
-		p.prune.Next.Rotate = c.Unmet(want.End, v.Next.Rotate)
+		p.prune.Next.Rotate = c.OpenRotation(want.End, v.Next.Rotate)
 	}
 	return p
 }
 
-// baseBlocked says why the base's objects cannot be applied, though they can be rendered.
+// baseBlocked returns why the base's objects cannot be applied, though they can be rendered; nil: they can.
 func (c *cluster) baseBlocked(want object.Wanted) *object.Reason {
 	if !want.End.IsBase() || len(want.Objects) == 0 {
 		return nil

@@ -11,15 +11,14 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// comparison compares what ends are to hold with what is live, in any cluster.
+// comparison compares desired ends with live ones, in any cluster.
 type comparison struct {
 	*pruning
 	coverage object.Coverage
 }
 
-// differs compares one end with what is live: the changes that make it so, or why it must be held. An
-// object that exists without our mark is never touched; it holds the whole end, so that
-// no link is half written. A create is planned only if a complete read showed the name free.
+// differs compares one end with what is live: the changes that make it so, or why it must be held. An object that exists without linkwright's mark
+// is never touched; it holds the whole end, so that no link is half written. A create is planned only if a complete read showed the name free.
 func (c *comparison) differs(want object.Wanted, current state.Cluster) ([]object.Change, *object.Reason) {
 	var out []object.Change
 	observed := current.Seen
@@ -31,7 +30,7 @@ func (c *comparison) differs(want object.Wanted, current state.Cluster) ([]objec
 				o.Key.Kind, o.APIVersion(), o.Key)
 		case observed.Hides(o.Key) != nil:
 			return nil, observed.Hides(o.Key)
-		case live.IsZero() && !current.Saw(o.Key):
+		case live.IsZero() && !current.Covers(o.Key):
 			return nil, object.Because(reason.Unknown, "linkwright has not read %s yet", o.Key)
 		case live.IsZero():
 			out = append(out, change(want.End, object.Create, o, live, reason.Missing, "it does not exist yet"))
@@ -50,8 +49,8 @@ func (c *comparison) differs(want object.Wanted, current state.Cluster) ([]objec
 	return replaceRefused(c.Snapshot, out)
 }
 
-// conflict says whose an object is that has the name of one of ours. What Linkerd's own tools may have made is told by its name,
-// and by its labels if they were read: an adoption reads them.
+// conflict returns why an object that is not linkwright's blocks an end, and what to do. If Linkerd's own tools may have made the object, it can be
+// adopted: its name shows that, and its labels if they were read.
 func (c *comparison) conflict(end object.End, k object.Key, observed object.Observation) *object.Reason {
 	at, target, do := c.Spec(end.Cluster).Linkerd, end.Link.Target, ""
 	r := observed.Record(k)
@@ -64,19 +63,19 @@ func (c *comparison) conflict(end object.End, k object.Key, observed object.Obse
 		k, r.Mark, r.Writers(), do)
 }
 
-// kindName is an object's kind as Observation.Unserved names it.
+// kindName returns an object's kind as Observation.Unserved names it.
 func kindName(o object.Object) string {
 	return object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}.Called()
 }
 
-// change is one write of a desired object. A drain counts as a delete: it happens only to exactly what was seen.
+// change returns one write of a desired object. A drain is fenced like a delete: it changes only the object that was read.
 func change(end object.End, a object.Action, o object.Object, live object.Record, code reason.Code, message string) object.Change {
 	return object.Change{
 		End: end, Action: a, Key: o.Key, Object: o, Was: live, Fenced: a == object.Drain, Why: object.Reason{Code: code, Message: message},
 	}
 }
 
-// updateOrDrain tells an update from a drain: a Linkerd Link with a selector emptied loses what that had selected.
+// updateOrDrain distinguishes an update from a drain: a Linkerd Link with a selector emptied loses what that had selected.
 func updateOrDrain(o object.Object, observed object.Observation) object.Action {
 	if prune.Drains(o, observed) {
 		return object.Drain

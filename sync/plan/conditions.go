@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// conditions are written into the inventories of sources' ends: what the stages of their links have come to. That is done for ends that are
-// at rest, or do not come to rest since a write fails, and only if it differs; what is due later has the step asked again then.
+// conditions writes the conditions of links into the inventories of their sources' ends. It writes them only for ends at rest, or whose writes fail,
+// and only if they differ. It plans the step again when conditions become due later.
 type conditions struct{ *cluster }
 
 func (c conditions) add(s Step) Step {
@@ -26,7 +26,7 @@ func (c conditions) add(s Step) Step {
 			continue
 		}
 		w, why := c.writeInventory(n.next, n.old)
-		if why != nil || ahead[w.Key] { // why not is told by whoever has more to write there
+		if why != nil || ahead[w.Key] { // why not is reported by whoever has more to write there
 			continue
 		}
 		ready := health.Condition(n.next.Conditions, object.Ready)
@@ -39,7 +39,7 @@ func (c conditions) add(s Step) Step {
 	return s
 }
 
-// conditionsUpdate is the inventory that is to say how an end's link stands, and the one that does now.
+// conditionsUpdate is the inventory with the conditions of a link as they must be, and the one that exists.
 type conditionsUpdate struct {
 	next, old inventory.Inventory
 	at        time.Time // when it may be written; zero: it need not be
@@ -48,7 +48,7 @@ type conditionsUpdate struct {
 
 func (c conditions) updateFor(row Row) conditionsUpdate {
 	old, recorded := c.inventoryOf(row.End)
-	if recorded && !row.End.IsBase() && !old.Leaving && !c.Elsewhere[c.name] {
+	if recorded && !row.End.IsBase() && !old.Leaving && !c.WrittenElsewhere[c.name] {
 		switch {
 		case row.Phase == Denied && c.denied(row.End) == nil:
 			return c.deniedUpdate(row, old)
@@ -58,7 +58,7 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 		}
 	}
 	_, declared := c.declaredLink(row)
-	if !declared || !recorded || old.Leaving || c.Elsewhere[c.name] || !c.atRest(row) {
+	if !declared || !recorded || old.Leaving || c.WrittenElsewhere[c.name] || !c.atRest(row) {
 		return conditionsUpdate{next: old, old: old}
 	}
 	all, due := health.Conditions(old.Conditions, row.Health, c.Now)
@@ -75,8 +75,8 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 	return n
 }
 
-// deniedUpdate is news of an end to which a guard or a policy says no: of one in a target, too, and of one that is declared no more, since
-// nothing else tells of those.
+// deniedUpdate records the denial of an end by a limit or a policy: also of an end in a target, and of one that is no longer declared, because
+// nothing else records those.
 func (c conditions) deniedUpdate(row Row, was inventory.Inventory) conditionsUpdate {
 	why := object.Reason{}
 	if row.Why != nil {
@@ -90,7 +90,7 @@ func (c conditions) deniedUpdate(row Row, was inventory.Inventory) conditionsUpd
 	return n
 }
 
-// atRest says that an end is as it will be for a while.
+// atRest reports whether an end will stay as it is for a while.
 func (c conditions) atRest(row Row) bool {
 	return slices.Contains([]Phase{Ready, Waiting, Blocked}, row.Phase) || row.Phase == Changing && c.Failing[c.name][row.End]
 }

@@ -33,7 +33,7 @@ func (s *sim) lead(leads bool) {
 	s.controllers = append(s.controllers, play) // after those that have it lead
 }
 
-// reports is the reason of Ready that stands in west's inventory.
+// reports returns the reason of Ready that stands in west's inventory.
 func (s *sim) reports() string {
 	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
 	return string(health.Condition(inv.Conditions, object.Ready).Reason)
@@ -43,7 +43,7 @@ func (s *sim) later(d time.Duration) { s.snapshot.Now = s.snapshot.Now.Add(d) }
 
 var reportedOnce = []string{"update " + conditionsKey.String()}
 
-// A first link is written with what is told of it, and told once more when it works; then nothing, however long.
+// A first link is written with what is reported about it, and told once more when it works; then nothing, however long.
 func TestConditionsOfFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.reconcile("east")
@@ -65,7 +65,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 	}
 }
 
-// What is set up and does not come to an end is told at the end of its time, which the step asks for.
+// What is set up and does not come to an end is reported at the end of its time, which the step asks for.
 func TestConditionsStall(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.lead(false)
@@ -74,7 +74,7 @@ func TestConditionsStall(t *testing.T) {
 		s.reconcile("west")
 	}
 	step := s.reconcile("west")
-	if step.Writes() > 0 || step.Retry.Sub(s.snapshot.Now) != health.Settles || !step.Again.IsZero() {
+	if step.Writes() > 0 || step.Retry.Sub(s.snapshot.Now) != health.RecoveryTime || !step.Again.IsZero() {
 		t.Fatalf("writes %v, next %s, retry in %s", describe(step), step.Again, step.Retry.Sub(s.snapshot.Now))
 	}
 	s.snapshot.Now = step.Retry.Add(-time.Second)
@@ -103,7 +103,7 @@ func TestReasonsAreDamped(t *testing.T) {
 	s := linked(t, all)
 	s.lead(false)
 	s.reconcile("west")
-	s.later(health.Settles)
+	s.later(health.RecoveryTime)
 	same(t, "writes once it stalls", reportedOnce, describe(s.reconcile("west")))
 	s.later(20 * time.Second)
 	s.down["east"] = true
@@ -149,7 +149,7 @@ func TestConditionsOverARestart(t *testing.T) {
 	same(t, "writes once it does", reportedOnce, describe(s.reconcile("west")))
 }
 
-// recorded is the write of an inventory.
+// recorded returns the write of an inventory.
 func recorded(t *testing.T, inv inventory.Inventory) object.Change {
 	t.Helper()
 	o, err := inv.Object(object.DefaultOwner)
@@ -159,14 +159,14 @@ func recorded(t *testing.T, inv inventory.Inventory) object.Change {
 	return object.Change{End: inv.End, Action: object.Update, Key: o.Key, Object: o, Was: inv.Was}
 }
 
-// Nothing is told of an end that people declared to be left alone, or that another process writes.
+// Nothing is reported about an end that people declared to be left alone, or that another process writes.
 func TestConditionsOfOthers(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)
 	s.lead(false)
-	s.snapshot.Elsewhere = map[api.ClusterName]bool{"west": true}
+	s.snapshot.WrittenElsewhere = map[api.ClusterName]bool{"west": true}
 	same(t, "writes where others write", nil, describe(s.reconcile("west")))
-	s.snapshot.Elsewhere = nil
+	s.snapshot.WrittenElsewhere = nil
 	commit := s.snapshot.Fleet.Commit
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all+suspended))
 	s.snapshot.Fleet.Commit = commit
@@ -200,7 +200,7 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		if s.reports() != string(reason.Progressing) {
 			t.Errorf("%s: at first it tells %q", what, s.reports())
 		}
-		s.later(health.Settles)
+		s.later(health.RecoveryTime)
 		s.reconcile("west")
 		if s.reports() != string(reason.ControllerNotLeading) {
 			t.Errorf("%s: in the end it tells %q", what, s.reports())

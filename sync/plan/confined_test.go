@@ -21,7 +21,7 @@ func TestUnconfined(t *testing.T) {
 	} {
 		s := linked(t, all)
 		s.snapshot.RequireConfinement = tt.required
-		s.live["west"].Gap, s.live["west"].Anyone = tt.gap, tt.anyone
+		s.live["west"].Gap, s.live["west"].NotServiceAccount = tt.gap, tt.anyone
 		step := Next(s.now(), "west", s.renderer())
 		if reported := step.Unconfined; (reported == nil) != (tt.code == "") || reported != nil &&
 			(string(reported.Code) != tt.code || !strings.Contains(reported.Message, tt.gap) || !strings.Contains(reported.Message, "linkwright cluster add west PATH")) {

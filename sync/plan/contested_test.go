@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// drifted takes a field of an object from us.
+// drifted takes a field of an object from linkwright.
 func drifted(s *sim, c api.ClusterName, k object.Key) {
 	r := s.live[c].Seen.Record(k)
 	r.Fields, r.Rivals = unique.Make(`{"f:metadata":{"f:labels":{}}}`), unique.Make("argocd,kubectl")

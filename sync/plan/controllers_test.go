@@ -37,7 +37,7 @@ func put(s *state.Cluster, k object.Key, body map[string]any, more metav1.Object
 	show(&s.Seen, k, encoded(body))
 }
 
-// asMade are the annotations that a controller of Linkerd's gives what has its labels: for a probe's Endpoints, and for a mirror.
+// asMade returns the annotations that a controller of Linkerd's gives what has its labels: for a probe's Endpoints, and for a mirror.
 func asMade(k object.Key, labels map[string]string) map[string]string {
 	target := labels[linkerd.ClusterNameLabel]
 	service, mirrored := strings.CutSuffix(k.Name, "-"+target)
@@ -50,7 +50,7 @@ func asMade(k object.Key, labels map[string]string) map[string]string {
 	return nil
 }
 
-// dressed is a cluster that Linkerd and its multicluster extension are installed in.
+// dressed returns a cluster that Linkerd and its multicluster extension are installed in.
 func dressed(name api.ClusterName, gateway string) *state.Cluster {
 	s := &state.Cluster{Reading: state.Read}
 	for _, ns := range []string{"kube-system", cp, mc} {
@@ -120,7 +120,7 @@ func linkKey(target string) object.Key {
 	return object.Key{Group: linkerd.Group, Kind: "Link", Namespace: mc, Name: target}
 }
 
-// inside is a key in another namespace.
+// inside returns a key in another namespace.
 func inside(namespace string, k object.Key) object.Key {
 	k.Namespace = namespace
 	return k
@@ -195,7 +195,7 @@ func remove(s *state.Cluster, k object.Key) {
 	s.Seen = e.Observation()
 }
 
-// inventories are what is recorded in a cluster now.
+// inventories returns what is recorded in a cluster now.
 func inventories(t testing.TB, observed object.Observation) map[object.End]inventory.Inventory {
 	t.Helper()
 	list, err := inventory.Read(owner, observed)

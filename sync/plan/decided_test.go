@@ -61,7 +61,7 @@ func TestSuspendedTwice(t *testing.T) {
 	}
 }
 
-// A cluster is known without anybody's leave once the record has its identity and its base the name.
+// A cluster is known without permission once the record has its identity and its base the name.
 func TestConfirmed(t *testing.T) {
 	s := linked(t, "")
 	snapshot := s.now()

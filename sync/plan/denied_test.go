@@ -10,14 +10,14 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// reported are the conditions that stand in the inventory of an end.
+// reported returns the conditions that stand in the inventory of an end.
 func (s *sim) reported(end object.End) []object.Condition {
 	inv, _ := inventory.Of(object.DefaultOwner, end, s.live[end.Cluster].Seen)
 	return inv.Conditions
 }
 
-// To what is declared no more a policy says no: the inventories of both ends say so once, since nothing else does without a
-// repository. Once it is declared again, or may go, they say it no more.
+// To what is no longer declared a policy says no: the inventories of both ends say so once, since nothing else does without a repository. Once it is
+// declared again, or may go, they say it no more.
 func TestDenialIsReported(t *testing.T) {
 	const upsertOnly = "---\napiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {prune: {policy: UpsertOnly}}\n"
 	s := linked(t, all)

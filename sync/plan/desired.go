@@ -24,12 +24,12 @@ type Renderer interface {
 	Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted
 }
 
-// Wants gives every declared end of a cluster as it is to be, sorted: the base, then links. One that leaves has none.
+// Wants returns every declared end of a cluster as it must be, sorted: the base, then links. A cluster that leaves has none.
 func Wants(w state.Snapshot, name api.ClusterName, r Renderer) []object.Wanted {
 	return newDesired(w, r).ends(name)
 }
 
-// desired renders what ends are to hold, from what is known and the credentials that links have.
+// desired renders what ends must hold, from what is known and the credentials of links.
 type desired struct {
 	*credential.Set
 	renderer Renderer
@@ -39,7 +39,7 @@ func newDesired(w state.Snapshot, r Renderer) *desired {
 	return &desired{Set: credential.Of(state.Identify(w)), renderer: r}
 }
 
-// ends gives every declared end of a cluster; if only some are asked for, others may be left out.
+// ends returns every declared end of a cluster; if only some are asked for, others may be left out.
 func (d *desired) ends(name api.ClusterName, only ...object.End) []object.Wanted {
 	c, out, in := d.Declared(name)
 	if c == nil || c.Spec.State == api.Leaving {
@@ -95,7 +95,7 @@ func (d *desired) source(l fleet.Link) object.Wanted {
 	return d.renderer.Source(in)
 }
 
-// target is a link's end in its target. What was given to the source stays while the source may still use it.
+// target renders a link's end in its target. Tokens stay while the source may still use them.
 func (d *desired) target(l fleet.Link) object.Wanted {
 	in := render.Input{Link: l, Target: d.withLastAddresses(l, d.TargetFacts(l))}
 	switch l.Spec.Credentials.Mode {
@@ -107,23 +107,23 @@ func (d *desired) target(l fleet.Link) object.Wanted {
 		r := d.Rotation(l)
 		in.Generations, in.Tokens = r.Keep, r.Tokens
 	default:
-		in.Generations, in.Tokens = d.Former(l), d.Lasting(l).Keep
+		in.Generations, in.Tokens = d.Former(l), d.LegacyTokens(l).Keep
 	}
 	if d.Policy().Prune.Policy != api.PruneSync { // nothing may be deleted, so nothing is given up
 		a := d.Access(l)
-		in.Generations, in.Tokens = credential.With(a.Former(), in.Generations), credential.With(a.Lasting(), in.Tokens)
+		in.Generations, in.Tokens = credential.MergeKeys(a.Former(), in.Generations), credential.MergeKeys(a.LegacyTokens(), in.Tokens)
 	}
 	return d.renderer.Target(in)
 }
 
-// liveLink is the live Linkerd Link of a link, if it is ours.
+// liveLink returns the live Linkerd Link of a link, and whether it is linkwright's.
 func (d *desired) liveLink(l fleet.Link) (object.Body, bool) {
 	observed, key := d.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
 	body, ok := observed.Body(key)
 	return body, ok && observed.Record(key).Mark == object.Ours
 }
 
-// lastAddresses are the gateway's addresses that a link has, if the gateway itself has none now. What others wrote there is none.
+// lastAddresses returns the gateway addresses in the live Link, unless others wrote them. They count while the gateway has none.
 func (d *desired) lastAddresses(l fleet.Link) []string {
 	body, ok := d.liveLink(l)
 	key := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
@@ -133,7 +133,7 @@ func (d *desired) lastAddresses(l fleet.Link) []string {
 	return linkerd.AddressesIn(body)
 }
 
-// withLastAddresses are the target's facts, with the addresses that the link has if the gateway has none.
+// withLastAddresses returns the target's facts. If the gateway has no address, they have the addresses of the live Link.
 func (d *desired) withLastAddresses(l fleet.Link, target *linkerd.Facts) *linkerd.Facts {
 	if target == nil || !target.Gateway.Homeless() {
 		return target
@@ -146,7 +146,7 @@ func (d *desired) withLastAddresses(l fleet.Link, target *linkerd.Facts) *linker
 	return &at
 }
 
-// stale says since when the target of a link that stands gives no answer, or nil: all that is there stays as it is.
+// stale returns why a live link stays as it is: its target has not answered for some time. nil: it answers.
 func (d *desired) stale(l fleet.Link) *object.Reason {
 	target := d.Clusters[l.Target.Canonical()]
 	since := target.Stale

@@ -48,7 +48,7 @@ func TestDrainIsGuarded(t *testing.T) {
 	}
 }
 
-// stuck is a linked fleet whose link is no longer declared, with a controller that drains nothing.
+// stuck returns a linked fleet whose link is no longer declared, with a controller that drains nothing.
 func stuck(t *testing.T) *sim {
 	t.Helper()
 	s := linked(t, all)
@@ -57,8 +57,8 @@ func stuck(t *testing.T) *sim {
 	return s
 }
 
-// A drain that does not end is looked at ever less often, and ends by its deadline: then what is left is swept. Until then
-// the controller and the access in the target stay.
+// A drain that does not end is read ever less often, and ends by its deadline: then what is left is swept. Until then the controller and the access
+// in the target stay.
 func TestDrainDeadline(t *testing.T) {
 	s := stuck(t)
 	begun, watches := s.snapshot.Now.UTC(), 0
@@ -148,7 +148,7 @@ func TestSimulateDrain(t *testing.T) {
 	}
 }
 
-// A link that stays and selects less drains just the Linkerd Link that was seen: who took our mark off it meanwhile keeps it.
+// A link that stays and selects less drains just the Linkerd Link that was seen: who took linkwright's mark off it meanwhile keeps it.
 func TestDrainOfALinkThatStays(t *testing.T) {
 	s := linked(t, all)
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))

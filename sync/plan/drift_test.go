@@ -101,7 +101,7 @@ func TestRepairs(t *testing.T) {
 		"a deletion":              {step(changing, write(object.Delete, deployment("east"), "Drift")), nil, false},
 		"an inventory":            {step(changing, edited), func(s *Step) { s.Ahead = s.Changes }, false},
 		"the end of an inventory": {step(changing, edited), func(s *Step) { s.After = s.Changes }, false},
-		"a token":                 {step(changing, edited), func(s *Step) { s.Needs = make([]Need, 1) }, false},
+		"a token":                 {step(changing, edited), func(s *Step) { s.TokenRequests = make([]TokenRequest, 1) }, false},
 		"a look":                  {step(changing, edited), func(s *Step) { s.Look = []api.ClusterName{"east"} }, false},
 		"refused":                 {step(changing, edited), func(s *Step) { s.Denied = object.Because("No", "no") }, false},
 		"for a reason":            {step(Row{Phase: Changing, Why: object.Because("No", "no")}, edited), nil, false},
@@ -115,7 +115,7 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-// Repaired is told as in place.
+// Repaired is reported as in place.
 func TestRepaired(t *testing.T) {
 	step := Step{Changes: make([]object.Change, 1), Rows: []Row{{End: westEast, Phase: Changing}, {Phase: Blocked}}}
 	got := step.Repaired()

@@ -67,7 +67,7 @@ func TestExisting(t *testing.T) {
 	}, s.names("west"))
 }
 
-// A Secret that is lost or broken holds the end as it is: nothing is taken away, and nothing is told of its content.
+// A Secret that is lost or broken holds the end as it is: nothing is taken away, and nothing is reported about its content.
 func TestExistingLost(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all+vault)), two...)
 	s.manage(theToken, vaultKey, planeKey)
@@ -84,7 +84,7 @@ func TestExistingLost(t *testing.T) {
 	same(t, "west", slices.DeleteFunc(before, func(n string) bool { return n == planeKey.String() }), s.names("west"))
 }
 
-// From LegacyToken to another Secret: our own goes once the Linkerd Link names the other, and the account after it.
+// From LegacyToken to another Secret: linkwright's own goes once the Linkerd Link names the other, and the account after it.
 func TestLegacyTokenToExisting(t *testing.T) {
 	s := linked(t, "")
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", vault))
@@ -117,7 +117,7 @@ func TestHandOver(t *testing.T) {
 	last := s.settle()
 	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked SecretStillManaged"}, statuses(last["west"]))
 	same(t, "west", before, s.names("west"))
-	for _, k := range []object.Key{mirrorKey, planeKey} { // without our label
+	for _, k := range []object.Key{mirrorKey, planeKey} { // without linkwright's label
 		r := s.live["west"].Seen.Record(k)
 		r.Mark = object.Unmarked
 		record(&s.live["west"].Seen, k, r)

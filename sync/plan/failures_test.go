@@ -32,7 +32,7 @@ func TestConvergesThroughFailures(t *testing.T) {
 	}
 }
 
-// failRandomly takes turns of which each write may fail, while clusters come and go.
+// failRandomly reconciles of which each write may fail, while clusters come and go.
 func (s *sim) failRandomly(random *rand.Rand, clusters []api.ClusterName) {
 	for range 30 {
 		name := clusters[random.IntN(len(clusters))]

@@ -26,7 +26,7 @@ func describe(s Step) []string {
 	return out
 }
 
-// actions are the words of a step's writes but those that tell nothing but conditions.
+// actions returns the words of a step's writes but those that tell nothing but conditions.
 func actions(s Step) []string {
 	conditions := func(c object.Change) bool { return c.Why.Code == reason.ConditionsChanged }
 	s.Ahead = slices.DeleteFunc(slices.Clone(s.Ahead), conditions)
@@ -61,8 +61,7 @@ func linked(t *testing.T, spec string) *sim {
 	return s
 }
 
-// Target first is a dependency of values: while no token is seen, the source is held and nothing is
-// written there, whoever has the first turn.
+// Target first is a dependency of values: while no token is seen, the source is held and nothing is written there, whoever has the first reconcile.
 func TestFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
 	west := s.reconcile("west")
@@ -103,8 +102,7 @@ func TestFirstLink(t *testing.T) {
 	}
 }
 
-// Inventories go first, fenced, and record every key of their end; that creates are written ahead is
-// checked at every turn.
+// Inventories go first, fenced, and record every key of their end; that creates are written ahead is checked at every reconcile.
 func TestWrittenAheadAndFenced(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	for range 6 {
@@ -188,7 +186,7 @@ func TestBaseOncePerCommit(t *testing.T) {
 	}
 }
 
-// A cluster that holds nothing of ours and gets nothing is not written to, not even a base.
+// A cluster that holds nothing of linkwright and gets nothing is not written to, not even a base.
 func TestNothingDeclaredNothingWritten(t *testing.T) {
 	s := newSim(t, declare(t, two, ""), two...)
 	for _, c := range two {

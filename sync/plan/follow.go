@@ -12,11 +12,11 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// A link that followed its target's facts follows again after calmly, and up to spread later, each link at a time of its
-// own: a gateway that moves on and on has its links' controllers start over no more often.
+// A Link that followed its target's facts follows again after followInterval and up to followJitter, each link at its own time, so that the
+// controllers of a gateway's links do not restart all the time.
 const followInterval, followJitter = 30 * time.Second, 3 * time.Second
 
-// Follows says that a change is an update of a Linkerd Link for nothing but what its target tells of itself.
+// Follows reports whether a change updates a Linkerd Link only because its target's facts changed.
 func Follows(c object.Change) bool {
 	return c.Action == object.Update && c.Why.Code == reason.FactsChanged
 }
@@ -29,8 +29,8 @@ func follows(o object.Object, observed object.Observation) bool {
 	return ok && linkerd.Follows(live, o.Body)
 }
 
-// limitFollowing leaves out what follows the target's facts again too soon, with the probe that follows beside, and says why and until when; nil:
-// nothing. What is declared, or somebody else changed, or a credential asks for, is never left out.
+// limitFollowing leaves out changes that follow the target's facts again too soon, with the probe that follows too, and returns why and until when;
+// nil: nothing. It never leaves out what is declared, what somebody else changed, or what a credential needs.
 func limitFollowing(w state.Snapshot, end object.End, changes []object.Change) ([]object.Change, *object.Reason, time.Time) {
 	last, ok := w.Followed[end.Link]
 	until := last.Add(followInterval + jitter(end.Link))
@@ -44,16 +44,15 @@ func limitFollowing(w state.Snapshot, end object.End, changes []object.Change) (
 		end.Link.Target, last.UTC().Format(time.TimeOnly), until.UTC().Format(time.TimeOnly)), until
 }
 
-// jitter is the link's own part of spread: always the same.
+// jitter is the link's own part of followJitter: always the same.
 func jitter(link api.Pair) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(link.String())) // it never fails
 	return time.Duration(h.Sum32()) % followJitter
 }
 
-// limitContested leaves the writes of contested objects out, whatever they are for: who overwrites an object whole changes its
-// digest, too. An object that is missing is created at once, however often somebody deleted it. It says what was left out, or nil, and
-// when the first of it is corrected again.
+// limitContested leaves out writes of contested objects. A missing object is created at once, however often somebody deleted it. It returns why
+// something was left out, or nil, and when the first object is corrected again.
 func limitContested(s state.Snapshot, changes []object.Change) (left []object.Change, why *object.Reason, until time.Time) {
 	left = slices.DeleteFunc(changes, func(w object.Change) bool {
 		contest, ok := s.Contested[w.End.Cluster][w.Key]

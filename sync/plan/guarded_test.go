@@ -17,7 +17,7 @@ import (
 
 var westEast = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
 
-// row gives one row of a step.
+// row returns one row of a step.
 func row(t *testing.T, s Step, end object.End) Row {
 	t.Helper()
 	for _, r := range s.Rows {
@@ -29,7 +29,7 @@ func row(t *testing.T, s Step, end object.End) Row {
 	return Row{}
 }
 
-// An object of a wanted name without our mark is never written, and holds its whole end.
+// An object of a wanted name without linkwright's mark is never written, and holds its whole end.
 func TestConflict(t *testing.T) {
 	probe := object.Key{Kind: "Service", Namespace: mc, Name: "probe-east"}
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
@@ -80,7 +80,7 @@ func TestConflictIsAdoptable(t *testing.T) {
 	}
 }
 
-// Once all is in place, an object that loses our mark is no longer touched either, and nothing else of the end goes.
+// Once all is in place, an object that loses linkwright's mark is no longer touched either, and nothing else of the end goes.
 func TestConflictLater(t *testing.T) {
 	s := linked(t, "")
 	before := s.names("west")
@@ -125,7 +125,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// rebase writes an inventory of west's base anew.
+// rebase writes an inventory of west's base again.
 func rebase(t *testing.T, s *sim, change func(*inventory.Inventory)) {
 	t.Helper()
 	base := inventories(t, s.live["west"].Seen)[object.End{Cluster: "west"}]

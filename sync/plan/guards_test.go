@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// blind is a side on which a kind was not looked for.
+// blind returns a side on which a kind was not looked for.
 func blind(current state.Cluster, kind string) state.Cluster {
 	current.Looked = slices.DeleteFunc(slices.Clone(current.Looked), func(w object.Watch) bool { return w.Kind == kind })
 	observed := current.Seen.Edit()

@@ -11,10 +11,10 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// healthChecks judges the stages of every declared link, at its end in its source. It changes nothing of what is planned.
+// healthChecks judges the stages of every declared link, at its source's end. It changes nothing of the plan.
 type healthChecks struct{ *cluster }
 
-// add has links that stand alike share their verdicts, which are kept for as long as they do: mostly all is well with all.
+// add lets links with equal verdicts share them: the verdicts stay in memory, and mostly all links are healthy.
 func (h healthChecks) add(s Step) Step {
 	reasons, before := map[object.Reason]*object.Reason{}, []health.Verdict(nil)
 	pulses := linkerd.Pulses(h.Spec(h.name).Linkerd, h.current.Seen)
@@ -41,7 +41,7 @@ func (h healthChecks) add(s Step) Step {
 	return s
 }
 
-// declaredLink is the link of a source's end that is declared.
+// declaredLink returns the declared link of a source's end.
 func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 	if c.Fleet == nil || row.End.IsBase() || !row.End.IsSource() || row.Leaving {
 		return fleet.Link{}, false
@@ -49,15 +49,15 @@ func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 	return c.Fleet.Link(row.End.Link)
 }
 
-// health are the stages of a link, and when they may differ by the clock.
+// health returns the stages of a link, and when the clock may change them.
 func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []health.Verdict, next time.Time) {
 	blocked := row.Why
 	if row.Phase != Blocked {
 		blocked = nil
 	}
 	v := health.Link{Pair: h.Identified(l), Loading: restarts(h).loaded(l)}
-	if cred, why := h.Link(l); v.Proof != nil && cred != nil && why == nil {
-		v.Proof = v.Proven(v.Tried(cred)) // not what another one gave
+	if cred, why := h.Link(l); v.Verification != nil && cred != nil && why == nil {
+		v.Verification = v.Verified(v.VerificationOf(cred)) // not what another one gave
 	}
 	if l.Spec.TrustAnchors != api.Skip {
 		next = v.Trust(h.Now).Next
@@ -65,7 +65,7 @@ func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []
 	return v.Health(blocked, pulse, h.Now), next
 }
 
-// Condition is Ready of the link of a source's end, by its stages as if nothing was told of it before; zero: none are known.
+// Condition returns the Ready condition of the link of a source's end, from its stages alone; zero: no stages are known.
 func (r Row) Condition() object.Condition {
 	if len(r.Health) == 0 {
 		return object.Condition{}
@@ -74,8 +74,7 @@ func (r Row) Condition() object.Condition {
 	return health.Condition(conditions, object.Ready)
 }
 
-// NotWorking is why the link of a source's end is not known to work, as the first stage says that keeps it from that; nil: it works, or has
-// no stages.
+// NotWorking returns why the link of a source's end is not known to work: the first stage that says so. nil: it works, or has no stages.
 func (r Row) NotWorking() *object.Reason {
 	c := r.Condition()
 	if c.Status == "" || c.Status == object.True {
@@ -87,11 +86,11 @@ func (r Row) NotWorking() *object.Reason {
 	return &object.Reason{Code: c.Reason, Message: c.Message}
 }
 
-// Ready says that the link of a source's end is known to work.
+// Ready reports whether the link of a source's end is known to work.
 func (r Row) Ready() bool { return r.Condition().Status == object.True }
 
-// gatewayFailure says that the controller of a link in place finds the gateway dead, or nil. Of anchors and access remarks tell without it; of
-// what is merely not seen yet, and of mirrors that nobody serves behind, only the stages.
+// gatewayFailure returns why the controller of a link gets no answer from the gateway, or nil. Remarks report trust anchors and credentials without
+// it; stages alone report what is not known yet, and mirrors without endpoints.
 func (r Row) gatewayFailure() *object.Reason {
 	for _, v := range r.Health {
 		if v.Passing == health.Failed && v.Stage == health.Gateway {

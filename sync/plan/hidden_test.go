@@ -132,7 +132,7 @@ func TestHiddenBlocksWhatNeedsIt(t *testing.T) {
 	}
 }
 
-// linkOf are the names of Linkerd Links, controllers and the control plane's Secrets for a target, in order.
+// linkOf returns the names of Linkerd Links, controllers and the control plane's Secrets for a target, in order.
 func linkOf(names []string, target string) (out []string) {
 	for _, n := range names {
 		if strings.HasPrefix(n, "Link.") || strings.HasPrefix(n, "Deployment.apps "+mc) || strings.HasPrefix(n, "Secret "+cp) && strings.HasSuffix(n, target) {
@@ -198,7 +198,7 @@ func TestHiddenMirrors(t *testing.T) {
 	}
 }
 
-// Required anchors that nobody lets us read may be others.
+// Required anchors that nobody lets linkwright read may be others.
 func TestHiddenAnchors(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "  trustAnchors: Require\n")), two...)
 	s.forbidReading("east", object.Key{Kind: "ConfigMap", Namespace: cp, Name: "linkerd-identity-trust-roots"})

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// identify says why nothing may be written to the cluster at all, or nil, and then has its inventories. The checks in order:
+// identify returns why nothing may be written to the cluster at all, or nil, and then has its inventories. The checks in order:
 //
 //	another cluster than its name means          see state.Unidentified
 //	no admission policies confine linkwright     if they must
@@ -33,7 +33,7 @@ func (c *cluster) identify() *object.Reason {
 		return why
 	}
 	for _, inv := range recorded {
-		if inv.End.IsBase() && inv.Term > c.Term && !c.Elsewhere[c.name] {
+		if inv.End.IsBase() && inv.Term > c.Term && !c.WrittenElsewhere[c.name] {
 			return object.Because(reason.NewerLeader, "a process with a later leadership (%d, this process has %d) has taken over this cluster", inv.Term, c.Term)
 		}
 	}
@@ -45,19 +45,20 @@ func (c *cluster) identify() *object.Reason {
 	return nil
 }
 
-// unconfined says why no admission policies confine linkwright's account in the cluster, and what to do; nil: they do.
+// unconfined returns why no admission policies confine linkwright's account in the cluster, and what to do; nil: they do.
 func (c *cluster) unconfined() *object.Reason {
 	if !c.current.Known() || c.current.Gap == "" {
 		return nil
 	}
 	code, todo := reason.NotConfined, "with your own login"
-	if c.current.Anyone {
+	if c.current.NotServiceAccount {
 		code, todo = reason.NotServiceAccount, "to give it an account of its own"
 	}
 	return object.Because(code, "%s: %s, run %s", c.current.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
 }
 
-// otherNamespaces says that inventories, of which the base may be lost, list something in another namespace than those that are declared, or nil.
+// otherNamespaces returns a reason if inventories, of which the base may be lost, list something in another namespace than those that are declared;
+// else nil.
 func (c *cluster) otherNamespaces(recorded []inventory.Inventory) *object.Reason {
 	l := c.Spec(c.name).Linkerd
 	for _, inv := range recorded {
@@ -72,7 +73,7 @@ func (c *cluster) otherNamespaces(recorded []inventory.Inventory) *object.Reason
 	return nil
 }
 
-// allBlocked are the rows of a cluster to which nothing may be written.
+// allBlocked returns the rows of a cluster to which nothing may be written.
 func (c *cluster) allBlocked(why *object.Reason) []Row {
 	rows := make([]Row, len(c.desiredEnds))
 	for i, want := range c.desiredEnds {
@@ -81,10 +82,10 @@ func (c *cluster) allBlocked(why *object.Reason) []Row {
 	return rows
 }
 
-// formerName is a name that a cluster has given up for another.
+// formerName is a name that a cluster no longer has.
 type formerName struct{ *cluster }
 
-// rows are that of the name, for as long as inventories name it; none: it can be forgotten.
+// rows returns the row of the name while inventories have it; none: the name can leave the record.
 func (f formerName) rows() []Row {
 	why := f.mentions()
 	if why == nil {
@@ -93,8 +94,7 @@ func (f formerName) rows() []Row {
 	return []Row{f.finishRow(Row{End: f.base(), Phase: Waiting, Why: why})}
 }
 
-// mentions says that the cluster's former name still stands in inventories: until it does not, the name is remembered,
-// since only it tells which cluster they mean.
+// mentions returns why the former name stays in the record: an inventory has it, and only the record says which cluster it means. nil: none has.
 func (f formerName) mentions() *object.Reason {
 	for _, name := range f.others() {
 		current := f.Clusters[name]
@@ -117,7 +117,7 @@ func (f formerName) mentions() *object.Reason {
 	return nil
 }
 
-// mayMention says that an inventory may be of an end that has the cluster's name: reading all takes much longer.
+// mayMention reports whether the name of an inventory contains the cluster's name. Reading all inventories takes much longer.
 func (f formerName) mayMention(observed object.Observation) bool {
 	for k := range observed.Kind("", "ConfigMap") {
 		if inventory.Named(f.Owner, k) && strings.Contains(k.Name, string(f.name)) {
@@ -127,7 +127,7 @@ func (f formerName) mayMention(observed object.Observation) bool {
 	return false
 }
 
-// others are all names but the cluster's own, in order.
+// others returns all names but the cluster's own, in order.
 func (f formerName) others() (out []api.ClusterName) {
 	for name := range f.Clusters {
 		if name != f.name {

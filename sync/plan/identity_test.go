@@ -38,7 +38,7 @@ func TestUnidentifiedClusterYieldsNoFacts(t *testing.T) {
 	}
 }
 
-// What cannot be taken back is decided only on a peer that is itself, and was read in this pass.
+// What cannot be taken back is decided only on a peer that is itself, and was read in this sync.
 func TestPeerMustBeKnown(t *testing.T) {
 	eastEnd := object.End{Cluster: "east", Link: westEast.Link}
 	tests := []struct {
@@ -82,7 +82,7 @@ func TestPeerMustBeKnown(t *testing.T) {
 	}
 }
 
-// touch has read a cluster in this pass.
+// touch has read a cluster in this sync.
 func touch(w *state.Snapshot, name api.ClusterName) {
 	current := w.Clusters[name]
 	current.Pass = w.Pass

@@ -14,14 +14,14 @@ import (
 // LeftOver is what one cluster still holds of an installation.
 type LeftOver struct {
 	Cluster api.ClusterName
-	Objects []object.Key    // objects of ours, and inventories, by key; namespace linkwright-access is none of them
+	Objects []object.Key    // objects of linkwright, and inventories, by key; namespace linkwright-access is none of them
 	Unread  *object.Reason  // why nobody knows what else is there; nil: the cluster was read
 	Cleanup []state.Pending // ends of removed links that the record says are still there
-	Orphans []object.Key    // with our mark and in no inventory, by key: nothing proves that they are ours (see state.Rebuilt)
+	Orphans []object.Key    // with linkwright's mark and in no inventory, by key: nothing proves that they are linkwright's (see state.Rebuilt)
 }
 
-// Left lists what clusters still hold, by cluster, and only those that hold something or were not read. It tells what is live and
-// recorded, never what a step would delete: a step that waits deletes nothing. asked chooses ends; nil: all of them, and orphans.
+// Left lists what clusters still hold, by cluster: only clusters that hold something or were not read. It lists what is live and recorded, not what
+// a step would delete. asked chooses ends; nil: all ends, and orphans.
 func Left(w state.Snapshot, asked func(object.End) bool) []LeftOver {
 	orphans := asked == nil
 	if orphans {
@@ -46,7 +46,7 @@ func Left(w state.Snapshot, asked func(object.End) bool) []LeftOver {
 	return out
 }
 
-// everywhere are all clusters that may hold something, sorted: declared, departed, or with a pending cleanup.
+// everywhere returns all clusters that may hold something, sorted: declared, departed, or with a pending cleanup.
 func everywhere(w state.Snapshot) []api.ClusterName {
 	names := map[api.ClusterName]bool{}
 	for _, c := range w.Departed {

@@ -14,7 +14,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// restore lays an inventory into a cluster as a backup tool would: with a uid of its own, and our mark.
+// restore lays an inventory into a cluster as a backup tool would: with a uid of its own, and linkwright's mark.
 func restore(t *testing.T, s *sim, inv inventory.Inventory) {
 	t.Helper()
 	o, err := inv.Object(owner)
@@ -119,7 +119,7 @@ func TestInventoryRestored(t *testing.T) {
 	}
 }
 
-// possible is an inventory without what its kind never says.
+// possible returns an inventory without what its kind never says.
 func possible(inv inventory.Inventory) inventory.Inventory {
 	if inv.End.IsBase() {
 		inv.Leaving = false // a base that leaves names a cluster that left

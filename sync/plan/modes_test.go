@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// A change of mode keeps the source's access at every step, which every turn checks.
+// A change of mode keeps the source's access at every step, which every reconcile checks.
 func TestLegacyTokenToBoundAndBack(t *testing.T) {
 	i := newIssuer(t, all)
 	i.inPlace()
@@ -53,7 +53,7 @@ func TestBoundToExisting(t *testing.T) {
 	}
 }
 
-// An unlink takes all generations, and a cluster's lost inventory is made anew of their names.
+// An unlink takes all generations, and a cluster's lost inventory is created again of their names.
 func TestBoundUnlinked(t *testing.T) {
 	i := newIssuer(t, all+bound)
 	i.inPlace()

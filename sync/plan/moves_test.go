@@ -15,7 +15,7 @@ import (
 
 const external = "  controller: {mode: External}\n"
 
-// halfway is a Deployment whose pods do not run yet.
+// halfway returns a Deployment whose pods do not run yet.
 func halfway() object.Health {
 	return object.HealthOf("Deployment", []byte(`{"metadata":{"generation":1},"spec":{"replicas":1},"status":{"observedGeneration":1}}`))
 }
@@ -52,7 +52,7 @@ func helmed(s *sim, c api.ClusterName) {
 	})
 }
 
-// controllerKeys are the parts of a link's controller.
+// controllerKeys returns the parts of a link's controller.
 func controllerKeys(target string) []object.Key {
 	rbac := "rbac.authorization.k8s.io"
 	return []object.Key{

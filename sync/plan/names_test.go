@@ -118,7 +118,7 @@ func TestSecondNameIsUnlinked(t *testing.T) {
 	}
 }
 
-// The target of a link by a name that is declared no more is asked as any other: while it cannot be read, its guards are not known.
+// The target of a link by a name that is no longer declared is asked as any other: while it cannot be read, its guards are not known.
 func TestSecondNameIsDropped(t *testing.T) {
 	s := twoNames(t)
 	kept := s.live["east"].Seen.Record(access)
@@ -132,7 +132,7 @@ func TestSecondNameIsDropped(t *testing.T) {
 	}
 }
 
-// So it is if the cluster is declared no more, either.
+// So it is if the cluster is no longer declared, either.
 func TestSecondNameOfADepartedCluster(t *testing.T) {
 	s := twoNames(t)
 	s.snapshot.Departed = slices.Clone(s.snapshot.Fleet.Clusters[:1])
@@ -281,7 +281,7 @@ func TestLostInventoryOfASecondName(t *testing.T) {
 	intact(t, s, func() { wipe(s, "east"); wipe(s, "west") })
 }
 
-// Whether an inventory names the former name of a cluster is told by its own name: of others not even the content matters.
+// Whether an inventory names the former name of a cluster is reported by its own name: of others not even the content matters.
 func TestHandedOverByNames(t *testing.T) {
 	for name, done := range map[string]bool{"linkwright.a.b": true, "linkwright.gone.b": false, "linkwright.a.gone": false} {
 		w := linked(t, "").now()

@@ -22,7 +22,7 @@ func westIn(t *testing.T, s *sim, more string) {
 	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": more}, linkDoc("west", "east", all))
 }
 
-// Namespaces do not move while a cluster holds anything of ours: nothing is written there or deleted, and its links stay.
+// Namespaces do not move while a cluster holds anything of linkwright: nothing is written there or deleted, and its links stay.
 func TestNamespacesDoNotMove(t *testing.T) {
 	for name, spoil := range map[string]func(*sim){
 		"as it was":                         func(*sim) {},
@@ -53,7 +53,7 @@ func TestNamespacesDoNotMove(t *testing.T) {
 	}
 }
 
-// The way to other namespaces: the cluster leaves with the former ones, and is declared anew.
+// The way to other namespaces: the cluster leaves with the former ones, and is declared again.
 func TestNamespacesOfAClusterThatLeft(t *testing.T) {
 	s := linked(t, all)
 	westIn(t, s, ", state: Leaving")

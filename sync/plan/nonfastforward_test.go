@@ -14,7 +14,7 @@ import (
 // bar makes the commit that a cluster carries one that the fleet's does not follow.
 func bar(s *sim, commit api.Commit) *object.Reason {
 	why := object.Because(reason.NonFastForward, "does not follow %s", commit.Short())
-	s.snapshot.Barred = map[api.Commit]*object.Reason{commit: why}
+	s.snapshot.DeniedAfter = map[api.Commit]*object.Reason{commit: why}
 	return why
 }
 
@@ -96,7 +96,7 @@ func TestNonFastForwardClusterIsLeftAlone(t *testing.T) {
 				t.Errorf("%s: east, at its other end: %s", tt.name, w)
 			}
 		}
-		s.snapshot.Barred = nil
+		s.snapshot.DeniedAfter = nil
 		if step := s.reconcile("west", Suspend, PrunePolicy); step.Denied != nil || step.Writes() == 0 {
 			t.Errorf("%s: once it is allowed: %v, writes %v", tt.name, step.Denied, describe(step))
 		}
@@ -111,6 +111,6 @@ func TestRepairBesideANonFastForwardCluster(t *testing.T) {
 	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 	remove(s.live["east"], account)
 	same(t, "east", []string{"create " + account.String()}, describe(s.reconcile("east")))
-	s.snapshot.Barred = map[api.Commit]*object.Reason{"0ther": object.Because(reason.NonFastForward, "no")}
+	s.snapshot.DeniedAfter = map[api.Commit]*object.Reason{"0ther": object.Because(reason.NonFastForward, "no")}
 	same(t, "an older one that is followed", []string{"update " + baseKey.String()}, describe(s.reconcile("west")))
 }

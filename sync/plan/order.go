@@ -18,7 +18,7 @@ func (c *cluster) collect(s Step, parts []part) Step {
 	for _, p := range parts {
 		s.Rows = append(s.Rows, c.finishRow(p.row))
 		s.Ahead, s.Changes, s.After = append(s.Ahead, p.ahead...), append(s.Changes, p.changes...), append(s.After, p.after...)
-		s.Tries, s.Look, s.Pending = append(s.Tries, p.verifications...), append(s.Look, p.read...), append(s.Pending, p.pending...)
+		s.Verifications, s.Look, s.Pending = append(s.Verifications, p.verifications...), append(s.Look, p.read...), append(s.Pending, p.pending...)
 		s.within(p.Again)
 		s.retry(p.Retry)
 	}
@@ -27,11 +27,11 @@ func (c *cluster) collect(s Step, parts []part) Step {
 	return s
 }
 
-// ordering is the last stage: what is written first, and when to ask again.
+// ordering is the last stage: it orders writes, and decides when to plan again.
 type ordering struct{ *cluster }
 
-// order orders the writes of a step, puts the base and our namespace before everything else, and says when to ask again. Next is what is
-// to be recorded of the base; nil: its entries are as they should be.
+// order orders the writes of a step, puts the base and linkwright's namespace first, and sets when to plan again. Next is the base's inventory as it
+// must be; nil: it is so already.
 func (o ordering) order(s Step, next *inventory.Inventory) Step {
 	s = sorted(s)
 	s = o.writeBase(s, next)
@@ -45,7 +45,7 @@ func (o ordering) order(s Step, next *inventory.Inventory) Step {
 	return s
 }
 
-// sorted orders changes by phase, then key, what takes something away last.
+// sorted orders changes by phase, then key, and puts deletes last.
 func sorted(s Step) Step {
 	slices.SortStableFunc(s.Changes, func(a, b object.Change) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Object.Phase, b.Object.Phase), a.Key.Compare(b.Key))
@@ -54,7 +54,7 @@ func sorted(s Step) Step {
 	return s
 }
 
-// rank sorts what takes something away last, except a Link's drain, which keeps its phase.
+// rank puts deletes last. A drain of a Link keeps its phase.
 func rank(c object.Change) int {
 	if c.Action == object.Delete || c.Action == object.Release {
 		return 1
@@ -62,7 +62,7 @@ func rank(c object.Change) int {
 	return 0
 }
 
-// writeBase records what the base may hold, and with it commit and term: one write, whatever of it changed.
+// writeBase records the base's objects with the commit and the leadership, in one write.
 func (o ordering) writeBase(s Step, entries *inventory.Inventory) Step {
 	old, found := o.inventoryOf(o.base())
 	if entries == nil && !o.mustRecordCommit(s, old, found) {
@@ -79,8 +79,8 @@ func (o ordering) writeBase(s Step, entries *inventory.Inventory) Step {
 	return s
 }
 
-// mustRecordCommit: once per commit, in a cluster that is to stay and holds or gets anything of ours; never for a term alone. An adoption
-// writes the base only if that is the first of all that is ours there: it applies no commit.
+// mustRecordCommit reports whether the base must record the commit: once per commit, in a cluster that stays and has anything of linkwright; never
+// for a new leadership alone. An adoption writes the base only if that is linkwright's first object there, because it applies no commit.
 func (o ordering) mustRecordCommit(s Step, old inventory.Inventory, found bool) bool {
 	declared, _, _ := o.Declared(o.name)
 	switch {
@@ -93,7 +93,7 @@ func (o ordering) mustRecordCommit(s Step, old inventory.Inventory, found bool) 
 		(!found || o.renamed || old.Commit != s.Commit || old.Linkerd != declared.Spec.Linkerd)
 }
 
-// namespace creates ours if it is missing; it is never deleted.
+// namespace creates linkwright's namespace if it is missing. linkwright never deletes it.
 func (o ordering) namespace() []object.Change {
 	key := object.Key{Kind: "Namespace", Name: object.AccessNamespace}
 	if !o.current.Seen.Record(key).IsZero() {
@@ -110,8 +110,8 @@ func (o ordering) namespace() []object.Change {
 	return []object.Change{change(o.base(), object.Create, namespace, object.Record{}, reason.Missing, "namespace of accounts and inventories")}
 }
 
-// nextProgress is when what an end waits for may have happened without any write of ours; zero: never. What another cluster's
-// step must do first is told by that cluster, unless another process writes it.
+// nextProgress returns when an end may progress without any write of this step; zero: never. Another cluster's step asks for this cluster itself,
+// unless another process writes that cluster.
 func (o ordering) nextProgress(r Row) time.Time {
 	switch {
 	case r.Phase != Waiting && r.Phase != Blocked || r.Why == nil:
@@ -124,23 +124,23 @@ func (o ordering) nextProgress(r Row) time.Time {
 	return time.Time{}
 }
 
-// progressesAlone says that what an end waits for may happen without any write of ours.
+// progressesAlone reports whether an end may progress without any write of linkwright.
 func (o ordering) progressesAlone(r Row) bool {
 	switch r.Why.Code {
 	case reason.CredentialNotIssued:
 		l, declared := o.Fleet.Link(r.End.Link)
-		return declared && len(o.Access(l).Tokens) > 0 || o.Elsewhere[o.Other(r.End)]
+		return declared && len(o.Access(l).Tokens) > 0 || o.WrittenElsewhere[o.Other(r.End)]
 	case reason.NotReady:
 		return slices.ContainsFunc(r.Unready, func(u Unready) bool { return !u.Failed })
 	case reason.WaitingForReplacement: // objects become ready
 		return true
 	case reason.WaitingForSource, reason.CredentialInUse:
-		return o.Elsewhere[r.End.Link.Source]
+		return o.WrittenElsewhere[r.End.Link.Source]
 	}
 	return r.Why.Code == reason.Waiting || r.Why.Code == reason.Terminating
 }
 
-// nextDrainCheck is when a drain is looked at again: the longer it has taken, the later, and at its deadline.
+// nextDrainCheck returns when to read a drain again: later the longer it takes, and at its deadline.
 func (o ordering) nextDrainCheck(until time.Time) time.Time {
 	taken := o.Policy().Prune.Deadline() - until.Sub(o.Now)
 	next := o.Now.Add(max(retryInterval, taken/4))
@@ -150,13 +150,13 @@ func (o ordering) nextDrainCheck(until time.Time) time.Time {
 	return next
 }
 
-// secondNames are those that the base is to list: the declared ones, and those by which links to the cluster are still recorded.
+// secondNames returns the second names that the base must list: the declared ones, and those with links that are still recorded.
 func (o ordering) secondNames() (out []api.ClusterName) {
 	if o.Fleet != nil {
 		out = o.Fleet.Names(o.name)
 	}
 	for _, inv := range o.recorded {
-		if target := inv.End.Link.Target; !inv.End.IsBase() && !inv.End.IsSource() && target != o.name && !o.Remembered(target) {
+		if target := inv.End.Link.Target; !inv.End.IsBase() && !inv.End.IsSource() && target != o.name && !o.IsRecorded(target) {
 			out = append(out, target)
 		}
 	}

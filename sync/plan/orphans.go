@@ -11,16 +11,16 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// maxOrphans bounds how many are reported of a cluster.
+// maxOrphans is how many orphans of a cluster are reported.
 const maxOrphans = 10
 
-// orphanFinder looks for them in the cluster of a step.
+// orphanFinder finds the orphans in the cluster of a step.
 type orphanFinder struct {
 	*cluster
 	rows []Row
 }
 
-// orphans are the first strays, by key: those with our label before others.
+// orphans returns the first orphans by key, those with linkwright's label first.
 func (c *cluster) orphans(rows []Row) Orphans {
 	found := orphanFinder{c, rows}.all()
 	n := min(len(found), maxOrphans)
@@ -37,7 +37,7 @@ func (s orphanFinder) all() []Stray {
 	}), left...)
 }
 
-// labelledOrphans are the strays with our label, sorted.
+// labelledOrphans returns the orphans with linkwright's label, sorted.
 func (s orphanFinder) labelledOrphans() (out []Stray) {
 	for _, m := range s.unrecorded {
 		if why, do := s.whyOrphan(m.key, m.record); why != "" {
@@ -48,7 +48,7 @@ func (s orphanFinder) labelledOrphans() (out []Stray) {
 	return out
 }
 
-// whyOrphan says why a mark proves nothing, and what to do: empty for what is part of how we keep account.
+// whyOrphan returns why a label does not make an object linkwright's, and what to do; empty for inventories and other objects of linkwright's own.
 func (s orphanFinder) whyOrphan(k object.Key, r object.Record) (why, do string) {
 	switch {
 	case r.Mark == object.Ours && (state.IsLedger(s.Owner, k) || s.isDesired(k)):
@@ -68,15 +68,15 @@ func (s orphanFinder) whyOrphan(k object.Key, r object.Record) (why, do string) 
 	return "it has linkwright's label, but no inventory lists it: it is a copy, or its inventory was deleted", do
 }
 
-// isDesired says that an end of the cluster wants an object: it is recorded before it is written again.
+// isDesired reports whether an end of the cluster needs the object: linkwright records it before it writes it again.
 func (s orphanFinder) isDesired(k object.Key) bool {
 	return slices.ContainsFunc(s.desiredEnds, func(w object.Wanted) bool {
 		return slices.ContainsFunc(w.Objects, func(o object.Object) bool { return o.Key == k })
 	})
 }
 
-// leftByLinkerd is what controllers of Linkerd's left for targets of which nothing else is here: no Link, no controller, no inventory
-// and no declaration. It may be a link of ours of which the inventory was lost, or somebody else's: nothing proves either.
+// leftByLinkerd returns what Linkerd's controllers left for targets without a Link, a controller, an inventory or a declaration. It may be from a
+// link whose inventory was lost, or somebody else's.
 func (s orphanFinder) leftByLinkerd() (out []Stray) {
 	targets := s.unlinkedTargets()
 	if len(targets) == 0 {
@@ -86,7 +86,7 @@ func (s orphanFinder) leftByLinkerd() (out []Stray) {
 	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.current.Seen)
 	for _, target := range targets {
 		m := mirrors[target]
-		if len(m.Pods) > 0 && !s.HasLeft(s.name) { // they may take it away yet; nobody may look at a cluster that left once they are gone
+		if len(m.Pods) > 0 && !s.HasLeft(s.name) { // they may take it away yet; nobody may read a cluster that left once they are gone
 			continue
 		}
 		why := "a controller of Linkerd left it for a link to " + string(target) + ", and nothing else of that link is here"
@@ -104,8 +104,8 @@ func (s orphanFinder) leftByLinkerd() (out []Stray) {
 	return out
 }
 
-// lookalikes are what has Linkerd's labels for a link that is being removed, or is gone, and that no controller of Linkerd's provably
-// made: it stays, whatever becomes of the link.
+// lookalikes returns objects with Linkerd's labels for a link that is being removed, or is gone, which no controller of Linkerd provably created.
+// They stay.
 func (s orphanFinder) lookalikes() (out []Stray) {
 	targets := s.unlinkedTargets()
 	for _, row := range s.rows {
@@ -128,7 +128,7 @@ func (s orphanFinder) lookalikes() (out []Stray) {
 	return out
 }
 
-// unlinkedTargets are, in order, the targets that controllers wrote for and that nobody links.
+// unlinkedTargets returns, in order, the targets that controllers wrote for and that no link leads to.
 func (s orphanFinder) unlinkedTargets() []api.ClusterName {
 	observed := s.current.Seen
 	claimed := map[api.ClusterName]bool{}
@@ -150,11 +150,11 @@ func (s orphanFinder) checkTargets(claimed map[api.ClusterName]bool, targets []a
 	}
 }
 
-// mayBeLinked says that something but what a controller wrote is there of a link to a target, or may be: a Link was not looked for.
+// mayBeLinked reports whether a link to a target has anything here but what a controller wrote, or may have.
 func (s orphanFinder) mayBeLinked(target api.ClusterName) bool {
 	end := object.End{Cluster: s.name, Link: api.Pair{Source: s.name, Target: target}}
 	controller := object.Watch{Group: "apps", Kind: "Deployment", Namespace: s.Spec(s.name).Linkerd.MulticlusterNamespace}
-	if (Step{Rows: s.rows}).row(end).Phase != "" || !s.current.Saw(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.current.Seen.HidesAny(controller) != nil {
+	if (Step{Rows: s.rows}).row(end).Phase != "" || !s.current.Covers(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.current.Seen.HidesAny(controller) != nil {
 		return true
 	}
 	for k := range s.current.Seen.Kind(linkerd.Group, "Link") {
@@ -170,9 +170,9 @@ func (s orphanFinder) mayBeLinked(target api.ClusterName) bool {
 	return false
 }
 
-// keepWhileOrphans has a cluster remembered that left the fleet or is to leave, for as long as anything carries our mark there that no inventory lists, or
-// its report would show that just once. An inventory of the other end may still prove whose it is; else people delete it, or abandon
-// the cluster. What Linkerd's controllers left is reported, and holds no cluster: it may be somebody else's.
+// keepWhileOrphans keeps a cluster that left the fleet, or leaves it, in the record while it has objects with linkwright's label that no inventory
+// lists. An inventory of the other end may still prove whose they are; else people delete them, or abandon the cluster. Objects of Linkerd's
+// controllers are reported, and keep no cluster.
 func (p departure) keepWhileOrphans(s Step) Step {
 	if !p.HasLeft(p.name) && !p.Leaves(p.name) || !s.Left() {
 		return s

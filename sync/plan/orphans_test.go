@@ -31,8 +31,8 @@ func laid(s *sim, c api.ClusterName, mark object.Mark, keys ...object.Key) {
 	}
 }
 
-// Copies of objects of ours under other names, restored with their managed fields, were never in an inventory: they are
-// reported as orphans, and none of them is recorded or deleted.
+// Copies of objects of linkwright under other names, restored with their managed fields, were never in an inventory: they are reported as orphans,
+// and none of them is recorded or deleted.
 func TestCopiesStay(t *testing.T) {
 	s := linked(t, all)
 	copies := map[api.ClusterName][]object.Key{
@@ -81,8 +81,8 @@ func TestJanitorPeerIsUnknown(t *testing.T) {
 	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
 }
 
-// What carries our label and is not provably ours is told, with what to do, and nothing is done; it makes nothing unclean, and
-// of many only the first are told.
+// What carries linkwright's label and is not provably ours is reported, with what to do, and nothing is done; it makes nothing unclean, and of many
+// only the first are reported.
 func TestOrphans(t *testing.T) {
 	s := linked(t, "")
 	steps := s.steps
@@ -175,7 +175,7 @@ func TestCopiesOfALinkToADeparted(t *testing.T) {
 	same(t, "left of the link itself", nil, linkOf(s.names("west"), "east"))
 }
 
-// A departed cluster is not forgotten while something carries our mark there that no inventory lists: it is reported with each sync, and
+// A departed cluster is not forgotten while something carries linkwright's mark there that no inventory lists: it is reported with each sync, and
 // deleted by people, or given up with the cluster.
 func TestOrphansOfADeparted(t *testing.T) {
 	s := linked(t, all)

@@ -104,7 +104,7 @@ func changeOwner(t *testing.T, between object.Mark) {
 	}
 }
 
-// marked are the objects of the link in west, in order, but for what is read by nobody else.
+// marked returns the objects of the link in west, in order, but for what is read by nobody else.
 func (o owners) marked() (out []object.Key) {
 	for k, r := range o.live["west"].Seen.Records() {
 		if r.Mark == object.Theirs && k.Namespace != object.AccessNamespace && k.Kind != "Namespace" {

@@ -16,7 +16,7 @@ import (
 
 var eastPart = object.End{Cluster: "east", Link: westEast.Link}
 
-// recordPending plays the home record: what a step leaves pending is written down, what is cleaned up is removed.
+// recordPending plays the record: what a step leaves pending is recorded, what is cleaned up is removed.
 func (s *sim) recordPending(step Step) {
 	for _, end := range step.Pending {
 		known := inventory.Known{Pending: s.snapshot.Pending[end.Cluster]}.AddPending(s.snapshot.Now, end.Link)
@@ -52,7 +52,7 @@ func pendingIn(t *testing.T) *sim {
 	return s
 }
 
-// What a dead target holds is pending until it comes back, and then it goes the ordinary way; months later, and after a restart.
+// What an unreachable target holds is pending until it comes back, and then it goes the ordinary way; months later, and after a restart.
 func TestPendingCleanupOfADeadTarget(t *testing.T) {
 	s := pendingIn(t)
 	s.snapshot.Now = s.snapshot.Now.Add(100 * 24 * time.Hour)
@@ -75,7 +75,7 @@ func TestPendingCleanupOfADeadTarget(t *testing.T) {
 	}
 }
 
-// A target that can be read owes nothing, whoever goes first: what it holds is told there.
+// A target that can be read has nothing pending, whoever goes first: what it holds is told there.
 func TestNoPendingCleanupOfAReachableTarget(t *testing.T) {
 	s := linked(t, all)
 	s.snapshot.Fleet = declare(t, two, "")
@@ -88,7 +88,7 @@ func TestNoPendingCleanupOfAReachableTarget(t *testing.T) {
 	}
 }
 
-// A cluster that nobody declares and nobody remembers was never written to: it owes nothing, and nobody waits for it.
+// A cluster that nobody declares and nobody remembers was never written to: it has nothing pending, and nobody waits for it.
 func TestNoPendingCleanupOfAnUnknownTarget(t *testing.T) {
 	for cluster, other := range map[api.ClusterName]api.ClusterName{"west": "east", "east": "west"} {
 		s := linked(t, all)
@@ -102,8 +102,8 @@ func TestNoPendingCleanupOfAnUnknownTarget(t *testing.T) {
 	}
 }
 
-// Another cluster behind the name of one that owes pays nothing for it, and nothing is written there, until people say that it is
-// the one they mean. Then the debt of the former is void.
+// Another cluster behind the name of one that owes pays nothing for it, and nothing is written there, until people say that it is the one they mean.
+// Then the pending cleanup of the former is void.
 func TestPendingCleanupOfAnotherCluster(t *testing.T) {
 	s := pendingIn(t)
 	s.snapshot.UIDs = map[api.ClusterName]string{"east": "another-uid"}
@@ -120,7 +120,7 @@ func TestPendingCleanupOfAnotherCluster(t *testing.T) {
 	}
 }
 
-// A link that is declared again is no debt, and is struck off once the cluster can be read.
+// A link that is declared again is no pending cleanup, and leaves the record once the cluster can be read.
 func TestPendingCleanupOfADeclaredLink(t *testing.T) {
 	s := pendingIn(t)
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all))
@@ -133,7 +133,7 @@ func TestPendingCleanupOfADeclaredLink(t *testing.T) {
 	}
 }
 
-// What was seen before this pass strikes nothing off.
+// What was seen before this sync strikes nothing off.
 func TestCleanupIsConfirmedByAFreshRead(t *testing.T) {
 	s := pendingIn(t)
 	s.down["east"] = false
@@ -147,8 +147,8 @@ func TestCleanupIsConfirmedByAFreshRead(t *testing.T) {
 	}
 }
 
-// A cluster that is declared no more and cannot be read says how it is given up; given up, it is forgotten, says what stays
-// behind, and nobody waits for it. One that can be read is unlinked, whatever people said.
+// A cluster that is no longer declared and cannot be read says how it is given up; given up, it is forgotten, says what stays behind, and nobody
+// waits for it. One that can be read is unlinked, whatever people said.
 func TestAbandonCluster(t *testing.T) {
 	s := pendingIn(t)
 	s.snapshot.Fleet = declare(t, two[1:], "")
@@ -208,8 +208,8 @@ func TestAbandonSource(t *testing.T) {
 	}
 }
 
-// A dead source keeps its access for as long as people grant, also over restarts; then it goes, what the source holds is owed, and
-// goes when that is back.
+// An unreachable source keeps its access for as long as people grant, also over restarts; then it goes, what the source holds is pending cleanup,
+// and goes when that is back.
 func TestAccessOfADeadSource(t *testing.T) {
 	s := linked(t, all)
 	s.snapshot.Fleet = declare(t, two, "")
@@ -247,8 +247,8 @@ func TestAccessOfADeadSource(t *testing.T) {
 	}
 }
 
-// What says that a source is alive, or that nobody knows, keeps its access for ever, and has the grace begin anew; and so does
-// an older look at a dead one.
+// What says that a source is alive, or that nobody knows, keeps its access for ever, and has the grace begin again; and so does an older read of an unreachable
+// one.
 func TestAccessOfASourceThatReturns(t *testing.T) {
 	for name, change := range map[string]func(*state.Snapshot){
 		"inventories that say nothing": func(w *state.Snapshot) {
@@ -317,7 +317,7 @@ func TestAnsweringSourceIsNotUnreachable(t *testing.T) {
 	}
 }
 
-// The grace of a source that is heard in between begins anew, however old the unlink is.
+// The grace of a source that is heard in between begins again, however old the unlink is.
 func TestUnreachableTimeoutStartsAgain(t *testing.T) {
 	s := linked(t, all)
 	s.snapshot.Fleet = declare(t, two, "")

@@ -1,14 +1,14 @@
-// Package plan answers: given everything known now, what is one cluster's next step?
+// Package plan computes the next step of one cluster from everything known now.
 //
-// It is a function from values to values: the same snapshot gives the same step, byte for byte. First
-// link, change of facts and unlink are no scripts but what falls out of comparing desired ends with what is live. The stages:
+// It is a pure function: the same snapshot gives the same step, byte for byte. A first link, changed facts and an unlink are no special cases: they
+// follow from comparing desired ends with live ones. The stages:
 //
-//	identify   may anything be written there at all?
-//	desired    what is each declared end to hold, or why is it blocked?
-//	compare    what does each end lack, and what may go of it?
-//	admit      policies, suspension, verified credentials, peers: each end goes, waits or is denied
+//	identify   may linkwright write to the cluster at all?
+//	desired    what must each declared end hold, or why is it blocked?
+//	compare    what is missing in each end, and what may be removed?
+//	admit      policies, suspension, verified credentials, peers: is each end written, does it wait, or is it denied?
 //	report     conditions, remarks, orphans
-//	order      inventories ahead, phases, when to ask again
+//	order      inventories ahead, phases, when to plan again
 package plan
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Next gives the next step of one cluster.
+// Next returns the next step of one cluster.
 func Next(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy) Step {
 	c := newCluster(w, name, r, policies)
 	s := Step{Cluster: name, Commit: w.Commit(), Unconfined: c.unconfined()}

@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-var verdicts = map[string]state.Proof{
+var verdicts = map[string]state.Verification{
 	"passes":      {},
 	"refused":     {Why: object.Because(reason.Forbidden, "LIST of pods: 403"), Blocks: true},
 	"unreachable": {Why: object.Because(reason.Unreachable, "LIST of pods: no answer")},
@@ -22,20 +22,20 @@ var verdicts = map[string]state.Proof{
 // proves plays who tries: whatever a step asks for has this verdict. It gives the prints that were tried.
 func (s *sim) proves(verdict string) (tried []string) {
 	s.t.Helper()
-	if s.snapshot.Proofs == nil {
-		s.snapshot.Proofs = map[api.Pair]state.Proof{}
+	if s.snapshot.Verifications == nil {
+		s.snapshot.Verifications = map[api.Pair]state.Verification{}
 	}
 	for range 10 {
 		last, n := s.settle(), len(tried)
 		for _, step := range last {
-			for _, y := range step.Tries {
-				if text := string(y.Trial.Config.Bytes()); !strings.Contains(text, "    token: |-\n      ") || len(y.Trial.Lists) == 0 {
-					s.t.Errorf("%s is tried with %d lists, and no token", y.Link, len(y.Trial.Lists))
+			for _, y := range step.Verifications {
+				if text := string(y.Request.Config.Bytes()); !strings.Contains(text, "    token: |-\n      ") || len(y.Request.Lists) == 0 {
+					s.t.Errorf("%s is tried with %d lists, and no token", y.Link, len(y.Request.Lists))
 				}
 				proof := verdicts[verdict]
-				proof.Print, proof.At, proof.Next = y.Print, s.snapshot.Now, s.snapshot.Now.Add(time.Minute)
-				s.snapshot.Proofs[y.Link] = proof
-				tried = append(tried, y.Print)
+				proof.Fingerprint, proof.At, proof.Next = y.Fingerprint, s.snapshot.Now, s.snapshot.Now.Add(time.Minute)
+				s.snapshot.Verifications[y.Link] = proof
+				tried = append(tried, y.Fingerprint)
 			}
 		}
 		if len(tried) == n {
@@ -83,7 +83,7 @@ func TestPreflight(t *testing.T) {
 				t.Errorf("the control plane has it: %t", written)
 			}
 
-			// Once it works, it is written; when it fails later, it stays, and is told.
+			// Once it works, it is written; when it fails later, it stays, and is reported.
 			s.snapshot.Now = s.snapshot.Now.Add(time.Hour)
 			s.proves("passes")
 			same(t, "passed", []string{"west base: Ready", in}, statuses(s.reconcile("west")))
@@ -108,26 +108,26 @@ func TestPreflightSkip(t *testing.T) {
 	s := newSim(t, declare(t, two, link), two...)
 	for range 9 {
 		s.reconcile("east")
-		if step := s.reconcile("west"); len(step.Tries) > 0 {
-			t.Errorf("nobody tries, and it asks for %v", step.Tries)
+		if step := s.reconcile("west"); len(step.Verifications) > 0 {
+			t.Errorf("nobody tries, and it asks for %v", step.Verifications)
 		}
 	}
-	s.snapshot.Proofs = map[api.Pair]state.Proof{}
-	s.snapshot.Elsewhere = map[api.ClusterName]bool{"west": true}
-	if step := s.reconcile("west"); len(step.Tries) > 0 {
+	s.snapshot.Verifications = map[api.Pair]state.Verification{}
+	s.snapshot.WrittenElsewhere = map[api.ClusterName]bool{"west": true}
+	if step := s.reconcile("west"); len(step.Verifications) > 0 {
 		t.Error("asked for what another process writes")
 	}
-	s.snapshot.Elsewhere = nil
-	if step := s.reconcile("west"); len(step.Tries) != 1 {
-		t.Errorf("got %d trials of a link in place", len(step.Tries))
+	s.snapshot.WrittenElsewhere = nil
+	if step := s.reconcile("west"); len(step.Verifications) != 1 {
+		t.Errorf("got %d trials of a link in place", len(step.Verifications))
 	}
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", discovering+"  suspend: true"))
-	if step := s.reconcile("west", Suspend); len(step.Tries) > 0 {
+	if step := s.reconcile("west", Suspend); len(step.Verifications) > 0 {
 		t.Error("asked for a suspended link")
 	}
 }
 
-// A verdict is one of the bytes that were tried: another token or address is tried anew.
+// A verdict is one of the bytes that were tried: another token or address is tried again.
 func TestPreflightOfOtherBytes(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", discovering)), two...)
 	first := s.proves("passes")

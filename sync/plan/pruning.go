@@ -14,23 +14,23 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Policy lets an end's changes through (nil) or says why not: whole ends, so that no link is half written. One that lets
-// not even no changes through closes the end: nothing of it is written, its inventory and the base's commit included.
+// Policy admits the changes of a whole end (nil), or returns why not, so that no link is half written. A policy that denies even an empty list of
+// changes denies the end: nothing of it is written, including its inventory and the base's commit.
 type Policy func(w state.Snapshot, end object.End, changes []object.Change) *object.Reason
 
-// pruning asks package prune what may go, in any cluster.
+// pruning asks package prune what may be removed, in any cluster.
 type pruning struct {
 	*removals
 	policies []Policy
 }
 
-// input is what package prune judges of a cluster, by its rebuilt inventories.
+// input returns what package prune judges of a cluster, by its rebuilt inventories.
 func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded []inventory.Inventory) prune.Input {
 	current := p.Clusters[name]
 	l := p.Spec(name).Linkerd
 	in := prune.Input{
 		Live: prune.Live{
-			Linkerd: l, Seen: current.Seen, Saw: current.Saw,
+			Linkerd: l, Seen: current.Seen, Saw: current.Covers,
 			Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, current.Seen) }),
 		},
 		Ends: prune.Ends{Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: recorded},
@@ -42,7 +42,7 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded [
 		if inv.End.IsBase() {
 			continue
 		}
-		in.Leaving[inv.End.Link.Source], in.Leaving[inv.End.Link.Target] = p.Leaves(inv.End.Link.Source), p.Leaves(p.Holder(inv.End.Link))
+		in.Leaving[inv.End.Link.Source], in.Leaving[inv.End.Link.Target] = p.Leaves(inv.End.Link.Source), p.Leaves(p.TargetCluster(inv.End.Link))
 	}
 	for _, w := range wanted {
 		in.Wanted[w.End] = w
@@ -55,8 +55,8 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded [
 	return in
 }
 
-// external gives the ends of a cluster whose controller is the user's, each with the release of Helm's that installed the
-// multicluster extension there: those that are declared so, and what is recorded of the same links by a former name of the source.
+// external returns the ends of a cluster whose controller is the user's, each with the release of Helm's that installed the multicluster extension
+// there: those that are declared so, and what is recorded of the same links by a former name of the source.
 func (p *pruning) external(name api.ClusterName, in prune.Input) map[object.End]linkerd.Helm {
 	var out map[object.End]linkerd.Helm
 	add := func(end object.End) {
@@ -81,7 +81,7 @@ func (p *pruning) external(name api.ClusterName, in prune.Input) map[object.End]
 	return out
 }
 
-// retired are the recorded Secrets of tokens of declared ends.
+// retired returns the recorded token Secrets of declared ends.
 func (p *pruning) retired(in prune.Input) map[object.Key]bool {
 	out := map[object.Key]bool{}
 	for _, inv := range in.Recorded {
@@ -97,12 +97,12 @@ func (p *pruning) retired(in prune.Input) map[object.Key]bool {
 	return out
 }
 
-// peer is how the other end of an undeclared link stands, of which own is recorded. A name that was never written to has no end. A
-// cluster that is not identified tells nothing. What was read earlier is read again before anything goes by it: see unread.
+// peer returns how the other end of an undeclared link stands, of which own is recorded. A name that was never written to has no end. A cluster that
+// is not identified tells nothing. What was read earlier is read again before anything goes by it: see unread.
 func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	end := own.End
 	at := p.Other(end)
-	if !p.Remembered(at) || p.abandoned(at) {
+	if !p.IsRecorded(at) || p.abandoned(at) {
 		return prune.Peer{State: prune.PeerAbsent}
 	}
 	here := object.End{Cluster: at, Link: end.Link}
@@ -145,10 +145,10 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	return prune.Peer{State: prune.PeerHolds, Denied: denied, Closed: closed}
 }
 
-// ignoreOrphans is for whom stray objects are no matter.
+// ignoreOrphans is for callers that do not need orphans.
 func ignoreOrphans(object.Key, object.Record) {}
 
-// denied says why nothing of an end is written, whatever is to do there.
+// denied returns why nothing of an end may be written, whatever the changes are; nil: it may.
 func (p *pruning) denied(end object.End) *object.Reason {
 	if why := p.MayNotApply(end.Cluster); why != nil {
 		return why
@@ -161,25 +161,24 @@ func (p *pruning) denied(end object.End) *object.Reason {
 	return nil
 }
 
-// silent says that a cluster was tried and gave no answer at all, and that nobody asked for the end to be left alone. Whoever
-// answers is alive, whatever it says and however long people grant: a refusal, a fault of its own, a certificate that nobody
-// trusts. Whom nobody could ask, for want of a credential, is not known to be dead.
+// silent reports whether linkwright tried to reach a cluster and got no answer at all, and no policy denies the end. A cluster that answers is
+// reachable, whatever it answers. A cluster without a credential was never asked.
 func (p *pruning) silent(end object.End) bool {
 	return state.Silent(p.Clusters[end.Cluster]) && p.denied(end) == nil
 }
 
-// abandoned says that people gave a cluster up that is declared no more and cannot be read. One that can be read is unlinked first: see
-// yields.
+// abandoned reports whether people abandoned a cluster that is no longer declared and cannot be read. A cluster that can be read is unlinked first:
+// see abandonIfForbidden.
 func (p *pruning) abandoned(name api.ClusterName) bool {
 	current := p.Clusters[name]
 	tried := current.Known() || current.Err != nil && !slices.Contains(transientCodes(), current.Err.Code)
 	return p.Forget[name] && p.HasLeft(name) && tried && p.Unidentified(name) != nil
 }
 
-// transientCodes are the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.
+// transientCodes returns the codes of clusters that can probably be read soon: throttled ones, and those whose request was canceled.
 func transientCodes() []reason.Code { return []reason.Code{reason.Throttled, reason.Canceled} }
 
-// adviseAbandon adds to what is hidden in a cluster how that is granted, or given up, once no declaration names the cluster any more.
+// adviseAbandon adds to a missing right how to grant it, or to abandon the cluster, once no declaration names the cluster.
 func (p *pruning) adviseAbandon(name api.ClusterName, hidden *object.Reason) *object.Reason {
 	if hidden == nil || !p.HasLeft(name) || p.Forget[name] {
 		return hidden
@@ -187,8 +186,7 @@ func (p *pruning) adviseAbandon(name api.ClusterName, hidden *object.Reason) *ob
 	return object.Because(hidden.Code, "%s, with a revision that still declares cluster %s; or, to abandon what is left there, run %s", hidden.Message, name, p.Command("abandon "+string(name)))
 }
 
-// unreadable says why a cluster that answers, or that nobody has tried yet, could not be read; nil: it was, or is silent, or
-// nobody could ask it.
+// unreadable returns why a cluster that answers, or that was not tried yet, could not be read; nil: it was read, is silent, or could not be asked.
 func unreadable(current state.Cluster) *object.Reason {
 	switch {
 	case current.Known() || state.Silent(current):
@@ -201,7 +199,7 @@ func unreadable(current state.Cluster) *object.Reason {
 	return current.Err
 }
 
-// firstHiddenEntry says that something that an end recorded may not be read, or nil.
+// firstHiddenEntry returns why an object of an inventory may not be read; nil: all may.
 func firstHiddenEntry(current state.Cluster, inv inventory.Inventory) *object.Reason {
 	for _, k := range inv.Entries {
 		if why := current.Seen.Hides(k); why != nil {

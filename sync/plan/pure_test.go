@@ -46,7 +46,7 @@ func TestNextIsPure(t *testing.T) {
 	}
 }
 
-// clone copies all of a world but the fleet, which nothing can change; with random, maps are filled in another order.
+// clone copies all of a snapshot but the fleet, which nothing can change; with random, maps are filled in another order.
 func clone(w state.Snapshot, random *rand.Rand) state.Snapshot {
 	w.Departed = slices.Clone(w.Departed)
 	w.Fresh = filled(w.Fresh, random, func(c linkerd.Credential) linkerd.Credential { return c })

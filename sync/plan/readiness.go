@@ -8,10 +8,10 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// maxNamed is how many objects that are not ready a reason names; the row has all.
+// maxNamed is how many objects that are not ready a message names. The row has all.
 const maxNamed = 3
 
-// withReadiness is the row of an end in place, with what of it is not ready.
+// withReadiness adds to a written end what of it is not ready.
 func withReadiness(row Row, want object.Wanted, observed object.Observation) Row {
 	var said []string
 	for _, o := range want.Objects {

@@ -51,7 +51,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// oursIn is what carries our mark in a cluster, beside inventories and our namespace.
+// oursIn returns what carries linkwright's mark in a cluster, beside inventories and linkwright's namespace.
 func (s *sim) oursIn(c api.ClusterName) map[object.Key]bool {
 	out := map[object.Key]bool{}
 	for k, r := range s.live[c].Seen.Records() {

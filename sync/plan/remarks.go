@@ -11,8 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// remarks are reported at ends in place: tokens that live shorter than was asked, those that outlived their mode, and what keeps a link from
-// working.
+// remarks adds to Ready ends what people should know: short-lived tokens, tokens of a former mode, and what keeps a link from working.
 type remarks struct{ *cluster }
 
 func (r remarks) add(s Step) Step {
@@ -36,7 +35,7 @@ func (r remarks) add(s Step) Step {
 	return s
 }
 
-// sourceRemark is what may be said of a source's end in place, or nil, and when that may differ: what keeps the link from working first.
+// sourceRemark returns the remark of a source's end, or nil, and when it may change. What keeps the link from working comes first.
 func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time) {
 	var trust health.Trust
 	if l.Spec.TrustAnchors != api.Skip {
@@ -57,7 +56,7 @@ func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time)
 	return notLoaded, earliest(trust.Next, next)
 }
 
-// gatewayWithoutAddress says that a link in place keeps its target's last addresses, or nil.
+// gatewayWithoutAddress returns that a link keeps its target's last addresses, or nil.
 func (r remarks) gatewayWithoutAddress(l fleet.Link) *object.Reason {
 	if target := r.TargetFacts(l); target == nil || !target.Gateway.Homeless() {
 		return nil
@@ -66,7 +65,7 @@ func (r remarks) gatewayWithoutAddress(l fleet.Link) *object.Reason {
 		l.Target.Name, strings.Join(r.lastAddresses(l), ","))
 }
 
-// credentialFailure says that the credential in place does not work, or nil.
+// credentialFailure returns why the credential in use does not work, or nil.
 func (r remarks) credentialFailure(l fleet.Link) *object.Reason {
 	if _, asked := r.verifies(object.End{Cluster: l.Source.Name, Link: l.Pair()}); !asked {
 		return nil
@@ -76,31 +75,30 @@ func (r remarks) credentialFailure(l fleet.Link) *object.Reason {
 	if cred == nil || why != nil {
 		return nil
 	}
-	return v.Fails(v.Proven(v.Tried(cred)))
+	return v.Fails(v.Verified(v.VerificationOf(cred)))
 }
 
-// formerTokens reports tokens that the source may still use, though others are to take their place, or nil: so the end is looked at again. No
-// watch tells when a token that the source took is known to work, so the step is asked again at the moment that it gives.
+// formerTokens returns why former tokens stay, or nil, and when to plan again: no watch shows when a token that the source uses is verified.
 func (r remarks) formerTokens(l fleet.Link) (*object.Reason, time.Time) {
 	a, bound := r.Access(l), l.Spec.Credentials.Mode == api.Bound
 	why := ""
 	switch {
 	case !bound && len(r.Former(l)) > 0:
 		return object.Because(reason.CredentialInUse, "tokens that expire stay until %s uses the one that does not expire", l.Source.Name), time.Time{}
-	case a.Asked == nil && (bound || len(r.Lasting(l).Keep) < 2):
+	case a.Requested == nil && (bound || len(r.LegacyTokens(l).Keep) < 2):
 		return nil, time.Time{}
-	case a.Asked != nil && a.Asked.Revoke && r.Policy().Prune.Policy != api.PruneSync:
+	case a.Requested != nil && a.Requested.Revoke && r.Policy().Prune.Policy != api.PruneSync:
 		return object.Because(reason.CredentialInUse, "the former token stays, because prune.policy %s of the SyncPolicy does not allow deletes", r.Policy().Prune.Policy), time.Time{}
-	case a.Untold && r.RestartedByPeople(l):
+	case a.AwaitsRestart && r.RestartedByPeople(l):
 		why = "the former token stays, because linkwright may not restart Linkerd's destination controller in %s to load the new one: restart it there, then rotate with --revoke"
-	case a.Untold:
+	case a.AwaitsRestart:
 		why = "the former token stays until Linkerd's destination controller in %s loads the new one"
 	}
 	if why != "" {
 		return object.Because(reason.CredentialInUse, why, l.Source.Name), time.Time{}
 	}
 	var at time.Time
-	if now, _ := r.Link(l); r.Identified(l).Took(now) {
+	if now, _ := r.Link(l); r.Identified(l).Uses(now) {
 		at = r.Now.Add(retryInterval)
 	}
 	return object.Because(reason.CredentialInUse, "the former token stays until %s uses the new one, and linkwright has verified it", l.Source.Name), at

@@ -16,7 +16,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// exporting is a linked fleet with so many mirrored Services in west, every third of which is team a's.
+// exporting returns a linked fleet with so many mirrored Services in west, every third of which is team a's.
 func exporting(t *testing.T, mirrors int) *sim {
 	t.Helper()
 	s := linked(t, "")

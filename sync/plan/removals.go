@@ -11,21 +11,21 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// ApprovalLife is for how long an approval that nobody uses holds.
+// ApprovalLife is how long an unused approval is valid.
 const ApprovalLife = 30 * 24 * time.Hour
 
-// Removal is what the fleet takes away in all clusters together, and whether that is over a limit.
+// Removal returns what the fleet removes in all clusters together, and whether that exceeds a limit.
 func Removal(w state.Snapshot, r Renderer) prune.Removal {
 	return (&removals{tally: tally{newDesired(w, r)}}).removal()
 }
 
-// removals are what a revision takes away in all clusters together. They are weighed once, if anybody asks.
+// removals is what a revision removes in all clusters together. It is computed once, if needed.
 type removals struct {
 	tally
 	cached *prune.Removal
 }
 
-// removal is Removal, weighed once.
+// removal is Removal, computed once.
 func (r *removals) removal() prune.Removal {
 	if r.cached == nil {
 		l := prune.Limits{PruneLimits: r.limits(), Approved: r.approved(), Denied: r.Guard.Denied, In: r.Installation}
@@ -38,7 +38,7 @@ func (r *removals) removal() prune.Removal {
 	return *r.cached
 }
 
-// limits are those by which what is declared is judged.
+// limits returns the limits by which the declarations are judged.
 func (r *removals) limits() api.PruneLimits {
 	l := r.Guard.Limits.Judging(r.Commit(), r.Policy().Limits())
 	if r.Guard.Cap != nil {
@@ -47,7 +47,7 @@ func (r *removals) limits() api.PruneLimits {
 	return l
 }
 
-// approved are the units that may go in any case: people said so, or they were let through and have begun to go.
+// approved returns the units that may go in any case: people approved them, or their removal has begun.
 func (r *removals) approved() map[inventory.Unit]bool {
 	out := map[inventory.Unit]bool{}
 	for _, c := range r.Departed {
@@ -66,7 +66,7 @@ func (r *removals) approved() map[inventory.Unit]bool {
 	return out
 }
 
-// judge says what of removals the record does not know yet. Retire are clusters whose removal begins.
+// judge returns what of removals the record does not know yet. Retire are clusters whose removal begins.
 func (r *removals) judge(retire []api.ClusterName) Judged {
 	g, stay := r.Guard, r.restored()
 	if r.cached == nil && g.Denied == nil && len(g.Approvals)+len(retire)+len(stay) == 0 {
@@ -83,7 +83,7 @@ func (r *removals) judge(retire []api.ClusterName) Judged {
 	return j
 }
 
-// restored are the clusters whose removal was let through, and that are declared again.
+// restored returns the clusters whose removal was allowed, and that are declared again.
 func (r *removals) restored() (out []api.ClusterName) {
 	for name := range r.Guard.Retiring {
 		if r.IsDeclared(name) && !r.Leaves(name) {
@@ -94,7 +94,7 @@ func (r *removals) restored() (out []api.ClusterName) {
 	return out
 }
 
-// used tells what ends of an approval: all of it if it is too old, and each unit that is going or was restored.
+// used returns which units of an approval end: all of them if it is too old, else each unit that is being removed or was restored.
 func (r *removals) used(a inventory.Approval, all prune.Removal) Used {
 	asked := a.Asked || slices.ContainsFunc(a.Units, func(u inventory.Unit) bool { return slices.Contains(all.Pending, u) })
 	out := Used{Hash: a.Hash, Asked: asked}
@@ -106,7 +106,7 @@ func (r *removals) used(a inventory.Approval, all prune.Removal) Used {
 	return out
 }
 
-// mayBeUpcoming says that a unit may be of a revision that is still to come: what it lets go is there.
+// mayBeUpcoming reports whether a unit may belong to a revision that is still to come: what it removes exists.
 func (r *removals) mayBeUpcoming(u inventory.Unit) bool {
 	switch u.Kind {
 	case inventory.UnitCluster:
@@ -119,7 +119,7 @@ func (r *removals) mayBeUpcoming(u inventory.Unit) bool {
 	return !known || !asked
 }
 
-// declaredAs says that selectors or an overlay are declared as a unit has them; known: that somebody can tell.
+// declaredAs reports whether selectors or an overlay are declared as a unit has them, and whether that is known.
 func (r *removals) declaredAs(u inventory.Unit) (asked, known bool) {
 	if u.Kind == inventory.UnitOverlay {
 		brought, ok := r.overlayObjects(u.Cluster)
@@ -136,7 +136,7 @@ func (r *removals) declaredAs(u inventory.Unit) (asked, known bool) {
 	return u == selectorsUnit(l.Pair(), s), true
 }
 
-// unresolved says that nobody knows whether a unit is still asked for: it was not restored, and a cluster of it cannot be read.
+// unresolved reports whether nobody knows whether a unit is still asked for: it was not restored, and a cluster of it cannot be read.
 func (r *removals) unresolved(u inventory.Unit) bool {
 	switch u.Kind {
 	case inventory.UnitCluster:
@@ -150,30 +150,29 @@ func (r *removals) unresolved(u inventory.Unit) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc([]api.ClusterName{u.Cluster, u.Source, r.Holder(u.Link())}, func(name api.ClusterName) bool {
-		return name != "" && r.Remembered(name) && !r.Clusters[name].Known()
+	return slices.ContainsFunc([]api.ClusterName{u.Cluster, u.Source, r.TargetCluster(u.Link())}, func(name api.ClusterName) bool {
+		return name != "" && r.IsRecorded(name) && !r.Clusters[name].Known()
 	})
 }
 
-// recordedAndStays says that an end of a link is recorded that does not leave, or may be.
+// recordedAndStays reports whether an inventory has an end of the link that is not being removed, or may have.
 func (r *removals) recordedAndStays(link api.Pair) bool {
-	for _, name := range []api.ClusterName{link.Source, r.Holder(link)} {
+	for _, name := range []api.ClusterName{link.Source, r.TargetCluster(link)} {
 		current := r.Clusters[name]
 		inv, found := inventory.Of(r.Owner, object.End{Cluster: name, Link: link}, current.Seen)
-		if r.Remembered(name) && !current.Known() || found && !inv.Leaving {
+		if r.IsRecorded(name) && !current.Known() || found && !inv.Leaving {
 			return true
 		}
 	}
 	return false
 }
 
-// retiredBy are the removed clusters of an end that begins to leave, if they may go themselves: they are not judged again. An end may begin
-// for another reason, such as an approval of its other cluster.
+// retiredBy returns the removed clusters of an end whose removal begins, if no limit denies their removal: they are not judged again.
 func (r *removals) retiredBy(next, old inventory.Inventory) (out []api.ClusterName) {
 	if !next.Leaving || old.Leaving {
 		return nil
 	}
-	for _, name := range []api.ClusterName{next.End.Cluster, next.End.Link.Source, r.Holder(next.End.Link)} {
+	for _, name := range []api.ClusterName{next.End.Cluster, next.End.Link.Source, r.TargetCluster(next.End.Link)} {
 		if r.HasLeft(name) && !r.Guard.Retiring[name] && r.removal().Denies(object.End{Cluster: name}, false) == nil {
 			out = append(out, name)
 		}

@@ -9,14 +9,14 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// matchesRefusal says that a change is the one that the server refused.
+// matchesRefusal reports whether a change is the one that the server rejected.
 func matchesRefusal(r state.Refusal, c object.Change) bool {
 	same := r.Was.UID == c.Was.UID && (r.By == "" || r.Was.ResourceVersion == c.Was.ResourceVersion)
 	return r.Field != "" && r.Digest == c.Object.Digest && same && (c.Action == object.Update || c.Action == object.Drain)
 }
 
-// replaceRefused makes a replacement of an update that the server refused for good, where that is harmless or the SyncPolicy allows it;
-// or it says why the end is held.
+// replaceRefused turns an update that the server always rejects into a replacement, if that is harmless or the SyncPolicy allows it. Else it returns
+// why the end is blocked.
 func replaceRefused(w state.Snapshot, changes []object.Change) ([]object.Change, *object.Reason) {
 	for i, c := range changes {
 		refusal := w.Immutable[c.End.Cluster][c.Key]
@@ -32,7 +32,7 @@ func replaceRefused(w state.Snapshot, changes []object.Change) ([]object.Change,
 	return changes, nil
 }
 
-// Instead gives what is done instead of a change that the server refused for good: a replacement; or it says why there is none.
+// Instead returns the replacement for a change that the server always rejects, or why there is none.
 func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.Change, *object.Reason) {
 	harmless, chosen := r.By == "" && replaceableAlways(c.Key, r.Field), replaceableIfAllowed(c.Key) && policy.Replaces(c.Key.Kind)
 	code, cannot, remedy := reason.ImmutableField, "cannot be changed", "declare the former value, or delete the object (linkwright creates it again)"
@@ -57,8 +57,8 @@ func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.C
 	return c, nil
 }
 
-// replaceableAlways lists what may be deleted and made anew at once, without anybody's leave: who reads it needs it no longer than
-// that. Nothing else is; above all no Linkerd Link, whose creation time decides on federated metadata.
+// replaceableAlways reports whether an object may be deleted and created again without permission: its readers need it no longer than that. A
+// Linkerd Link never is, because its creation time decides on federated metadata.
 func replaceableAlways(k object.Key, field string) bool {
 	switch k.Kind {
 	case "RoleBinding", "ClusterRoleBinding":
@@ -69,8 +69,8 @@ func replaceableAlways(k object.Key, field string) bool {
 	return false
 }
 
-// replaceableIfAllowed lists what may be where people let it: what is rendered, or an overlay brings in, and has immutable fields. An
-// inventory never is: until it is made anew nobody would know what is ours.
+// replaceableIfAllowed reports whether the SyncPolicy can allow to replace an object: it is rendered, or from an overlay, and has immutable fields.
+// An inventory never is, because it says which objects are linkwright's.
 func replaceableIfAllowed(k object.Key) bool {
 	switch api.ReplacedKind(k.Kind) {
 	case api.ReplaceDeployment:

@@ -9,8 +9,8 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// TestReplaceIsAllowed: what the SyncPolicy names is replaced for an immutable field, and nothing else: not under a policy that
-// deletes nothing, not what people keep, not before the cluster was read in this pass.
+// TestReplaceIsAllowed: what the SyncPolicy names is replaced for an immutable field, and nothing else: not under a policy that deletes nothing, not
+// what people keep, not before the cluster was read in this sync.
 func TestReplaceIsAllowed(t *testing.T) {
 	const both = "replace: [{kind: Deployment}, {kind: Service}]"
 	service := object.Key{Kind: "Service", Namespace: mc, Name: "probe-east"}

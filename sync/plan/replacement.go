@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// nextEnd gives the end by which a link goes on that is recorded in its source by a former name of that: the declared link to the same target.
+// nextEnd returns the end that continues a link recorded by a former name of its source: the declared link to the same target.
 func (d *desired) nextEnd(in api.ClusterName, end object.End) (object.End, bool) {
 	if !end.IsSource() || end.Cluster == in {
 		return object.End{}, false
@@ -18,8 +18,8 @@ func (d *desired) nextEnd(in api.ClusterName, end object.End) (object.End, bool)
 	return next, d.Linked(next.Link)
 }
 
-// awaitsReplacement says why what an end that is recorded in a cluster holds must stay: what takes its place is not written and ready. That is the
-// end as it is declared now, or for a source with another name the declared link to the same target.
+// awaitsReplacement returns why a recorded end stays: its replacement is not written and ready yet. The replacement is the end as declared now, or,
+// for a source with another name, the declared link to the same target.
 func (d *desired) awaitsReplacement(in api.ClusterName, end object.End, declared bool) *object.Reason {
 	next, ok := end, declared
 	if !declared {
@@ -42,7 +42,7 @@ func (d *desired) awaitsReplacement(in api.ClusterName, end object.End, declared
 		"to give up the replacement, declare the former state, or remove the new link", next, lacks)
 }
 
-// controllerNotRunning says that the user's chart does not run the controller of a link that is declared so.
+// controllerNotRunning returns why the user's chart does not run the controller of a link of mode External; empty: it does.
 func (d *desired) controllerNotRunning(end object.End, observed object.Observation) string {
 	l, ok := d.Fleet.Link(end.Link)
 	if !ok || !end.IsSource() || l.Spec.Controller.Mode != api.External {
@@ -58,7 +58,7 @@ func (d *desired) controllerNotRunning(end object.End, observed object.Observati
 	return ""
 }
 
-// notReady says what of a declared end is not in place and ready, in words; empty: nothing.
+// notReady returns what of a declared end is not written and ready; empty: nothing.
 func (d *desired) notReady(end object.End) string {
 	if why := d.Unidentified(end.Cluster); why != nil {
 		return why.Message

@@ -11,10 +11,10 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// restarts are those of the cluster's destination controller, for credentials that changed in place.
+// restarts restarts the cluster's destination controller for credentials that changed in place.
 type restarts struct{ *cluster }
 
-// add has the controller restarted for all of them in one write: the pods of its Deployment start anew.
+// add restarts the controller for all of them in one write.
 func (r restarts) add(s Step) Step {
 	if len(r.loading.NotLoaded) == 0 || r.restartDenied() != nil {
 		return s
@@ -28,7 +28,7 @@ func (r restarts) add(s Step) Step {
 	return s
 }
 
-// restart is the write: of one annotation, by the uid of what was read.
+// restart returns the write of one annotation, fenced by the uid that was read.
 func (r restarts) restart() object.Change {
 	l := r.Spec(r.name).Linkerd
 	reported := linkerd.Told{At: r.Now, Marks: r.loading.Marks}
@@ -36,14 +36,14 @@ func (r restarts) restart() object.Change {
 		reason.CredentialsChanged, "the credentials that it loaded changed: its pods restart")
 }
 
-// restartDenied says why the destination controller may not be restarted now, or nil.
+// restartDenied returns why the destination controller may not be restarted now; nil: it may.
 func (r restarts) restartDenied() *object.Reason {
 	k := linkerd.Destination(r.Spec(r.name).Linkerd)
 	live, next := r.current.Seen.Record(k), r.loading.Next(r.Now)
 	switch why := r.denied(r.base()); {
 	case why != nil:
 		return why
-	case !r.current.Saw(k):
+	case !r.current.Covers(k):
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright may not restart it: to grant get and patch, run %s, or restart it after each change", k, r.Grant())
 	case r.current.Unconfined(): // RBAC cannot grant one annotation, so the right would be for all of it
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright restarts it only if admission policies confine linkwright's account: run %s, or restart it after each change",
@@ -52,7 +52,7 @@ func (r restarts) restartDenied() *object.Reason {
 		return object.Because(reason.CredentialNotLoaded, "a credential changed, and there is no %s that linkwright could restart: restart what runs instead", k)
 	case r.Now.Before(next):
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential: linkwright restarted it last at %s, and restarts it again at %s UTC",
-			k, r.loading.Told.At.UTC().Format(time.TimeOnly), next.UTC().Format(time.TimeOnly))
+			k, r.loading.LoadedFor.At.UTC().Format(time.TimeOnly), next.UTC().Format(time.TimeOnly))
 	}
 	for _, policy := range r.policies {
 		if why := policy(r.Snapshot, r.base(), []object.Change{r.restart()}); why != nil {
@@ -62,8 +62,7 @@ func (r restarts) restartDenied() *object.Reason {
 	return nil
 }
 
-// notLoaded says that the destination controller has not read the credential of a link in place, why it is not restarted now, and when it
-// may be; nil: it has.
+// notLoaded returns why the destination controller has not loaded a link's changed credential, and when it may restart; nil: it has loaded it.
 func (r restarts) notLoaded(l fleet.Link) (*object.Reason, time.Time) {
 	mark := r.Changed(l)
 	if mark == "" || !slices.Contains(r.loading.NotLoaded, mark) {
@@ -72,18 +71,18 @@ func (r restarts) notLoaded(l fleet.Link) (*object.Reason, time.Time) {
 	return r.restartDenied(), r.loading.Next(r.Now)
 }
 
-// loaded judges whether the control plane of a link's source runs with the credential that changed in place: it was told of that, and
-// all its pods started after it. What was never changed it read when it appeared.
+// loaded judges whether the control plane of a link's source runs with the credential that changed in place: it restarted for that, and all its pods
+// are new. It read a credential that never changed when that appeared.
 func (r restarts) loaded(l fleet.Link) health.Verdict {
-	is := func(p health.Passing, format string, a ...any) health.Verdict {
-		return health.Verdict{Stage: health.Loaded, Passing: p, Why: object.Because(reason.CredentialNotLoaded, format, a...)}
+	is := func(p health.Result, format string, a ...any) health.Verdict {
+		return health.Verdict{Stage: health.CredentialsLoaded, Passing: p, Why: object.Because(reason.CredentialNotLoaded, format, a...)}
 	}
 	mark, k := r.Changed(l), linkerd.Destination(r.Spec(r.name).Linkerd)
 	live := r.current.Seen.Record(k)
 	switch {
 	case mark == "":
 		return health.Verdict{}
-	case !r.current.Saw(k):
+	case !r.current.Covers(k):
 		return is(health.Unknown, "linkwright may not read %s", k)
 	case live.IsZero():
 		return is(health.Unknown, "there is no %s", k)
@@ -92,5 +91,5 @@ func (r restarts) loaded(l fleet.Link) health.Verdict {
 	case !live.Health.IsZero():
 		return is(health.Failed, "%s restarts to load the credential, and is not ready: %s", k, live.Health)
 	}
-	return health.Verdict{Stage: health.Loaded, Passing: health.Passed}
+	return health.Verdict{Stage: health.CredentialsLoaded, Passing: health.Passed}
 }

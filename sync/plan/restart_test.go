@@ -76,7 +76,7 @@ func kubeconfigOf(secret object.Body) string {
 	return base64.StdEncoding.EncodeToString(s.Data[linkerd.KubeconfigKey])
 }
 
-// behind are the secrets that were read before they changed.
+// behind returns the secrets that were read before they changed.
 func (r *reader) behind() (out []string) {
 	for k, was := range r.read {
 		if body, ok := r.live["west"].Seen.Body(k); ok && kubeconfigOf(body) != was {
@@ -103,7 +103,7 @@ func (r *reader) is(what string, starts int, behind ...string) {
 	same(r.t.(*testing.T), what+": read before they changed", behind, r.behind())
 }
 
-// A change in place is told once, whatever else comes and goes, and never more often than every 5 minutes.
+// The controller restarts once for a change in place, whatever else comes and goes, and never more often than every 5 minutes.
 func TestDestinationRestarts(t *testing.T) {
 	r := newReader(t, linkDoc("west", "north", discovering))
 	r.is("first links", 0)
@@ -116,10 +116,10 @@ func TestDestinationRestarts(t *testing.T) {
 	r.is("too soon", 1, "cluster-credentials-east", "cluster-credentials-north")
 	west := last["west"]
 	same(t, "rows", []string{"west base: Ready", "west→east in west: Ready CredentialNotLoaded", "west→north in west: Ready CredentialNotLoaded"}, statuses(west))
-	if want := r.snapshot.Now.Add(credential.Restarts); !west.Again.Equal(want) {
+	if want := r.snapshot.Now.Add(credential.RestartInterval); !west.Again.Equal(want) {
 		t.Errorf("it is asked again at %s, want %s", west.Again, want)
 	}
-	r.snapshot.Now = r.snapshot.Now.Add(credential.Restarts)
+	r.snapshot.Now = r.snapshot.Now.Add(credential.RestartInterval)
 	r.settle()
 	r.is("when it is time", 2)
 	three := []api.ClusterName{"west", "east", "north"}
@@ -136,14 +136,14 @@ func TestDestinationRestarts(t *testing.T) {
 // credential still holds.
 func TestDestinationHasLoaded(t *testing.T) {
 	r := newReader(t, "")
-	is := func(what string, want health.Passing, code string) {
+	is := func(what string, want health.Result, code string) {
 		t.Helper()
 		row := r.settle()["west"].row(westEnd())
-		at := slices.IndexFunc(row.Health, func(v health.Verdict) bool { return v.Stage == health.Loaded })
+		at := slices.IndexFunc(row.Health, func(v health.Verdict) bool { return v.Stage == health.CredentialsLoaded })
 		if v := row.Health[at]; v.Passing != want || (v.Why == nil) != (code == "") || v.Why != nil && string(v.Why.Code) != code {
 			t.Errorf("%s: %s %v, want %s %s", what, v.Passing, v.Why, want, code)
 		}
-		if first, reason := health.First(row.Health); reason && first.Stage == health.Loaded && !row.Ready() {
+		if first, reason := health.First(row.Health); reason && first.Stage == health.CredentialsLoaded && !row.Ready() {
 			t.Errorf("%s: the link is not ready for it", what)
 		}
 	}
@@ -204,7 +204,7 @@ func TestDestinationCannotRestart(t *testing.T) {
 	}
 	r := newReader(t, "")
 	r.moves("east", "second")
-	r.live["west"].Gap, r.live["west"].Anyone = "no ServiceAccount", true
+	r.live["west"].Gap, r.live["west"].NotServiceAccount = "no ServiceAccount", true
 	r.settle()
 	r.is("with a login that no policy could confine", 1)
 }

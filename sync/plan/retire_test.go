@@ -25,7 +25,7 @@ func meshOf(names ...api.ClusterName) (docs string) {
 	return docs
 }
 
-// meshed is a mesh that is in place, and that the record knows.
+// meshed returns a mesh that is in place, and that the record knows.
 func meshed(t *testing.T, names ...api.ClusterName) *sim {
 	t.Helper()
 	s := newSim(t, declare(t, names, meshOf(names...)), names...)
@@ -36,7 +36,7 @@ func meshed(t *testing.T, names ...api.ClusterName) *sim {
 	return s
 }
 
-// keep writes down what a step found out about removals, as the record does.
+// keep records what a step found out about removals, as the record does.
 func (s *sim) keep(step Step) {
 	if !step.Judged.News {
 		return

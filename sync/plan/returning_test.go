@@ -81,7 +81,7 @@ func TestApprovedLinksGoWhileAClusterIsDown(t *testing.T) {
 	for range 8 {
 		s.round()
 	}
-	s.later(25 * time.Hour) // the access of a dead source goes
+	s.later(25 * time.Hour) // the access of an unreachable source goes
 	for range 8 {
 		s.round()
 	}
@@ -90,7 +90,7 @@ func TestApprovedLinksGoWhileAClusterIsDown(t *testing.T) {
 	}
 }
 
-// withoutLinks is the mesh of all but some links, as source/target.
+// withoutLinks returns the mesh of all but some links, as source/target.
 func withoutLinks(names []api.ClusterName, without ...string) (docs string) {
 	for _, a := range names {
 		for _, b := range names {
@@ -131,7 +131,7 @@ func TestPendingCleanupIsNotJudgedAgain(t *testing.T) {
 	}
 }
 
-// A link that was removed while its target was down, and made anew, is judged when it is removed again.
+// A link that was removed while its target was down, and created again, is judged when it is removed again.
 func TestRecreatedLinkIsNoPendingCleanup(t *testing.T) {
 	unraced(t)
 	s := meshed(t, meshWithX...)

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// used is the token that west uses.
+// used returns the token that west uses.
 func (i *issuer) used() string {
 	token, _, _, _ := i.inUse()
 	return string(token.Bytes())
@@ -24,7 +24,7 @@ func TestRotationOfDeletedTokens(t *testing.T) {
 	i.inPlace()
 	leaked := i.used()
 	remove(i.live["east"], tokenKey)
-	if rotation := i.ask(true); rotation.Past != 1 {
+	if rotation := i.ask(true); rotation.After != 1 {
 		t.Errorf("deleted, then asked: %+v", rotation)
 	}
 	i.settle()
@@ -135,7 +135,7 @@ func TestRotationWhileTheFormerTokenStays(t *testing.T) {
 		t.Errorf("what keeps the former ones: %v", why)
 	}
 	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
-	if rotation := i.ask(true); rotation.Already || rotation.Past != 3 {
+	if rotation := i.ask(true); rotation.Already || rotation.After != 3 {
 		t.Errorf("asked again: %+v", rotation)
 	}
 	i.settle()
@@ -168,7 +168,7 @@ func TestRotationWithoutTheLastToken(t *testing.T) {
 	second := tokenKey
 	second.Name += ".2"
 	remove(i.live["east"], second)
-	if rotation := i.ask(false, PrunePolicy); rotation.Past != 2 {
+	if rotation := i.ask(false, PrunePolicy); rotation.After != 2 {
 		t.Errorf("%+v", rotation)
 	}
 	i.settle(PrunePolicy)

@@ -9,18 +9,18 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Turn is a rotation of one link that people ask for. Refused: why it cannot be. Already: it is asked for, and not done yet. Else
-// Change is what is written to ask for it, fenced, in the cluster of its End. Waits tells what keeps it from beginning, and Minds what
-// people must see to themselves, or nil.
+// Turn is a rotation of one link that people ask for. Refused says why it is impossible. Already: it was requested before, and is not done yet. Else
+// Change requests it, fenced, in the cluster of its End. Waits says why it cannot begin yet, and Minds what people must do themselves; both may be
+// nil.
 type Turn struct {
 	Link                  api.Pair
-	Past                  int
+	After                 int
 	Already               bool
 	Change                object.Change
 	Refused, Waits, Minds *object.Reason
 }
 
-// Turns asks for another token of each of these links than it has, and to revoke, for the end of all that it has.
+// Turns requests a newer token for each of these links, and with revoke the end of all tokens that it has.
 func Turns(w state.Snapshot, links []fleet.Link, revoke bool, policies ...Policy) []Turn {
 	out := make([]Turn, len(links))
 	for i, l := range links {
@@ -50,24 +50,24 @@ func (c rotating) rotate(l fleet.Link, revoke bool) Turn {
 	newest, err := c.Newest(l, old)
 	switch {
 	case old.Rotate != nil && (revoke && !old.Rotate.Revoke || c.Using(l) <= old.Rotate.After):
-		t.Past, t.Already = old.Rotate.After, old.Rotate.Revoke || !revoke
+		t.After, t.Already = old.Rotate.After, old.Rotate.Revoke || !revoke
 	case err != nil:
 		t.Refused = object.Because(reason.Unknown, "%v", err)
 		return t
 	default:
-		t.Past = newest
+		t.After = newest
 	}
 	revoke = revoke || old.Rotate != nil && old.Rotate.Revoke
 	if t.Already {
 		return t
 	}
 	next := old
-	next.Rotate = &inventory.Rotation{After: t.Past, Revoke: revoke}
+	next.Rotate = &inventory.Rotation{After: t.After, Revoke: revoke}
 	t.Change, t.Refused = c.writeInventory(next, old)
 	return t
 }
 
-// rotatable gives the inventory of a link's end in its target, or why its token cannot be replaced.
+// rotatable returns the inventory of a link's end in its target, or why its token cannot be replaced.
 func (c rotating) rotatable(l fleet.Link, end object.End, revoke bool) (inventory.Inventory, *object.Reason) {
 	policy := c.Policy().Prune.Policy
 	switch {

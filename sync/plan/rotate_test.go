@@ -27,7 +27,7 @@ func (i *issuer) ask(revoke bool, policies ...Policy) Turn {
 	return t
 }
 
-// asked says that a rotation is written down, and not done.
+// asked reports whether a rotation is recorded, and not done.
 func (i *issuer) asked() bool {
 	return inventory.Asked(owner, object.End{Cluster: "east", Link: westEast.Link}, i.live["east"].Seen) != nil
 }
@@ -89,7 +89,7 @@ func TestRevokeIsAddedToARotation(t *testing.T) {
 	i.inPlace()
 	i.ask(false)
 	i.reconcile("east")
-	if rotation := i.ask(true); rotation.Already || rotation.Past != 1 {
+	if rotation := i.ask(true); rotation.Already || rotation.After != 1 {
 		t.Errorf("%+v", rotation)
 	}
 	if rotation := i.ask(false); !rotation.Already {
@@ -194,7 +194,7 @@ func TestRotationCrash(t *testing.T) {
 	}
 }
 
-// rotated is what is left in both clusters of a rotation that is to revoke, where a random number of writes is done of each step.
+// rotated returns what is left in both clusters of a rotation that is to revoke, where a random number of writes is done of each step.
 func rotated(t *testing.T, spec string, dies *rand.Rand) []string {
 	t.Helper()
 	i := newIssuer(t, spec)

@@ -28,14 +28,14 @@ const (
 	mc    = api.DefaultMulticlusterNamespace
 )
 
-// sim is a fleet's clusters in memory. Live is all there is in each; what a step sees of it is what
-// Watches asks for, as in a pass. Play is what happens by itself after every step.
+// sim is a fleet's clusters in memory. Live is all there is in each; what a step sees of it is what Watches asks for, as in a sync. Play is what
+// happens by itself after every step.
 type sim struct {
 	t           testing.TB
-	snapshot    state.Snapshot // all but Sides, which are looked at anew for every step
+	snapshot    state.Snapshot // all but Sides, which are read again for every step
 	live        map[api.ClusterName]*state.Cluster
 	down        map[api.ClusterName]bool
-	hidden      map[api.ClusterName][]object.Hidden // what nobody lets us read
+	hidden      map[api.ClusterName][]object.Hidden // what nobody lets linkwright read
 	controllers []func(*state.Cluster)
 	steps       int
 	checked     bool                                // step by step
@@ -85,7 +85,7 @@ func linkDoc(source, target, more string) string {
 		api.GroupVersion, source, target, source, target, more)
 }
 
-// now is the world as it would be read at this moment.
+// now returns the snapshot as it would be read at this moment.
 func (s *sim) now() state.Snapshot {
 	w := s.snapshot
 	w.Clusters = map[api.ClusterName]state.Cluster{}
@@ -133,7 +133,7 @@ func (s *sim) watch(w state.Snapshot, c fleet.Cluster) state.Cluster {
 	return current
 }
 
-// hide is what an account sees that may not read some of it.
+// hide returns what an account sees that may not read some of it.
 func hide(observed object.Observation, hidden []object.Hidden) object.Observation {
 	e := observed.Edit()
 	for k := range observed.Records() {
@@ -159,7 +159,7 @@ func (s *sim) forbidReading(name api.ClusterName, keys ...object.Key) {
 	}
 }
 
-// reconcile is one cluster's step, done.
+// reconcile returns one cluster's step, done.
 func (s *sim) reconcile(name api.ClusterName, policies ...Policy) Step {
 	s.t.Helper()
 	step := Next(s.now(), name, s.renderer(), policies...)
@@ -174,7 +174,7 @@ func (s *sim) reconcile(name api.ClusterName, policies ...Policy) Step {
 	return step
 }
 
-// settle takes turns until nobody writes, and gives the last steps.
+// settle reconciles until nobody writes, and gives the last steps.
 func (s *sim) settle(policies ...Policy) map[api.ClusterName]Step {
 	s.t.Helper()
 	for range 60 {
@@ -217,7 +217,7 @@ func (s *sim) check(step Step) {
 	}
 }
 
-// observe is what a cluster answers to watches.
+// observe returns what a cluster answers to watches.
 func observe(all object.Observation, watches []object.Watch) object.Observation {
 	var unserved []string
 	for _, w := range watches {

@@ -15,8 +15,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// moments calls f with the world before every turn of linking clusters in all modes, letting tokens grow old, and
-// unlinking them again.
+// moments calls f with the snapshot before every reconcile of linking clusters in all modes, letting tokens grow old, and unlinking them again.
 func moments(t *testing.T, f func(s *sim, c api.ClusterName)) {
 	t.Helper()
 	for name, spec := range map[string]string{"tokens that stay": all, "tokens that expire": all + bound} {
@@ -77,9 +76,8 @@ func TestSameStepBeforeNext(t *testing.T) {
 	}
 }
 
-// sinceless is a step without the one thing written that tells the time: since when an end of a source leaves, or the source
-// of one of a target is dead, or nothing is declared in a place, or a condition stands, in an inventory that did not say so before,
-// and in no other.
+// sinceless returns a step without the one thing written that tells the time: since when an end of a source leaves, or the source of one of a target
+// is dead, or nothing is declared in a place, or a condition stands, in an inventory that did not say so before, and in no other.
 func sinceless(t *testing.T, w state.Snapshot, s Step) Step {
 	t.Helper()
 	s.Ahead = slices.Clone(s.Ahead)
@@ -140,7 +138,7 @@ func TestSameStepInAnyOrder(t *testing.T) {
 	}
 }
 
-// One world serves all clusters at once, and no step of one changes it.
+// One snapshot serves all clusters at once, and no step of one changes it.
 func TestStepsSideBySide(t *testing.T) {
 	n := 0
 	moments(t, func(s *sim, _ api.ClusterName) {

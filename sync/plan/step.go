@@ -11,19 +11,19 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// Step is what to do in one cluster now. Refused: nothing may be written there at all.
+// Step is what to do in one cluster now. Denied: linkwright may write nothing there.
 type Step struct {
 	Cluster api.ClusterName
 	Commit  api.Commit
 	Denied  *object.Reason
 	// Unconfined says why no admission policies confine linkwright's account there, and what to do; nil: they do, or it is not known.
-	Unconfined *object.Reason
-	Ahead      []object.Change // before anything else, one after the other: our namespace, the base, inventories
-	Changes    []object.Change // by phase, then key; what takes something away last
-	After      []object.Change // inventories of ends that are through
-	Needs      []Need          // tokens to ask the cluster for, once all of that is done
-	Tries      []Try           // credentials to try now: what comes of it is in the next snapshot
-	Rows       []Row           // sorted by end
+	Unconfined    *object.Reason
+	Ahead         []object.Change // before anything else, one after the other: linkwright's namespace, the base, inventories
+	Changes       []object.Change // by phase, then key; what takes something away last
+	After         []object.Change // inventories of ends that are through
+	TokenRequests []TokenRequest  // tokens to ask the cluster for, once all of that is done
+	Verifications []Verification  // credentials to try now: what comes of it is in the next snapshot
+	Rows          []Row           // sorted by end
 	Times
 	// Look are clusters that must be read by requests before what ends with the code Unread wait for can be decided; sorted.
 	Look []api.ClusterName
@@ -31,16 +31,16 @@ type Step struct {
 	Orphans
 }
 
-// retryInterval is when a step that waits for others is asked again; there is no watch that would tell.
+// retryInterval is after how long a step that waits for something without a watch is planned again.
 const retryInterval = 300 * time.Millisecond
 
-// Times are when a step may differ although nothing was written.
+// Times is when a step may change although nothing was written.
 type Times struct {
 	Again time.Time // zero: never
 	Retry time.Time // when there may be credentials to try, or conditions to tell, for which nothing waits; zero: never
 }
 
-// Recorded is what the management cluster is to record.
+// Recorded is what the management cluster must record.
 type Recorded struct {
 	// Pending are ends in other clusters that nothing but the record will tell of once this step is done: to be written there
 	// first. CleanedUp are those of this cluster that the record need not name any more. Both are sorted.
@@ -50,27 +50,28 @@ type Recorded struct {
 	Judged Judged
 }
 
-// Orphans carry our label and are not provably ours: the first of them by key, and how many more there are. They are only reported.
+// Orphans are objects with linkwright's label that are not provably linkwright's: the first by key, and how many more there are. linkwright only
+// reports them.
 type Orphans struct {
 	Strays     []Stray
 	MoreStrays int
 }
 
-// Need is a token that the cluster is to be asked for, for the source of a link.
-type Need struct {
+// TokenRequest is a token to request from the cluster, for the source of a link.
+type TokenRequest struct {
 	Link    api.Pair
 	Request object.TokenRequest
 }
 
-// Try is a credential that is to be tried, seen from this process. What has the same At goes by the same address.
-type Try struct {
-	Link  api.Pair
-	Print string // of state.Proof
-	At    string
-	Trial object.Trial
+// Verification is a credential to verify from this process. Credentials with the same At use the same address.
+type Verification struct {
+	Link        api.Pair
+	Fingerprint string // of state.Proof
+	Address     string
+	Request     object.Trial
 }
 
-// Phase is where an end is on its way to what is declared.
+// Phase is the state of an end on its way to what is declared.
 type Phase string
 
 // Phases of an end.
@@ -92,8 +93,8 @@ const (
 	Removed   Phase = "Removed"
 )
 
-// Row is how one end stands. Other is the cluster of the link's other end, empty for a base. Going lists what of ours goes in the end,
-// and Unready what of an end in place is not ready.
+// Row is the state of one end. Other is the cluster of the link's other end, empty for a base. Going lists the objects that are being removed, and
+// Unready those of a written end that are not ready.
 type Row struct {
 	End     object.End
 	Phase   Phase
@@ -106,7 +107,7 @@ type Row struct {
 	Until   time.Time        // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
 }
 
-// Quiet says that a row has nothing to tell: a base in place without a remark, or one that goes when the links do.
+// Quiet reports whether a row has nothing to report: a base without a remark, or a base that is removed after the links.
 func (r Row) Quiet() bool {
 	if !r.End.IsBase() {
 		return false
@@ -120,7 +121,7 @@ func (r Row) Quiet() bool {
 	return false
 }
 
-// Left says that nothing of ours is left in the cluster: nobody need remember it.
+// Left reports whether the cluster has nothing of linkwright any more, so that it can leave the record.
 func (s Step) Left() bool {
 	if s.Denied != nil || s.Writes()+len(s.Look) > 0 {
 		return false
@@ -133,7 +134,7 @@ func (s Step) Left() bool {
 	return true
 }
 
-// Moments are when the step may differ by the clock: Again and Retry, and where that is but another look, the deadlines behind it.
+// Moments returns when the clock may change the step: Again and Retry, and the deadlines of drains.
 func (s Step) Moments() []time.Time {
 	out := []time.Time{s.Again}
 	if !s.Retry.IsZero() {
@@ -147,7 +148,7 @@ func (s Step) Moments() []time.Time {
 	return out
 }
 
-// row is zero for an end that the step says nothing of.
+// row returns the row of an end; zero: there is none.
 func (s Step) row(end object.End) Row {
 	at, ok := slices.BinarySearchFunc(s.Rows, end, func(r Row, e object.End) int { return r.End.Compare(e) })
 	if !ok {
@@ -156,16 +157,16 @@ func (s Step) row(end object.End) Row {
 	return s.Rows[at]
 }
 
-// Writes says how many writes the step plans.
+// Writes returns how many writes the step plans.
 func (s Step) Writes() int { return len(s.Ahead) + len(s.Changes) + len(s.After) }
 
-// within has the step asked again at a moment, if not earlier; zero: not for this.
+// within plans the step again at a time, if not earlier; zero: not for this.
 func (t *Times) within(at time.Time) { t.Again = earliest(t.Again, at) }
 
-// retry has the step asked again at a moment, if not earlier, and nothing wait for that; zero: not for this.
+// retry plans the step again at a time, if not earlier, and lets nothing wait for that; zero: not for this.
 func (t *Times) retry(at time.Time) { t.Retry = earliest(t.Retry, at) }
 
-// earliest is the first of moments that are not zero; zero if all are.
+// earliest returns the first time that is not zero; zero if all are.
 func earliest(all ...time.Time) (first time.Time) {
 	for _, at := range all {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
@@ -175,7 +176,7 @@ func earliest(all ...time.Time) (first time.Time) {
 	return first
 }
 
-// Judged is what a step found out about removals, to be written to the record; without News the record has it already.
+// Judged is what a step found out about removals, to be written to the record. Without News the record has it already.
 type Judged struct {
 	News        bool
 	Denied, Was *inventory.Denial // to be written, and what it takes the place of
@@ -184,14 +185,14 @@ type Judged struct {
 	Stay        []api.ClusterName // clusters that are declared again, and are to be judged once they are removed; sorted
 }
 
-// Used is what becomes of an approval: units that it lets go no more, and whether a revision asks for it.
+// Used is the change to an approval: units that it no longer allows, and whether a revision asks for it.
 type Used struct {
 	Hash  string
 	Units []inventory.Unit
 	Asked bool
 }
 
-// Left are approvals once some of what they let go is used.
+// Left returns the approvals without what is used.
 func (j Judged) Left(all []inventory.Approval) (out []inventory.Approval) {
 	for _, a := range all {
 		left := true
@@ -206,24 +207,24 @@ func (j Judged) Left(all []inventory.Approval) (out []inventory.Approval) {
 	return out
 }
 
-// Stray is an object that carries our label and is not provably ours, or that a controller of Linkerd's left for a link of which
-// nothing else is there: nobody but people takes it away.
+// Stray is an object that carries linkwright's label and is not provably ours, or that a controller of Linkerd's left for a link of which nothing
+// else is there: nobody but people takes it away.
 type Stray struct {
 	Key object.Key `json:"key"`
 	Why string     `json:"why"` // it proves nothing
 	Do  string     `json:"do"`  // about it
 }
 
-// Unready is an object that is as declared and not ready, and why. Failed: nobody tries to make it so any more.
+// Unready is an object that is as declared and not ready, and why. Failed: nobody tries to make it ready any more.
 type Unready struct {
 	Key    object.Key
 	Why    string
 	Failed bool
 }
 
-// Repairs says that all a step plans is to write what others changed or deleted in ends that were as declared.
+// Repairs reports whether a step only corrects what others changed or deleted in ends that were as declared.
 func (s Step) Repairs() bool {
-	if s.Denied != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.Needs)+len(s.Look) > 0 {
+	if s.Denied != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.TokenRequests)+len(s.Look) > 0 {
 		return false
 	}
 	repairs := func(c object.Change) bool {
@@ -233,7 +234,7 @@ func (s Step) Repairs() bool {
 	return !slices.ContainsFunc(s.Changes, func(c object.Change) bool { return !repairs(c) }) && !slices.ContainsFunc(s.Rows, blocked)
 }
 
-// Repaired is a step that only repairs, once it was done: its ends are in place.
+// Repaired returns a step that only repairs as if it was done: its ends are Ready.
 func (s Step) Repaired() Step {
 	s.Changes, s.Rows = nil, slices.Clone(s.Rows)
 	for i := range s.Rows {

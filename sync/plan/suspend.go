@@ -10,8 +10,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Suspend is suspension as a Policy, by the declarations or by a person's decision: it closes both ends of a link, or all that is in
-// a cluster.
+// Suspend is suspension as a Policy, declared or decided by a person: it denies both ends of a link, or everything in a cluster.
 func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason {
 	if w.Fleet == nil {
 		return nil
@@ -28,7 +27,7 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 	return nil
 }
 
-// resumes is when the first suspension ends that has an end of these rows suspended.
+// resumes returns when the first suspension of these rows ends.
 func resumes(w state.Snapshot, rows []Row) (at time.Time) {
 	for _, row := range rows {
 		if row.Phase != Suspended {

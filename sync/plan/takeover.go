@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/sync/takeover"
 )
 
-// ownership is what people ask for in place of all else: to adopt, or to release.
+// ownership replaces the ordinary step: it adopts or releases objects.
 type ownership struct{ *cluster }
 
 func (t ownership) step(s Step) Step {
@@ -26,15 +26,14 @@ func (t ownership) step(s Step) Step {
 	return t.release(s)
 }
 
-// unchanged is the row of a cluster that nothing is done in: without one it would seem to hold nothing of ours.
+// unchanged returns the row of a cluster that an adoption or release does not touch. Without a row the cluster would seem empty.
 func (t ownership) unchanged(s Step) Step {
 	s.Rows = []Row{{End: object.End{Cluster: t.name}, Phase: Ready}}
 	return s
 }
 
-// adopt plans, in place of everything else, the takeover of what others made for the links of Takeover.Adopt: the inventory
-// first, then our marks on each object, and nothing more. What they should be is for the next ordinary step, which also
-// takes away what is recorded and not declared: the older set of objects, once what takes its place stands.
+// adopt plans the adoption of the links of Takeover.Adopt instead of an ordinary step: the inventory first, then linkwright's label on each object,
+// and nothing more. The next ordinary step makes the objects as declared, and removes older ones once their replacements are ready.
 func (t ownership) adopt(s Step) Step {
 	if t.desiredEnds = t.adoptedEnds(); len(t.desiredEnds) == 0 {
 		return t.unchanged(s)
@@ -50,13 +49,13 @@ func (t ownership) adopt(s Step) Step {
 	return ordering(t).order(t.collect(s, parts), nil)
 }
 
-// adopted are the links of Takeover.Adopt of which this cluster is an end.
+// adopted returns the links of Takeover.Adopt of which this cluster is an end.
 func (t ownership) adopted() []fleet.Link {
 	_, out, in := t.Declared(t.name)
 	return slices.DeleteFunc(slices.Concat(out, in), func(l fleet.Link) bool { return !t.Adopt[l.Pair()] })
 }
 
-// adoptedEnds are the ends that an adoption is about.
+// adoptedEnds returns the ends that an adoption is about.
 func (t ownership) adoptedEnds() (out []object.Wanted) {
 	for _, l := range t.adopted() {
 		out = append(out, object.Wanted{End: object.End{Cluster: t.name, Link: l.Pair()}})
@@ -64,7 +63,7 @@ func (t ownership) adoptedEnds() (out []object.Wanted) {
 	return out
 }
 
-// adoptEnd takes over all of an end, or says why nothing of it is.
+// adoptEnd adopts all objects of an end, or none and returns why.
 func (t ownership) adoptEnd(l fleet.Link) part {
 	row := Row{End: object.End{Cluster: t.name, Link: l.Pair()}, Phase: Ready}
 	var found []takeover.Object
@@ -96,8 +95,8 @@ func (t ownership) adoptEnd(l fleet.Link) part {
 	return out
 }
 
-// release plans, in place of everything else, to take our marks off what the snapshot's Release names. An inventory goes once none of
-// its objects is ours any more, and the base after all others: whatever was interrupted is found again.
+// release plans to remove linkwright's labels from what the snapshot's Release names. An inventory is deleted once none of its objects has the
+// label, and the base last, so that an interrupted release continues.
 func (t ownership) release(s Step) Step {
 	if !t.Release.Touches(t.Snapshot, t.name) {
 		return t.unchanged(s)
@@ -129,13 +128,13 @@ func (t ownership) release(s Step) Step {
 	return sorted(t.collect(s, parts))
 }
 
-// releaseEnd takes the marks off what an end recorded, or, if none is left, drops its inventory.
+// releaseEnd releases what an end recorded, or deletes its inventory if nothing is left.
 func (t ownership) releaseEnd(inv inventory.Inventory) part {
 	row := Row{End: inv.End, Phase: Changing}
 	for _, k := range inv.Entries {
 		r := t.current.Seen.Record(k)
 		switch {
-		case !t.current.Saw(k):
+		case !t.current.Covers(k):
 			row.Phase, row.Why = Blocked, object.Because(reason.Unknown, "linkwright has not read %s yet", k)
 			return part{row: row}
 		case r.Mark == object.Ours:

@@ -9,8 +9,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// tokens are those that the cluster is to be asked for: for sources that this process writes, and that lack
-// nothing else. Whatever may keep a source's end from being written keeps its token from being issued.
+// tokens requests tokens from the cluster, for sources that this process writes and that lack nothing else. A source's end that may not be written
+// gets no token.
 type tokens struct{ *cluster }
 
 func (t tokens) add(s Step) Step {
@@ -26,14 +26,14 @@ func (t tokens) add(s Step) Step {
 		}
 		r := t.Rotation(l)
 		s.within(earliest(r.Renewal, r.Expires))
-		if r.Need != nil && !t.Elsewhere[l.Source.Name] && t.sourceReady(l) {
-			s.Needs = append(s.Needs, Need{Link: l.Pair(), Request: *r.Need})
+		if r.Need != nil && !t.WrittenElsewhere[l.Source.Name] && t.sourceReady(l) {
+			s.TokenRequests = append(s.TokenRequests, TokenRequest{Link: l.Pair(), Request: *r.Need})
 		}
 	}
 	return s
 }
 
-// sourceReady says that the source's end would be written if it had a credential.
+// sourceReady reports whether the source's end would be written if it had a credential.
 func (t tokens) sourceReady(l fleet.Link) bool {
 	end := object.End{Cluster: l.Source.Name, Link: l.Pair()}
 	if t.denied(object.End{Cluster: t.name, Link: l.Pair()}) != nil || t.MayNotApply(l.Source.Name) != nil {

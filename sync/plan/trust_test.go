@@ -42,8 +42,8 @@ const (
 	distrust = " TrustAnchorsNotShared"
 )
 
-// Anchors that are not shared are told of at the source's end, and hold it where that is asked for; a rotation passes
-// through, and what is there never goes.
+// Anchors that are not shared are reported at the source's end, and hold it where that is asked for; a rotation passes through, and what is there
+// never goes.
 func TestTrust(t *testing.T) {
 	for _, c := range []struct{ mode, apart, differ string }{
 		{"Warn", placed + distrust, placed + " TrustAnchorsDiffer"},

@@ -15,7 +15,7 @@ import (
 
 var access = object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 
-// syncDoc is a SyncPolicy, and policyDoc one of which only prune says something.
+// syncDoc returns a SyncPolicy, and policyDoc one of which only prune says something.
 func syncDoc(spec string) string {
 	return "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {" + spec + "}\n"
 }
@@ -84,7 +84,7 @@ func TestAccessStaysForTheSource(t *testing.T) {
 	}
 }
 
-// A dead target does not stop its unlink in the source.
+// An unreachable target does not stop its unlink in the source.
 func TestUnlinkDeadTarget(t *testing.T) {
 	s := linked(t, all)
 	s.snapshot.Fleet = declare(t, two, "")

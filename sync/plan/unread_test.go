@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// aged is a world in which the sides of some clusters, or of all, are of an earlier pass.
+// aged returns a snapshot in which the sides of some clusters, or of all, are of an earlier pass.
 func aged(w state.Snapshot, old ...api.ClusterName) state.Snapshot {
 	w = clone(w, nil)
 	w.Pass = 7
@@ -25,8 +25,8 @@ func aged(w state.Snapshot, old ...api.ClusterName) state.Snapshot {
 	return w
 }
 
-// Nothing is taken away on the word of a side that was not read in this pass, whichever of the two it is; all that is not,
-// is done. Once those are read that are asked for, the step is as ever.
+// Nothing is taken away on the word of a side that was not read in this sync, whichever of the two it is; all that is not, is done. Once those are
+// read that are asked for, the step is as ever.
 func TestRemovesOnlyWhatWasJustRead(t *testing.T) {
 	unraced(t)
 	three := []api.ClusterName{"east", "north", "west"}
@@ -61,7 +61,7 @@ func TestRemovesOnlyWhatWasJustRead(t *testing.T) {
 	}
 }
 
-// lookedAt compares the step of a world with old sides, and that which follows when those are read that it names.
+// lookedAt compares the step of a snapshot with old sides, and that which follows when those are read that it names.
 func lookedAt(t *testing.T, s *sim, c api.ClusterName, old []api.ClusterName) int {
 	t.Helper()
 	fresh := Next(aged(s.now()), c, s.renderer(), rules...)
@@ -91,7 +91,7 @@ func lookedAt(t *testing.T, s *sim, c api.ClusterName, old []api.ClusterName) in
 	return 1
 }
 
-// records says that a write of an inventory begins an unlink, or drops an entry.
+// records reports whether a write of an inventory begins an unlink, or drops an entry.
 func records(t *testing.T, observed object.Observation, c object.Change) bool {
 	t.Helper()
 	was, _ := inventory.Of(owner, c.End, observed)
@@ -117,7 +117,7 @@ func TestSteadyFleetNeverAsks(t *testing.T) {
 	same(t, "a repair", []string{"create " + deployment("east").String()}, describe(Next(w, "west", s.renderer())))
 }
 
-// A cluster is forgotten only once a look in this pass found nothing of ours.
+// A cluster is forgotten only once a look in this sync found nothing of linkwright.
 func TestRemovedFromTheRecordAfterARead(t *testing.T) {
 	s := linked(t, "")
 	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, "")

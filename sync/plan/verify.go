@@ -11,12 +11,12 @@ import (
 	"github.com/linkwright/linkwright/sync/credential"
 )
 
-// verifier is of the credentials that a cluster uses as a source.
+// verifier checks the credentials that a cluster uses as a source.
 type verifier struct{ *cluster }
 
-// verifyResult is what is to be done about the credential of a source's end.
+// verifyResult is what to verify of a source's end, and when again.
 type verifyResult struct {
-	requests []Try
+	requests []Verification
 	retry    time.Time // when it is tried again, for which nothing waits; zero: never
 }
 
@@ -32,8 +32,8 @@ func (c verifier) verify(want object.Wanted, changes []object.Change) (out verif
 	if cred == nil || why != nil {
 		return verifyResult{}, nil
 	}
-	tried := v.Tried(cred)
-	if proof := v.Proven(tried); proof != nil && (proof.Next.IsZero() || c.Now.Before(proof.Next)) {
+	tried := v.VerificationOf(cred)
+	if proof := v.Verified(tried); proof != nil && (proof.Next.IsZero() || c.Now.Before(proof.Next)) {
 		out.retry = proof.Next
 	} else {
 		out.requests = newVerification(v, want, tried)
@@ -41,20 +41,20 @@ func (c verifier) verify(want object.Wanted, changes []object.Change) (out verif
 	if !c.delivers(l, cred, changes) {
 		return out, nil
 	}
-	return out, v.Withheld(v.Proven(tried))
+	return out, v.NotYetVerified(v.Verified(tried))
 }
 
-// verifies says that credentials are tried here, and gives the link of a source's end that asks for it.
+// verifies returns the link of a source's end, and whether its credential is to be verified.
 func (c *cluster) verifies(end object.End) (fleet.Link, bool) {
-	if c.Proofs == nil || end.IsBase() || !end.IsSource() || c.Elsewhere[c.name] && !c.Probe || c.Fleet == nil {
+	if c.Verifications == nil || end.IsBase() || !end.IsSource() || c.WrittenElsewhere[c.name] && !c.Probe || c.Fleet == nil {
 		return fleet.Link{}, false
 	}
 	l, ok := c.Fleet.Link(end.Link)
 	return l, ok && l.Spec.Credentials.Preflight != api.Skip && c.denied(end) == nil
 }
 
-// newVerification is the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
-func newVerification(v credential.Pair, want object.Wanted, tried string) []Try {
+// newVerification returns the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
+func newVerification(v credential.Pair, want object.Wanted, tried string) []Verification {
 	secrets, at := v.Secrets(), string(v.Link.Target.Name)
 	last := secrets[len(secrets)-1]
 	body, _ := v.Source.Seen.Body(last)
@@ -63,15 +63,15 @@ func newVerification(v credential.Pair, want object.Wanted, tried string) []Try 
 	} else if i := slices.IndexFunc(want.Objects, func(o object.Object) bool { return o.Key == last }); i >= 0 {
 		body = want.Objects[i].Body
 	}
-	request := v.Trial(body)
+	request := v.Request(body)
 	if request.Config.IsZero() {
 		return nil
 	}
-	return []Try{{Link: v.Link.Pair(), Print: tried, At: at, Trial: request}}
+	return []Verification{{Link: v.Link.Pair(), Fingerprint: tried, Address: at, Request: request}}
 }
 
-// delivers says that changes bring a credential to a reader that must not get a bad one: the control plane, which ends when it cannot
-// list; with Require the service mirror, too, which reads what somebody else wrote when its Link names it.
+// delivers reports whether changes give a credential to a reader that must not get a bad one: the control plane, which ends when it cannot list;
+// with Require also the service mirror.
 func (c verifier) delivers(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
 	at, target := l.Source.Spec.Linkerd, l.Target.Name
 	plane, link := linkerd.ControlPlaneSecret(at, target), linkerd.LinkKey(at, target)
@@ -89,7 +89,7 @@ func (c verifier) delivers(l fleet.Link, cred *linkerd.Credential, changes []obj
 	})
 }
 
-// announced says that the live Linkerd Link names the credential.
+// announced reports whether the live Linkerd Link names the credential.
 func (c verifier) announced(link object.Key, cred *linkerd.Credential) bool {
 	body, _ := c.current.Seen.Body(link)
 	_, entries := linkerd.Announced(body)

@@ -14,24 +14,22 @@ import (
 	"github.com/linkwright/linkwright/sync/takeover"
 )
 
-// Ledger is what must be read before it is known what else to look at.
+// Ledger returns what must be read first: it says what else to read.
 func Ledger() []object.Watch { return []object.Watch{inventory.Watch()} }
 
-// required says that nothing can be decided in a cluster without a look, so that the whole cluster counts as unread where the account may
-// not look:
+// required reports whether nothing can be decided in a cluster without a watch: if the account may not read it, the whole cluster counts as unread.
 //
-//	our ConfigMaps in linkwright-access           what is ours, and what was written down of it
-//	Namespace kube-system                         which cluster it is
-//	Namespaces of Linkerd, and linkwright-access  whether Linkerd is installed, and ours is there
+//	linkwright's ConfigMaps in linkwright-access  which objects are linkwright's, and what was recorded
+//	Namespace kube-system                         the identity of the cluster
+//	Namespaces of Linkerd, and linkwright-access  whether Linkerd is installed, and linkwright's namespace exists
 //
-// All else is hidden then: it is unknown, what depends on it is blocked, and the rest of the cluster goes on.
+// Everything else that may not be read is hidden: it is unknown, what depends on it is blocked, and the rest of the cluster continues.
 func required(w object.Watch) bool {
 	return w.Group == "" && (w.Kind == "Namespace" || w.Kind == inventory.Watch().Kind && w.Namespace == object.AccessNamespace)
 }
 
-// Watches lists all that has to be looked at in a cluster: what ends hold and held, what facts are
-// read from, and what Linkerd's controllers left. Ledger is an observation of Ledger(), which comes first; the renderer
-// tells which kinds overlays bring in.
+// Watches returns everything that must be read in a cluster: what ends hold and held, the sources of facts, and what Linkerd's controllers left.
+// ledger is an observation of Ledger(), which is read first. The renderer says which kinds overlays bring in.
 func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observation) ([]object.Watch, error) {
 	recorded, err := inventory.Read(w.Owner, ledger)
 	if err != nil {
@@ -59,7 +57,7 @@ func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observ
 	return out, nil
 }
 
-// gateways are those that a cluster has by second names, if they are other Services.
+// gateways returns the gateways of a cluster's second names, if they are other Services.
 func gateways(w state.Snapshot, c fleet.Cluster) (out []object.Watch) {
 	if w.Fleet == nil {
 		return nil
@@ -73,7 +71,7 @@ func gateways(w state.Snapshot, c fleet.Cluster) (out []object.Watch) {
 	return out
 }
 
-// Extras are the kinds of a declared base that no link's end holds, in the version that is wanted of each.
+// Extras returns the kinds of a declared base that no link's end holds, each in its desired version.
 func Extras(w state.Snapshot, c fleet.Cluster, r Renderer) []object.Watch {
 	if declared, _, _ := w.Declared(c.Name); declared == nil {
 		return nil
@@ -91,8 +89,8 @@ func Extras(w state.Snapshot, c fleet.Cluster, r Renderer) []object.Watch {
 	return out
 }
 
-// recordedElsewhere are looks at what is recorded and lies where nothing is listed: kinds that nobody wants any more,
-// in whichever version, and single objects of another namespace.
+// recordedElsewhere returns watches for recorded objects that no other watch covers: kinds that are no longer desired, and single objects of another
+// namespace.
 func recordedElsewhere(multicluster string, recorded []inventory.Inventory, listed []object.Watch) (out []object.Watch) {
 	for _, inv := range recorded {
 		for _, k := range inv.Entries {
@@ -111,7 +109,7 @@ func recordedElsewhere(multicluster string, recorded []inventory.Inventory, list
 	return out
 }
 
-// sameList says that two watches list the same, perhaps in different versions.
+// sameList reports whether two watches list the same objects, perhaps in different versions.
 func sameList(w, o object.Watch) bool {
 	return w.Group == o.Group && w.Kind == o.Kind && w.Namespace == o.Namespace && len(w.Names)+len(o.Names) == 0
 }

@@ -1,5 +1,4 @@
-// Package record answers: what does the management cluster remember, and how is it written down? It is one ConfigMap, which several
-// processes may write.
+// Package record reads and writes the record in the management cluster: one ConfigMap, which several processes may write.
 package record
 
 import (
@@ -24,11 +23,11 @@ import (
 // Keeper writes what the management cluster remembers: one write at a time, each of which takes all changes that came meanwhile. Its exported
 // fields are set once.
 type Keeper struct {
-	Owner string
-	Home  Home
-	Store *store.Store
-	Watch bool // the record is read from a watch, instead of by requests
-	// Read is told of each record that is taken over, and of the last one. Wrote is told of each write.
+	Owner      string
+	Management Home
+	Store      *store.Store
+	Watch      bool // the record is read from a watch, instead of by requests
+	// Read is called with each record that is taken over, and the one before. Wrote is called with each write.
 	Read  func(last, now inventory.Record)
 	Wrote func(object.Outcome)
 
@@ -37,20 +36,20 @@ type Keeper struct {
 	changes []*Change
 }
 
-// recall gives the record as it is now.
-func (k *Keeper) recall(ctx context.Context) (inventory.Record, error) {
-	look := k.Home.Cluster.Observe
+// load returns the record as it is now.
+func (k *Keeper) load(ctx context.Context) (inventory.Record, error) {
+	look := k.Management.Cluster.Observe
 	if k.Watch {
-		look = k.Home.Cluster.Live
+		look = k.Management.Cluster.Live
 	}
-	return k.Home.read(ctx, k.Owner, look, k.Store.Record.Last())
+	return k.Management.read(ctx, k.Owner, look, k.Store.Record.Last())
 }
 
 // Enter reads the record, and enters a fleet with it. What a reconcile under way writes there meanwhile is not undone.
 func (k *Keeper) Enter(ctx context.Context, f *fleet.Fleet) ([]fleet.Cluster, error) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	record, err := k.recall(ctx)
+	record, err := k.load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func (k *Keeper) Enter(ctx context.Context, f *fleet.Fleet) ([]fleet.Cluster, er
 	return k.Store.Enter(f, record), nil
 }
 
-// Remember writes down, before the first write to a cluster, its identity, which cleanups are pending in other clusters once the step is done, and what
+// Remember records, before the first write to a cluster, its identity, which cleanups are pending in other clusters once the step is done, and what
 // the step found out about removals. Nothing is pending in another cluster under a known name.
 func (k *Keeper) Remember(ctx context.Context, c fleet.Cluster, uid string, s plan.Step) error {
 	as := func(was inventory.Known) inventory.Known {
@@ -77,15 +76,15 @@ func (k *Keeper) Remember(ctx context.Context, c fleet.Cluster, uid string, s pl
 	return k.Amend(ctx, func(r *inventory.Record) bool {
 		was := r.Clusters[c.Name]
 		r.Clusters[c.Name] = as(was)
-		k.nameSecond(r.Clusters, c.Name, uid)
+		k.removeSecondName(r.Clusters, c.Name, uid)
 		news := k.addPending(r.Clusters, s.Pending)
-		news = judged(r, s.Judged) || news
+		news = addJudged(r, s.Judged) || news
 		return news || !reflect.DeepEqual(was, as(was)) || k.limits(*r) != r.Limits
 	})
 }
 
-// nameSecond strikes off the record what is a second name of a cluster now, and was its own before.
-func (k *Keeper) nameSecond(clusters map[api.ClusterName]inventory.Known, name api.ClusterName, uid string) {
+// removeSecondName strikes off the record what is a second name of a cluster now, and was its own before.
+func (k *Keeper) removeSecondName(clusters map[api.ClusterName]inventory.Known, name api.ClusterName, uid string) {
 	for _, second := range k.Store.Declared.Names(name) {
 		if clusters[second].UID == uid {
 			delete(clusters, second)
@@ -93,17 +92,17 @@ func (k *Keeper) nameSecond(clusters map[api.ClusterName]inventory.Known, name a
 	}
 }
 
-// KeepJudged writes down what a step found out about removals, and the limits that the next revision is judged by.
-func (k *Keeper) KeepJudged(ctx context.Context, j plan.Judged) error {
+// RecordRemovals records what a step found out about removals, and the limits that the next revision is judged by.
+func (k *Keeper) RecordRemovals(ctx context.Context, j plan.Judged) error {
 	if last := k.Store.Record.Last(); len(last.Clusters) == 0 || !j.News && k.limits(last) == last.Limits {
 		return nil
 	}
-	return k.Amend(ctx, func(r *inventory.Record) bool { return judged(r, j) || k.limits(*r) != r.Limits })
+	return k.Amend(ctx, func(r *inventory.Record) bool { return addJudged(r, j) || k.limits(*r) != r.Limits })
 }
 
-// judged adds it, and says whether it is news. What others wrote meanwhile stays: approvals, and a denial that the step was not planned
+// addJudged adds it, and says whether it is news. What others wrote meanwhile stays: approvals, and a denial that the step was not planned
 // from.
-func judged(r *inventory.Record, j plan.Judged) (news bool) {
+func addJudged(r *inventory.Record, j plan.Judged) (news bool) {
 	if !j.News {
 		return false
 	}
@@ -126,7 +125,7 @@ func judged(r *inventory.Record, j plan.Judged) (news bool) {
 	return news
 }
 
-// limits are what a record is to remember of the limits in force.
+// limits returns what a record is to remember of the limits in force.
 func (k *Keeper) limits(r inventory.Record) *inventory.Limits {
 	f := k.Store.Declared.IfApplied()
 	if f == nil {
@@ -135,14 +134,14 @@ func (k *Keeper) limits(r inventory.Record) *inventory.Limits {
 	return r.Limits.Next(f.Commit, f.Policy.Limits())
 }
 
-// addPending writes down what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither
-// declared nor remembered was never written to.
-func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.Known, owed []object.End) (news bool) {
-	if len(owed) == 0 {
+// addPending records what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither declared nor
+// remembered was never written to.
+func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.Known, pending []object.End) (news bool) {
+	if len(pending) == 0 {
 		return false
 	}
 	declared := k.Store.Declared.All()
-	for _, end := range owed {
+	for _, end := range pending {
 		known, ok := clusters[end.Cluster]
 		if i := slices.IndexFunc(declared, func(c fleet.Cluster) bool { return c.Name == end.Cluster }); !ok && i >= 0 && !k.Store.Declared.HasLeft(end.Cluster) {
 			known, ok = inventory.Known{Access: declared[i].Spec.Access, Linkerd: declared[i].Spec.Linkerd}, true
@@ -166,9 +165,9 @@ func (k *Keeper) RemovePending(ctx context.Context, name api.ClusterName, paid [
 	})
 }
 
-// Forget drops a cluster that left the fleet and holds nothing of ours any more, and with it that people abandon it: a cluster that
-// gets its name later is not meant. gone are the decisions that it takes with it.
-func (k *Keeper) Forget(ctx context.Context, name api.ClusterName) (gone []inventory.Decision, err error) {
+// Remove drops a cluster that left the fleet and holds nothing of linkwright any more, and with it that people abandon it: a cluster that gets its
+// name later is not meant. gone are the decisions that it takes with it.
+func (k *Keeper) Remove(ctx context.Context, name api.ClusterName) (gone []inventory.Decision, err error) {
 	err = k.Amend(ctx, func(r *inventory.Record) bool {
 		_, known := r.Clusters[name]
 		delete(r.Clusters, name)
@@ -178,12 +177,12 @@ func (k *Keeper) Forget(ctx context.Context, name api.ClusterName) (gone []inven
 	if err != nil {
 		return nil, err
 	}
-	k.Store.Declared.StrikeOff(name)
+	k.Store.Declared.MarkRemoved(name)
 	return gone, nil
 }
 
-// Change is a change of the record that somebody waits for: it changes the copy that it is given, and says whether that is
-// news; what is not a map there is replaced, never changed in place. Who holds Keeper.writing may look at the rest.
+// Change is a change of the record that somebody waits for: it changes the copy that it is given, and says whether that is news; what is not a map
+// there is replaced, never changed in place. Who holds Keeper.writing may use the rest.
 type Change struct {
 	change func(*inventory.Record) bool
 	done   bool
@@ -200,9 +199,9 @@ func (k *Keeper) Amend(ctx context.Context, change func(*inventory.Record) bool)
 	if a.done {
 		return a.err
 	}
-	all := k.gathered()
+	all := k.takeChanges()
 	err := k.amendBy(ctx, all)
-	if err != nil && ctx.Err() != nil { // our time is over, and not theirs
+	if err != nil && ctx.Err() != nil { // linkwright's time is over, and not theirs
 		k.add(slices.DeleteFunc(all, func(o *Change) bool { return o == a })...)
 		return err
 	}
@@ -212,8 +211,8 @@ func (k *Keeper) Amend(ctx context.Context, change func(*inventory.Record) bool)
 	return err
 }
 
-// Later adds a change to the next write, whoever brings it about.
-func (k *Keeper) Later(change func(*inventory.Record) bool) *Change {
+// Queue adds a change to the next write, whoever brings it about.
+func (k *Keeper) Queue(change func(*inventory.Record) bool) *Change {
 	c := &Change{change: change}
 	k.add(c)
 	return c
@@ -233,7 +232,7 @@ func (k *Keeper) add(more ...*Change) {
 	k.changes = append(k.changes, more...)
 }
 
-func (k *Keeper) gathered() []*Change {
+func (k *Keeper) takeChanges() []*Change {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	all := k.changes
@@ -259,7 +258,7 @@ func (k *Keeper) amendBy(ctx context.Context, all []*Change) error {
 			k.set(next)
 			return nil
 		}
-		fresh, readErr := k.Home.read(ctx, k.Owner, k.Home.Cluster.Observe, inventory.Record{})
+		fresh, readErr := k.Management.read(ctx, k.Owner, k.Management.Cluster.Observe, inventory.Record{})
 		if readErr != nil {
 			return readErr
 		}
@@ -276,7 +275,7 @@ func (k *Keeper) set(r inventory.Record) {
 
 // write writes the record down, and gives what the server made of it.
 func (k *Keeper) write(ctx context.Context, r inventory.Record) (object.Record, error) {
-	o, err := r.Object(k.Owner, k.Home.Namespace)
+	o, err := r.Object(k.Owner, k.Management.Namespace)
 	if err != nil {
 		return object.Record{}, err
 	}
@@ -285,7 +284,7 @@ func (k *Keeper) write(ctx context.Context, r inventory.Record) (object.Record, 
 		action = object.Update
 	}
 	c := object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true, Why: object.Reason{Code: reason.RecordUpdated, Message: "which clusters are written, and what they hold of removed links"}}
-	now, err := k.Home.Cluster.Write(ctx, c)
+	now, err := k.Management.Cluster.Write(ctx, c)
 	k.Wrote(object.Outcome{Change: c, Now: now, Err: err})
 	return now, err
 }
@@ -295,7 +294,7 @@ func (k *Keeper) write(ctx context.Context, r inventory.Record) (object.Record, 
 func (k *Keeper) Decided(ctx context.Context) (something, polls bool) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	record, err := k.recall(ctx)
+	record, err := k.load(ctx)
 	was := k.Store.Record.Last()
 	last := was.Decisions
 	approved := !slices.EqualFunc(record.Approvals, was.Approvals, inventory.Approval.Same)

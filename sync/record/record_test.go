@@ -39,19 +39,19 @@ const manyNew = 100
 
 func keeper(at object.Cluster) *Keeper {
 	return &Keeper{
-		Owner: "linkwright", Home: Home{Cluster: at, Namespace: "linkwright"}, Store: store.New(store.Settings{}),
+		Owner: "linkwright", Management: Home{Cluster: at, Namespace: "linkwright"}, Store: store.New(store.Settings{}),
 		Read: func(_, _ inventory.Record) {}, Wrote: func(object.Outcome) {},
 	}
 }
 
-// remembering is a record keeper whose clusters are all new, and one of which is being written down; the rest wait for that.
+// remembering returns a record keeper whose clusters are all new, and one of which is being recorded; the rest wait for that.
 func remembering(first context.Context, t *testing.T) (*Keeper, gated, *errgroup.Group) {
 	t.Helper()
-	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
-	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
+	management := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	if err := management.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
-	g := gated{home, make(chan struct{}, manyNew), make(chan struct{})}
+	g := gated{management, make(chan struct{}, manyNew), make(chan struct{})}
 	k := keeper(g)
 	if _, err := k.Enter(t.Context(), &fleet.Fleet{}); err != nil { //nolint:contextcheck // only the first has a time of its own
 		t.Fatal(err)
@@ -78,14 +78,14 @@ func remembering(first context.Context, t *testing.T) (*Keeper, gated, *errgroup
 
 func (k *Keeper) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
 	t.Helper()
-	r, err := k.Home.Record(t.Context(), k.Owner)
+	r, err := k.Management.Record(t.Context(), k.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r.Clusters
 }
 
-// Clusters that are new at once are written down in two writes: the first, and all that came while that was under way.
+// Clusters that are new at once are recorded in two writes: the first, and all that came while that was under way.
 func TestRecordGathers(t *testing.T) {
 	k, g, all := remembering(t.Context(), t)
 	close(g.open)
@@ -112,7 +112,7 @@ func TestRecordWithoutTheFirst(t *testing.T) {
 	}
 }
 
-// Another process wrote meanwhile: what it knows of its clusters stays, and all of ours comes beside it.
+// Another process wrote meanwhile: what it knows of its clusters stays, and all of linkwright comes beside it.
 func TestRecordOfTwoProcesses(t *testing.T) {
 	k, g, all := remembering(t.Context(), t)
 	other := keeper(g.Cluster)
@@ -134,11 +134,11 @@ func TestRecordOfTwoProcesses(t *testing.T) {
 
 // A cluster that could not be struck off the record took no decision with it: nobody may be told that one is used up.
 func TestForgetInVain(t *testing.T) {
-	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
-	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
+	management := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	if err := management.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
-	k := keeper(home)
+	k := keeper(management)
 	if _, err := k.Enter(t.Context(), &fleet.Fleet{}); err != nil {
 		t.Fatal(err)
 	}
@@ -151,12 +151,12 @@ func TestForgetInVain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home.Fault(func(f *memcluster.Faults) { f.Down = true })
-	if gone, err := k.Forget(t.Context(), "east"); err == nil || len(gone) > 0 {
+	management.Fault(func(f *memcluster.Faults) { f.Down = true })
+	if gone, err := k.Remove(t.Context(), "east"); err == nil || len(gone) > 0 {
 		t.Errorf("while the record cannot be written: %v, %v", gone, err)
 	}
-	home.Fault(func(f *memcluster.Faults) { f.Down = false })
-	if gone, err := k.Forget(t.Context(), "east"); err != nil || len(gone) != 1 {
+	management.Fault(func(f *memcluster.Faults) { f.Down = false })
+	if gone, err := k.Remove(t.Context(), "east"); err != nil || len(gone) != 1 {
 		t.Errorf("once it can: %v, %v", gone, err)
 	}
 }

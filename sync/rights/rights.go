@@ -1,4 +1,4 @@
-// Package rights answers: which rights does an account need in a cluster?
+// Package rights lists the rights that an account needs in a cluster.
 package rights
 
 import (
@@ -31,8 +31,8 @@ type Duty string
 const (
 	Reading Duty = "reading" // what is needed to tell how all stands
 	Writing Duty = "writing" // that, and all that steps write but for Telling and Sweeping
-	// Telling has Linkerd's destination controller start anew with a credential that changed. RBAC grants that by the right to change all of
-	// its Deployment, so it is for accounts that admission policies confine.
+	// Telling has Linkerd's destination controller start again with a credential that changed. RBAC grants that by the right to change all of its
+	// Deployment, so it is for accounts that admission policies confine.
 	Telling  Duty = "telling"
 	Sweeping Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
 	// Wide is Writing with all Secrets of the control plane's namespace: those for clusters that are not declared yet, and with
@@ -40,21 +40,21 @@ const (
 	Wide Duty = "writing, wide"
 )
 
-// For gives what an account needs in a cluster for some duties, and nothing more: from what is watched there and what ends hold.
-// Only what the fleet declares is known here, not what former declarations left.
+// For returns what an account needs in a cluster for some duties, and nothing more: from what is watched there and what ends hold. Only what the
+// fleet declares is known here, not what former declarations left.
 func For(w state.Snapshot, c fleet.Cluster, r plan.Renderer, duties ...Duty) (Rules, error) {
-	g := granting{rules: map[thing][]string{}}
+	g := ruleSet{rules: map[resource][]string{}}
 	for _, d := range duties {
 		switch d {
 		case Telling:
-			if told := linkerd.Destination(c.Spec.Linkerd); len(w.Discovering(c.Name)) > 0 || slices.Contains(duties, Wide) {
-				g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "patch")
+			if reported := linkerd.Destination(c.Spec.Linkerd); len(w.Discovering(c.Name)) > 0 || slices.Contains(duties, Wide) {
+				g.grant(resource{reported.Namespace, reported.Group, reported.Kind, reported.Name}, "patch")
 			}
 		case Sweeping:
-			g.grant(thing{kind: "Service"}, "get", "patch", "delete")
-			g.grant(thing{kind: "Endpoints"}, "get", "delete")
+			g.grant(resource{kind: "Service"}, "get", "patch", "delete")
+			g.grant(resource{kind: "Endpoints"}, "get", "delete")
 		default:
-			if err := g.works(w, c, r, d); err != nil {
+			if err := g.grantAll(w, c, r, d); err != nil {
 				return nil, err
 			}
 		}
@@ -62,27 +62,27 @@ func For(w state.Snapshot, c fleet.Cluster, r plan.Renderer, duties ...Duty) (Ru
 	return g.all(), nil
 }
 
-// works grants what reading or writing needs.
-func (g granting) works(w state.Snapshot, c fleet.Cluster, r plan.Renderer, d Duty) error {
+// grantAll grants what reading or writing needs.
+func (g ruleSet) grantAll(w state.Snapshot, c fleet.Cluster, r plan.Renderer, d Duty) error {
 	watches, err := plan.Watches(w, c, r, object.Observation{})
 	if err != nil {
 		return err
 	}
 	for _, one := range watches {
-		g.reads(one)
+		g.grantRead(one)
 	}
-	held := g.held(w, c, r)
-	for _, t := range held {
+	kinds := g.kindsHeld(w, c, r)
+	for _, t := range kinds {
 		g.grant(t, "get") // a diff asks for single ones again
 	}
 	if d == Writing || d == Wide {
-		g.writes(c, held)
+		g.writes(c, kinds)
 		g.controlPlane(w, c, d == Wide)
 	}
 	return nil
 }
 
-// Sweeps says that links from a cluster need Sweeping in their ordinary life: linkwright takes members out of federated Services, and nobody
+// Sweeps reports whether links from a cluster need Sweeping in their ordinary life: linkwright takes members out of federated Services, and nobody
 // may be there to take the mirrors of an External link away. Other links need it only if their controller does not do that in time.
 func Sweeps(w state.Snapshot, c fleet.Cluster) bool {
 	_, out, _ := w.Declared(c.Name)
@@ -91,20 +91,20 @@ func Sweeps(w state.Snapshot, c fleet.Cluster) bool {
 	})
 }
 
-// thing is what rules are about; names are sorted and joined.
-type thing struct{ namespace, group, kind, names string }
+// resource is what rules are about; names are sorted and joined.
+type resource struct{ namespace, group, kind, names string }
 
-type granting struct{ rules map[thing][]string } // verbs
+type ruleSet struct{ rules map[resource][]string } // verbs
 
-func (g granting) grant(t thing, verbs ...string) {
+func (g ruleSet) grant(t resource, verbs ...string) {
 	g.rules[t] = append(g.rules[t], verbs...)
 }
 
-func (g granting) changes(t thing) { g.grant(t, "create", "patch", "delete") }
+func (g ruleSet) grantWrite(t resource) { g.grant(t, "create", "patch", "delete") }
 
-func (g granting) reads(w object.Watch) {
+func (g ruleSet) grantRead(w object.Watch) {
 	names := slices.Sorted(slices.Values(w.Names))
-	t := thing{w.Namespace, w.Group, w.Kind, strings.Join(names, ",")}
+	t := resource{w.Namespace, w.Group, w.Kind, strings.Join(names, ",")}
 	switch {
 	case len(names) > 0:
 		g.grant(t, "get", "list", "watch")
@@ -113,44 +113,44 @@ func (g granting) reads(w object.Watch) {
 	}
 }
 
-// held are the kinds that ends hold in the cluster, and those that its overlay brings in.
-func (g granting) held(w state.Snapshot, c fleet.Cluster, r plan.Renderer) (out []thing) {
+// kindsHeld returns the kinds that ends hold in the cluster, and those that its overlay brings in.
+func (g ruleSet) kindsHeld(w state.Snapshot, c fleet.Cluster, r plan.Renderer) (out []resource) {
 	for _, k := range render.Kinds() {
 		for scope, namespace := range map[render.Scope]string{
 			render.Multicluster: c.Spec.Linkerd.MulticlusterNamespace, render.Access: object.AccessNamespace, render.ClusterWide: "",
 		} {
 			if k.Scope&scope != 0 {
-				out = append(out, thing{namespace: namespace, group: k.Group, kind: k.Kind})
+				out = append(out, resource{namespace: namespace, group: k.Group, kind: k.Kind})
 			}
 		}
 	}
 	for _, e := range plan.Extras(w, c, r) {
-		out = append(out, thing{namespace: e.Namespace, group: e.Group, kind: e.Kind})
+		out = append(out, resource{namespace: e.Namespace, group: e.Group, kind: e.Kind})
 	}
 	return out
 }
 
-func (g granting) writes(c fleet.Cluster, held []thing) {
-	for _, t := range held {
-		g.changes(t)
+func (g ruleSet) writes(c fleet.Cluster, kinds []resource) {
+	for _, t := range kinds {
+		g.grantWrite(t)
 	}
-	g.changes(thing{namespace: object.AccessNamespace, kind: inventory.Watch().Kind})
+	g.grantWrite(resource{namespace: object.AccessNamespace, kind: inventory.Watch().Kind})
 	roles := []string{linkerd.LocalAccessRole, linkerd.RemoteAccessRole}
 	slices.Sort(roles)
-	g.grant(thing{"", rbacv1.GroupName, "ClusterRole", strings.Join(roles, ",")}, "bind")
+	g.grant(resource{"", rbacv1.GroupName, "ClusterRole", strings.Join(roles, ",")}, "bind")
 	mc := c.Spec.Linkerd.MulticlusterNamespace
-	g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
-	g.grant(thing{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
-	// Held only to be granted, without escalate, to the controllers of links; and what issues tokens of accounts of ours. All but the
-	// control plane's Secrets is granted ahead of the first link.
-	g.grant(thing{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
-	g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
-	g.grant(thing{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
+	g.grant(resource{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
+	g.grant(resource{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
+	// Held only to be granted, without escalate, to the controllers of links; and what issues tokens of accounts of linkwright. All but the control
+	// plane's Secrets is granted ahead of the first link.
+	g.grant(resource{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
+	g.grant(resource{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
+	g.grant(resource{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
 }
 
-// controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and a look at the Deployment that is
-// told of their changes.
-func (g granting) controlPlane(w state.Snapshot, c fleet.Cluster, wide bool) {
+// controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and a watch of the Deployment that is told of their
+// changes.
+func (g ruleSet) controlPlane(w state.Snapshot, c fleet.Cluster, wide bool) {
 	var names []string
 	for _, name := range w.Discovering(c.Name) {
 		names = append(names, linkerd.Credentials(name))
@@ -158,18 +158,18 @@ func (g granting) controlPlane(w state.Snapshot, c fleet.Cluster, wide bool) {
 	if slices.Sort(names); len(names) == 0 && !wide {
 		return
 	}
-	secrets := thing{c.Spec.Linkerd.Namespace, "", "Secret", strings.Join(names, ",")}
+	secrets := resource{c.Spec.Linkerd.Namespace, "", "Secret", strings.Join(names, ",")}
 	if wide {
 		secrets.names = ""
 		g.grant(secrets, "get", "list", "watch")
 	}
-	g.changes(secrets)
-	told := linkerd.Destination(c.Spec.Linkerd)
-	g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "get", "list", "watch")
+	g.grantWrite(secrets)
+	reported := linkerd.Destination(c.Spec.Linkerd)
+	g.grant(resource{reported.Namespace, reported.Group, reported.Kind, reported.Name}, "get", "list", "watch")
 }
 
 // all puts what has the same verbs into one rule.
-func (g granting) all() Rules {
+func (g ruleSet) all() Rules {
 	type alike struct{ namespace, group, names, verbs string }
 	resources := map[alike][]string{}
 	for t, verbs := range g.rules {
@@ -193,8 +193,8 @@ func (g granting) all() Rules {
 	return out
 }
 
-// covered says that names add nothing to what is granted of all.
-func (g granting) covered(t thing, verbs []string) bool {
+// covered reports whether names add nothing to what is granted of all.
+func (g ruleSet) covered(t resource, verbs []string) bool {
 	all := t
 	all.names = ""
 	return t.names != "" && !slices.ContainsFunc(verbs, func(v string) bool { return !slices.Contains(g.rules[all], v) })
@@ -205,8 +205,8 @@ func rank(verb string) int {
 	return slices.Index([]string{"get", "list", "watch", "create", "update", "patch", "delete", "bind"}, verb)
 }
 
-// resourceOf is the plural of a kind, as API servers build it, with the subresource.
-func resourceOf(t thing) string {
+// resourceOf returns the plural of a kind, as API servers build it, with the subresource.
+func resourceOf(t resource) string {
 	kind, sub, _ := strings.Cut(t.kind, "/")
 	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: t.group, Kind: kind})
 	return strings.TrimSuffix(plural.Resource+"/"+sub, "/")

@@ -18,7 +18,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// declare is what is known of a new fleet of west and east with a link.
+// declare returns what is known of a new fleet of west and east with a link.
 func declare(t *testing.T, source, target api.ClusterName, spec string) state.Snapshot {
 	t.Helper()
 	text := fmt.Sprintf("---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec:\n  source: %s\n  target: %s\n%s\n", api.GroupVersion, source, target, source, target, spec)
@@ -39,7 +39,7 @@ func same(t *testing.T, what string, want, got []string) {
 	}
 }
 
-// rights are those of west in a fleet in which it is linked to east, or east to it, as "namespace: resources names verbs".
+// rights returns those of west in a fleet in which it is linked to east, or east to it, as "namespace: resources names verbs".
 func rights(t *testing.T, d Duty, source, target api.ClusterName, spec string) []string {
 	t.Helper()
 	return rightsFor(t, source, target, spec, d)

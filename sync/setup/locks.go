@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/sync/lease"
 )
 
-// Locks are the leases to hold: the installation's, or one for each cluster of --only-write, once and in order of their
-// names: two processes that each held what the other waits for would wait for ever.
+// Locks returns the leases to hold: the installation's, or one for each cluster of --only-write, once and in order of their names: two processes
+// that each held what the other waits for would wait for ever.
 func (e *Engine) Locks(only ...api.ClusterName) ([]lease.Lock, error) {
 	client, err := kubernetes.NewForConfig(e.Clusters.LeaseConfig())
 	if err != nil {
@@ -44,25 +44,24 @@ func Syncing(locks []lease.Lock) []lease.Lock {
 	return locks
 }
 
-// LeaseOf is the name of an installation's lease.
+// LeaseOf returns the name of an installation's lease.
 func LeaseOf(owner string) string { return "linkwright-" + owner }
 
-// LeaseOnly is the name of the lease of a process with --only-write for a cluster: another
-// installation's may have that name.
+// LeaseOnly returns the name of the lease of a process with --only-write for a cluster: another installation's may have that name.
 func LeaseOnly(owner string, cluster api.ClusterName) string {
 	return LeaseOf(owner) + "-" + string(cluster)
 }
 
-// OfOnly is what that lease is about.
+// OfOnly returns what that lease is about.
 func OfOnly(owner string, cluster api.ClusterName) string {
 	return "--owner " + owner + " --only-write " + string(cluster)
 }
 
-// unhurried is how often a command renews leases that it holds beside the installation's own: there may be many.
-const unhurried = 4 * time.Second
+// slowRetry is how often a command renews leases that it holds beside the installation's own: there may be many.
+const slowRetry = 4 * time.Second
 
-// AllLocks are the installation's lease, and those of processes with --only-write, of all clusters that are declared, or
-// remembered: also where nobody took one yet, so that none begins for the first time in the middle.
+// AllLocks returns the installation's lease, and those of processes with --only-write, of all clusters that are declared, or remembered: also where
+// nobody took one yet, so that none begins for the first time in the middle.
 func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.Lock, error) {
 	all, err := e.Locks(e.Loop.Only...)
 	if err != nil {
@@ -84,17 +83,17 @@ func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.L
 	}
 	each, err := e.Locks(names...)
 	for i := range each {
-		each[i].Retry, each[i].Borrowed = unhurried, true
+		each[i].Retry, each[i].Borrowed = slowRetry, true
 	}
 	return append(all, each...), err
 }
 
-// Take is Lock.Hold or Lock.Once.
-type Take func(lease.Lock, context.Context, func(context.Context, int64) error) error
+// LockMode is Lock.Hold or Lock.Once.
+type LockMode func(lease.Lock, context.Context, func(context.Context, int64) error) error
 
 // Lead is holding, with what to do where the management cluster has no place for the lease.
-func Lead(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
-	err := holding(ctx, locks, how, f)
+func Lead(ctx context.Context, locks []lease.Lock, how LockMode, f func(context.Context, int64) error) error {
+	err := holdAll(ctx, locks, how, f)
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: create the namespace in the management cluster, or name another with --namespace", err)
 	}
@@ -104,16 +103,16 @@ func Lead(ctx context.Context, locks []lease.Lock, how Take, f func(context.Cont
 	return err
 }
 
-// holding calls f while all locks are held, with the greatest of their terms. Where one of them cannot be had nothing was done,
+// holdAll calls f while all locks are held, with the greatest of their terms. Where one of them cannot be had nothing was done,
 // and the others are let go at once: a term that fails keeps its lease until that runs out.
-func holding(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
+func holdAll(ctx context.Context, locks []lease.Lock, how LockMode, f func(context.Context, int64) error) error {
 	if len(locks) == 0 {
 		return f(ctx, 0)
 	}
 	var refused error
 	err := how(locks[0], ctx, func(ctx context.Context, mine int64) error {
-		err := holding(ctx, locks[1:], how, func(ctx context.Context, term int64) error {
-			return f(ctx, max(mine, term))
+		err := holdAll(ctx, locks[1:], how, func(ctx context.Context, leadership int64) error {
+			return f(ctx, max(mine, leadership))
 		})
 		if errors.Is(err, lease.ErrHeld) {
 			refused, err = err, nil

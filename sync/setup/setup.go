@@ -1,5 +1,4 @@
-// Package setup answers: what is one process of linkwright made of? New is the one place where repository, clusters, renderer and loop
-// come together.
+// Package setup assembles one process of linkwright: New connects repository, clusters, renderer and loop.
 package setup
 
 import (
@@ -51,7 +50,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		Options: o.Sync, Clusters: c, Home: record.Home{Cluster: c.Home(), Namespace: of.Namespace}, Log: o.Access.Log,
 		Declared: &declared.Branch{Source: o.Source, Loader: o.Loader, Dir: o.Dir, In: of},
 		Renderer: Renderer(of.Owner, o.Images, o.Loader), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Tries: c.Trier(), Explain: cluster.Explain, Refused: cluster.Refused,
+		Verifier: c.Trier(), Explain: cluster.Explain, Refused: cluster.Refused,
 	}
 	l.Owner, l.Confined = of.Owner, confine.Account{Home: of.Namespace, Images: o.Images}
 	return &Engine{Loop: l, Source: o.Source, Clusters: c, Loader: o.Loader}, nil

@@ -27,9 +27,9 @@ const (
 
 var errLineage = errors.New("the history between the two commits is too large")
 
-// descent tells whether commit descends from last: what a commit names as its parents needs no server.
+// descent returns an error if commit does not descend from last: what a commit names as its parents needs no server.
 func (v *visit) descent(ctx context.Context, commit, last plumbing.Hash) error {
-	if v.store.open() == nil && slices.Contains(v.store.held(), commit) {
+	if v.store.open() == nil && slices.Contains(v.store.commits(), commit) {
 		o := v.store.objects()
 		defer o.close()
 		if c, err := o.commit(commit); err == nil && slices.Contains(c.ParentHashes, last) {
@@ -66,16 +66,16 @@ func (v *visit) follows(ctx context.Context, commit, last plumbing.Hash) error {
 	case found:
 		return nil
 	}
-	return rewound(commit, last)
+	return nonFastForward(commit, last)
 }
 
-func rewound(commit, last plumbing.Hash) error {
-	return fmt.Errorf("%w: %s does not descend from %s", ErrRewound, commit, last)
+func nonFastForward(commit, last plumbing.Hash) error {
+	return fmt.Errorf("%w: %s does not descend from %s", ErrNonFastForward, commit, last)
 }
 
-func forgotten(commit, last plumbing.Hash) error {
+func unknownCommit(commit, last plumbing.Hash) error {
 	return fmt.Errorf("%w: linkwright cannot check whether %s descends from %s",
-		ErrForgotten, commit, last)
+		ErrUnknownCommit, commit, last)
 }
 
 func (v *visit) descends(ctx context.Context, cut func(), at target, commit, last plumbing.Hash) (bool, error) {
@@ -93,7 +93,7 @@ func (v *visit) descends(ctx context.Context, cut func(), at target, commit, las
 	}
 	defer answer.drop(cut)
 	if !slices.Contains(answer.common, last) {
-		return false, forgotten(commit, last)
+		return false, unknownCommit(commit, last)
 	}
 	l := newLineage(commit, last)
 	if err := l.read(&io.LimitedReader{R: answer, N: MaxFetch}); err != nil {
@@ -294,7 +294,7 @@ type lineages map[[2]api.Commit]error
 // keep remembers an answer, unless the server may give another one some day.
 func (l lineages) keep(commit, last api.Commit, err error) {
 	const most = 1000
-	if err != nil && !errors.Is(err, ErrRewound) {
+	if err != nil && !errors.Is(err, ErrNonFastForward) {
 		return
 	}
 	if len(l) >= most {

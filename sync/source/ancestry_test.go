@@ -44,18 +44,18 @@ func lineage(t *testing.T, r repo, s *source.Source) {
 	}
 	for _, last := range []api.Commit{merge, side, chain[2]} {
 		err := s.Follows(t.Context(), forced, last)
-		if !errors.Is(err, source.ErrRewound) {
-			t.Errorf("Follows(the forced one, %s): %v is not %v", last.Short(), err, source.ErrRewound)
+		if !errors.Is(err, source.ErrNonFastForward) {
+			t.Errorf("Follows(the forced one, %s): %v is not %v", last.Short(), err, source.ErrNonFastForward)
 		}
 		refuse(t, err, string(forced), string(last))
 	}
 	r.git("push", "-q", "-f", "origin", string(base)+":main")
-	if err := s.Follows(t.Context(), base, forced); !errors.Is(err, source.ErrRewound) {
-		t.Errorf("Follows(an ancestor, its descendant): %v is not %v", err, source.ErrRewound)
+	if err := s.Follows(t.Context(), base, forced); !errors.Is(err, source.ErrNonFastForward) {
+		t.Errorf("Follows(an ancestor, its descendant): %v is not %v", err, source.ErrNonFastForward)
 	}
 	r.forget()
-	if err := s.Follows(t.Context(), base, chain[2]); !errors.Is(err, source.ErrForgotten) {
-		t.Errorf("Follows(the head, a forgotten one): %v is not %v", err, source.ErrForgotten)
+	if err := s.Follows(t.Context(), base, chain[2]); !errors.Is(err, source.ErrUnknownCommit) {
+		t.Errorf("Follows(the head, a forgotten one): %v is not %v", err, source.ErrUnknownCommit)
 	}
 	if err := s.Follows(t.Context(), merge, base); err != nil {
 		t.Errorf("an answer that cannot change was not remembered: %v", err)
@@ -110,8 +110,8 @@ func TestFollowsThroughDeltas(t *testing.T) {
 	if err := s.Follows(t.Context(), head, base); err != nil {
 		t.Errorf("Follows: %v", err)
 	}
-	if err := s.Follows(t.Context(), base, head); !errors.Is(err, source.ErrRewound) {
-		t.Errorf("Follows the other way: %v is not %v", err, source.ErrRewound)
+	if err := s.Follows(t.Context(), base, head); !errors.Is(err, source.ErrNonFastForward) {
+		t.Errorf("Follows the other way: %v is not %v", err, source.ErrNonFastForward)
 	}
 }
 

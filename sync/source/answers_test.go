@@ -17,7 +17,7 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// answers are what can be wrong with a server. Each repeats what it was sent, and a canary of its own.
+// answers returns what can be wrong with a server. Each repeats what it was sent, and a canary of its own.
 func answers(git http.Handler) map[string]struct {
 	serve   http.HandlerFunc
 	words   string
@@ -65,7 +65,7 @@ func answers(git http.Handler) map[string]struct {
 	}
 }
 
-// inMidPack gives half of what Git answers, and then hangs up, or ends as if that were all.
+// inMidPack returns half of what Git answers, and then hangs up, or ends as if that were all.
 func inMidPack(git http.Handler, hangUp bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		if q.Method == http.MethodGet {
@@ -125,7 +125,7 @@ func TestPollOfAServerThatFails(t *testing.T) {
 	}
 }
 
-// afterwards looks at what a failure leaves: the snapshot before it, and a pause where the server is to be spared.
+// afterwards reads what a failure leaves: the snapshot before it, and a pause where the server is to be spared.
 func afterwards(t *testing.T, s *source.Source, srv *server, before api.Commit, patient bool) {
 	t.Helper()
 	asked := srv.requests.Load()

@@ -219,7 +219,7 @@ func (h *history) first(b *testing.B) {
 	b.ReportMetric(peak/1024, "MiB-peak/linkwright")
 }
 
-// child is one first fetch, and the most memory that its process had, in KiB.
+// child returns one first fetch, and the most memory that its process had, in KiB.
 func (h *history) child(b *testing.B) (took time.Duration, rss float64) {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run", "^TestFirstFetch$")

@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// packed is an object as it stands in a pack.
+// packed is an object as it is in a pack.
 type packed struct {
 	kind  plumbing.ObjectType
 	data  []byte
@@ -125,7 +125,7 @@ func TestSurveyBounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := survey(io.MultiReader(bytes.NewReader(tt.pack), zeros(tt.tail)))
-			var bound *tooMuch
+			var bound *tooLarge
 			switch {
 			case tt.words == "" && err != nil:
 				t.Errorf("survey: %v", err)
@@ -135,7 +135,7 @@ func TestSurveyBounds(t *testing.T) {
 		})
 	}
 	// As many objects as there may be are asked for: that they are not there is another error.
-	var bound *tooMuch
+	var bound *tooLarge
 	if _, err := survey(bytes.NewReader(packOf(t, MaxObjects))); err == nil || errors.As(err, &bound) {
 		t.Errorf("survey of %d objects that are not there: %v", MaxObjects, err)
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Bounds of one snapshot, under Path, be it of a commit or of a directory. What Include and Exclude leave out counts
-// nothing, but that it is looked at.
+// Bounds of one snapshot, under Path, be it of a commit or of a directory. What Include and Exclude leave out counts nothing, but that it is read.
 const (
 	// MaxFiles bounds files and directories together: a tree may name one directory many times over.
 	MaxFiles = 20_000
@@ -23,8 +22,8 @@ const (
 	MaxDepth = 64
 	// MaxName bounds the name of a file or directory, in bytes, as file systems do.
 	MaxName = 255
-	// MaxLooked bounds the entries of directories that are looked at, chosen or not.
-	MaxLooked = 1_000_000
+	// MaxEntries bounds the entries of directories that are read, chosen or not.
+	MaxEntries = 1_000_000
 )
 
 // entry is one line of a directory.
@@ -35,8 +34,8 @@ type entry struct {
 	bad  error         // why it cannot be read; told only if somebody chose it
 }
 
-// shelf is what a tree is read from: a commit, or a directory of this machine. Paths begin at its root, ".".
-type shelf interface {
+// treeReader is what a tree is read from: a commit, or a directory of this machine. Paths begin at its root, ".".
+type treeReader interface {
 	list(at string, e entry) ([]entry, error)
 	// open gives a file's size, and reads it when it is called.
 	open(at string, e entry) (int64, func() ([]byte, error), error)
@@ -44,16 +43,16 @@ type shelf interface {
 
 // builder makes a tree of what patterns choose.
 type builder struct {
-	from   shelf
-	choice choice
-	old    map[plumbing.Hash][]byte // files of an older tree; nil until one is looked for
-	before *node                    // the older tree's root, built by the same choice, or nil
-	sum    sum
-	looked int
+	from     treeReader
+	choice   choice
+	old      map[plumbing.Hash][]byte // files of an older tree; nil until one is looked for
+	before   *node                    // the older tree's root, built by the same choice, or nil
+	sum      sum
+	compared int
 }
 
 // build reads a tree; what stands unchanged in the one before is not read again. An Include that chose nothing is an error.
-func build(from shelf, root entry, c choice, before *files) (*files, error) {
+func build(from treeReader, root entry, c choice, before *files) (*files, error) {
 	b := &builder{from: from, choice: c}
 	if before != nil {
 		b.before = before.root
@@ -109,10 +108,10 @@ func (b *builder) order(at string, n *node) error {
 	return nil
 }
 
-// entry gives nil for what is not chosen.
+// entry returns nil for what is not chosen.
 func (b *builder) entry(at string, e entry, old *node, v verdict) (*node, error) {
-	if b.looked++; b.looked > MaxLooked {
-		return nil, fmt.Errorf("%s: there are more than %d entries: name a smaller directory with --path", at, MaxLooked)
+	if b.compared++; b.compared > MaxEntries {
+		return nil, fmt.Errorf("%s: there are more than %d entries: name a smaller directory with --path", at, MaxEntries)
 	}
 	if err := e.check(at); err != nil {
 		return nil, err
@@ -148,7 +147,7 @@ func (e entry) check(at string) error {
 
 // file reads a file, if it fits in; one that the older tree has, at this path or another, is taken from there.
 func (b *builder) file(at string, e entry, old *node) (*node, error) {
-	data, ok := b.seen(e.hash, old)
+	data, ok := b.unchanged(e.hash, old)
 	size, read := int64(len(data)), func() ([]byte, error) { return data, nil }
 	if !ok {
 		var err error
@@ -173,8 +172,8 @@ func (b *builder) file(at string, e entry, old *node) (*node, error) {
 
 var errChanged = errors.New("it changed while it was read")
 
-// seen looks for a file in the older tree.
-func (b *builder) seen(hash plumbing.Hash, old *node) ([]byte, bool) {
+// unchanged looks for a file in the older tree.
+func (b *builder) unchanged(hash plumbing.Hash, old *node) ([]byte, bool) {
 	if hash.IsZero() || b.before == nil {
 		return nil, false
 	}
@@ -201,6 +200,6 @@ func (b *builder) count(at string, s sum) error {
 	return nil
 }
 
-func refused(name string, what error, hint string) error {
+func excluded(name string, what error, hint string) error {
 	return fmt.Errorf("%s: is %w, and linkwright reads only regular files and directories (%s)", name, what, hint)
 }

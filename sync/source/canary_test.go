@@ -36,7 +36,7 @@ func hidden(t *testing.T, values ...any) {
 	}
 }
 
-// forms are how a canary may look: base64 depends on how many bytes stand before it.
+// forms returns how a canary may look: base64 depends on how many bytes stand before it.
 func forms() []string {
 	out := []string{canary, url.QueryEscape(sharp), url.PathEscape(sharp)}
 	for before := range 3 {
@@ -62,7 +62,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// with gives keys from pairs of name and value.
+// with returns keys from pairs of name and value.
 func with(pairs ...string) func(context.Context) (source.Keys, error) {
 	keys := source.Keys{}
 	for i := 0; i < len(pairs); i += 2 {

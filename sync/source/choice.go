@@ -95,7 +95,7 @@ func checkPart(part string) error {
 	return nil
 }
 
-// match says that a pattern names this very path.
+// match reports whether a pattern names this very path.
 func (p pattern) match(at []string, dir bool) bool {
 	return (dir || !p.dir) && matchParts(p.parts, at)
 }
@@ -144,8 +144,8 @@ func (c choice) judge(at []string, dir bool, above verdict) verdict {
 	return v
 }
 
-// missed is an error that names the patterns of Include that chose no file: what they should have chosen may only have been
-// renamed, and nothing declared is not the same as nothing found.
+// missed returns an error that names the patterns of Include that chose no file: what they should have chosen may only have been renamed, and
+// nothing declared is not the same as nothing found.
 func (c choice) missed(hits uint64) error {
 	var names []string
 	for i, p := range c.include {

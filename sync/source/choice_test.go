@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// verdictOf asks our patterns for the fate of a file, from the root down, as build does.
+// verdictOf asks linkwright's patterns for the fate of a file, from the root down, as build does.
 func verdictOf(c choice, name string) verdict {
 	parts := strings.Split(name, "/")
 	v := verdict{in: len(c.include) == 0}

@@ -72,15 +72,15 @@ func (s *Source) read(ctx context.Context) (Keys, error) {
 // httpCredentials are of one kind: keys win over what the URL holds, and exclude each other.
 func (s *Source) httpCredentials(ctx context.Context, keys Keys) (credentials, error) {
 	who := credentials{proxy: keys.line(KeyProxy), user: cmp.Or(keys.line(KeyUsername), s.remote.user, "git"), flags: s.options.Flags}
-	var ways, told []string
+	var ways, reported []string
 	for _, way := range []string{KeyPassword, KeyBearerToken, KeyApp} {
 		if len(keys[way]) > 0 {
-			ways, told = append(ways, way), append(told, who.flags.key(way))
+			ways, reported = append(ways, way), append(reported, who.flags.key(way))
 		}
 	}
 	switch {
 	case len(ways) > 1:
-		return who, fmt.Errorf("the keys %s exclude each other: keep one", strings.Join(told, " and "))
+		return who, fmt.Errorf("the keys %s exclude each other: keep one", strings.Join(reported, " and "))
 	case len(ways) == 0 && !s.remote.password.IsZero():
 		who.password = s.remote.password
 	case len(ways) == 0 && s.remote.user != "" && len(keys[KeyUsername]) == 0:
@@ -96,7 +96,7 @@ func (s *Source) httpCredentials(ctx context.Context, keys Keys) (credentials, e
 	if err := who.tls(keys); err != nil {
 		return who, err
 	}
-	return s.appCredentials(ctx, who, keys, func(a *forge.App) error { return a.LendGit(strings.Trim(s.remote.end.Host, "[]")) })
+	return s.appCredentials(ctx, who, keys, func(a *forge.App) error { return a.ForGit(strings.Trim(s.remote.end.Host, "[]")) })
 }
 
 // tls takes what a handshake needs.
@@ -139,14 +139,14 @@ func (s *Source) appCredentials(ctx context.Context, who credentials, keys Keys,
 	return who, nil
 }
 
-// apps is the GitHub App that was used last: visits take turns, and who asks for a token alone does not.
-type apps struct {
+// appCache is the GitHub App that was used last: visits take turns, and who asks for a token alone does not.
+type appCache struct {
 	mu   sync.Mutex
 	last *forge.App // mu
 	keys Keys       // of last; mu
 }
 
-// app gives the App of the keys, the same one as long as they are: it remembers its token.
+// app returns the App of the keys, the same one as long as they are: it remembers its token.
 func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 	if len(keys[KeyApp]) == 0 && len(keys[KeyInstallation]) == 0 && len(keys[KeyAppKey]) == 0 {
 		return nil, nil //nolint:nilnil // without an app there is none
@@ -169,12 +169,12 @@ func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 	if err := next.Check(); err != nil {
 		return nil, err
 	}
-	next.HTTP = s.aside(who)
+	next.HTTP = s.otherClient(who)
 	s.apps.last, s.apps.keys = next, keys.app()
 	return next, nil
 }
 
-// app are the keys on which an App depends.
+// app returns the keys on which an App depends.
 func (k Keys) app() Keys {
 	out := Keys{}
 	for _, name := range []string{KeyApp, KeyInstallation, KeyAppKey, KeyAppURL, KeyCA, KeyProxy} {
@@ -183,7 +183,7 @@ func (k Keys) app() Keys {
 	return out
 }
 
-// same says that an App of these keys is the App of those.
+// same reports whether an App of these keys is the App of those.
 func (k Keys) same(other Keys) bool {
 	for name, value := range k {
 		if string(value) != string(other[name]) {
@@ -193,7 +193,7 @@ func (k Keys) same(other Keys) bool {
 	return true
 }
 
-// authorization is the header that proves who we are, or empty.
+// authorization returns the header that proves who we are, or empty.
 func (c credentials) authorization() string {
 	switch {
 	case !c.token.IsZero():

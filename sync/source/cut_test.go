@@ -90,12 +90,12 @@ func TestPollOfAnAnswerThatIsCutOff(t *testing.T) {
 			relay.reset.Store(reset)
 			o := source.Options{Repo: "https://" + relay.addr + "/fleet.git", Cache: cache, Keys: with("ca.crt", srv.ca)}
 			s := open(t, o)
-			cut(t, r, s, relay, cache, 700)
+			connectionCut(t, r, s, relay, cache, 700)
 			relay.left.Store(-1)
 			before := poll(t, s)
 			r.write("fleet/7.yaml", "changed\n")
 			r.push("changed")
-			cut(t, r, s, relay, cache, 300)
+			connectionCut(t, r, s, relay, cache, 300)
 			if got, err := s.At(t.Context(), string(before.Commit)); err != nil || text(t, got) != text(t, before) {
 				t.Errorf("the last good commit is not there any more: %v", err)
 			}
@@ -105,8 +105,8 @@ func TestPollOfAnAnswerThatIsCutOff(t *testing.T) {
 	}
 }
 
-// cut lets polls be cut off later and later, until one succeeds.
-func cut(t *testing.T, r repo, s *source.Source, relay *relay, cache string, step int64) {
+// connectionCut lets polls be cut off later and later, until one succeeds.
+func connectionCut(t *testing.T, r repo, s *source.Source, relay *relay, cache string, step int64) {
 	t.Helper()
 	packs := func() []string { found, _ := filepath.Glob(cache + "/*/objects/pack/*"); return found }
 	stored, failed := packs(), 0

@@ -13,9 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/config"
 )
 
-// Dir gives a plain directory on this machine, read once, under the rules that a commit is read under: what passes here
-// passes from Git, with the same bounds. Of the options Path, Include and Exclude count; nothing beside Path is looked at,
-// but what dir's .gitmodules says. The .git of dir is left out; Commit is empty.
+// Dir returns a plain directory on this machine, read once, under the rules that a commit is read under: what passes here passes from Git, with the
+// same bounds. Of the options Path, Include and Exclude count; nothing beside Path is read, but what dir's .gitmodules says. The .git of dir is left
+// out; Commit is empty.
 func Dir(dir string, o Options) (Snapshot, error) {
 	chosen, err := newChoice(o)
 	if err != nil {
@@ -70,18 +70,18 @@ func (p *plain) entry(at string, d fs.DirEntry) entry {
 	e := entry{name: d.Name(), dir: d.IsDir()}
 	switch {
 	case d.IsDir() && p.has(at, ".git"):
-		e.bad = refused(at, errors.New("a repository of its own"), "commit the files themselves")
+		e.bad = excluded(at, errors.New("a repository of its own"), "commit the files themselves")
 	case d.IsDir() && slices.Contains(p.modules, path.Join(p.below, at)) && !p.has(at, "."):
-		e.bad = refused(at, errModule, "commit the files themselves")
+		e.bad = excluded(at, errModule, "commit the files themselves")
 	case d.Type()&fs.ModeSymlink != 0:
-		e.bad = refused(at, errLink, "put the file itself there")
+		e.bad = excluded(at, errLink, "put the file itself there")
 	case !d.IsDir() && !d.Type().IsRegular():
-		e.bad = refused(at, errors.New("not a regular file"), "remove it")
+		e.bad = excluded(at, errors.New("not a regular file"), "remove it")
 	}
 	return e
 }
 
-// has says that something of that name, or with "." anything at all, is in a directory.
+// has reports whether something of that name, or with "." anything at all, is in a directory.
 func (p *plain) has(at, name string) bool {
 	at = path.Join(p.below, at)
 	if name != "." {
@@ -130,13 +130,13 @@ func descend(root *os.Root, at string) error {
 		}
 	}
 	if _, err := root.Lstat(at + "/.git"); err == nil {
-		return refused(at, errors.New("a repository of its own"), "commit the files themselves")
+		return excluded(at, errors.New("a repository of its own"), "commit the files themselves")
 	}
 	return nil
 }
 
-// submodules gives the paths that .gitmodules names. Where one was never checked out, nothing else in a work tree tells it
-// from an empty directory.
+// submodules returns the paths that .gitmodules names. Where one was never checked out, nothing else in a work tree tells it from an empty
+// directory.
 func submodules(root *os.Root) ([]string, error) {
 	const most = 1 << 20
 	info, err := root.Lstat(".gitmodules")
@@ -161,7 +161,7 @@ func submodules(root *os.Root) ([]string, error) {
 	return slices.Sorted(slices.Values(out)), nil
 }
 
-// File gives one file of this machine as a tree of its own, under the rules of Dir. Path does not count.
+// File returns one file of this machine as a tree of its own, under the rules of Dir. Path does not count.
 func File(name string, o Options) (Snapshot, error) {
 	chosen, err := newChoice(o)
 	if err != nil {

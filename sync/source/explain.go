@@ -36,8 +36,8 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.cause }
 
-// bare takes off what libraries put around an error: one has no Unwrap, another an address that may hold anything.
-func bare(err error) error {
+// unwrapLibrary takes off what libraries put around an error: one has no Unwrap, another an address that may hold anything.
+func unwrapLibrary(err error) error {
 	for {
 		var (
 			wrapped *plumbing.UnexpectedError
@@ -54,17 +54,17 @@ func bare(err error) error {
 	}
 }
 
-// explain says which repository, which ref, what is wrong and what to do.
+// explain returns which repository, which ref, what is wrong and what to do.
 func (s *Source) explain(v *visit, rev string, err error) error {
 	if err == nil {
 		return nil
 	}
 	text := fmt.Sprintf("read %s at %s: %s", s.remote.name, cmp.Or(rev, "HEAD"), s.reason(v, err))
-	return &failure{text: harmless(text), cause: err}
+	return &failure{text: printable(text), cause: err}
 }
 
-// harmless keeps a server's words from acting on a terminal, and from filling a log.
-func harmless(text string) string {
+// printable keeps a server's words from acting on a terminal, and from filling a log.
+func printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -77,8 +77,8 @@ func harmless(text string) string {
 	return text
 }
 
-// reason puts a library's error into an operator's words. Of an http answer's body nothing is told: it is a page of the
-// server's, or of a proxy's, and may repeat what was sent. Secrets are taken out of what others wrote, and of nothing else.
+// reason puts a library's error into an operator's words. Of an http answer's body nothing is reported: it is a page of the server's, or of a
+// proxy's, and may repeat what was sent. Secrets are taken out of what others wrote, and of nothing else.
 func (s *Source) reason(v *visit, err error) string {
 	var refused *forge.Refusal
 	switch {
@@ -88,7 +88,7 @@ func (s *Source) reason(v *visit, err error) string {
 		return fmt.Sprintf("not done within %s (check that the server is reachable; raise the timeout if it is slow)", s.options.Timeout)
 	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case ours(err):
+	case isOwnError(err):
 		return err.Error()
 	case errors.Is(err, ErrRefGone):
 		return v.who.redactAfter(ErrRefGone.Error(), err.Error())
@@ -97,7 +97,7 @@ func (s *Source) reason(v *visit, err error) string {
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return "the repository is empty (push a first commit)"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return "no repository there that linkwright may read (check address and credentials)" + v.who.redact(said(err))
+		return "no repository there that linkwright may read (check address and credentials)" + v.who.redact(serverText(err))
 	case errors.As(err, &refused):
 		return v.who.refusal(refused)
 	case unreached(err):
@@ -107,21 +107,21 @@ func (s *Source) reason(v *visit, err error) string {
 		return "the repository names its objects by SHA-256, which linkwright does not read (use one with SHA-1, Git's default)"
 	case v.packing && truncated(err):
 		return errCut.Error()
-	case silent(err):
+	case notGit(err):
 		return "the server does not speak Git (check the address)"
 	}
 	return v.who.trust(err)
 }
 
-// ours says that no word of an error is a server's or a library's, or that it was cleared of secrets before.
-func ours(err error) bool {
+// isOwnError reports whether no word of an error is a server's or a library's, or that it was cleared of secrets before.
+func isOwnError(err error) bool {
 	var (
 		keys    *keysError
 		waiting *Waiting
 		denied  *sshDenied
 		proxy   *proxyError
 	)
-	for _, known := range []error{ErrPathGone, ErrRewound, ErrForgotten, errPage, errRedirects, errListing} {
+	for _, known := range []error{ErrPathGone, ErrNonFastForward, ErrUnknownCommit, errPage, errRedirects, errListing} {
 		if errors.Is(err, known) {
 			return true
 		}
@@ -130,7 +130,7 @@ func ours(err error) bool {
 		errors.As(err, &proxy) && proxy.cause == nil
 }
 
-// unreached says that the server itself, and not a proxy, could not be connected to.
+// unreached reports whether the server itself, and not a proxy, could not be connected to.
 func unreached(err error) bool {
 	var (
 		proxy *proxyError
@@ -139,7 +139,7 @@ func unreached(err error) bool {
 	return !errors.As(err, &proxy) && errors.As(err, &op) && op.Op == "dial"
 }
 
-// refusal says what a status means for a repository.
+// refusal returns what a status means for a repository.
 func (c credentials) refusal(r *forge.Refusal) string {
 	switch {
 	case r.Limited || r.Code/100 == 3:
@@ -157,26 +157,26 @@ func (c credentials) refusal(r *forge.Refusal) string {
 	return fmt.Sprintf("the server answered %d (check that it is a Git server, and see its log)", r.Code)
 }
 
-// said returns what the server wrote, or the empty string.
-func said(err error) string {
+// serverText returns what the server wrote, or the empty string.
+func serverText(err error) string {
 	if m, ok := errors.AsType[*serverMessage](err); ok {
 		return ": the server says: " + m.text
 	}
 	return ""
 }
 
-// truncated says that a pack ended early, or is none.
+// truncated reports whether a pack ended early, or is none.
 func truncated(err error) bool {
-	return cut(err) || errors.Is(err, transport.ErrEmptyUploadPackRequest) || silent(err)
+	return connectionCut(err) || errors.Is(err, transport.ErrEmptyUploadPackRequest) || notGit(err)
 }
 
-// sha256Names says that a listing was not understood since its hashes are longer.
+// sha256Names reports whether a listing was not understood since its hashes are longer.
 func sha256Names(err error) bool {
 	var data *packp.ErrUnexpectedData
 	return errors.As(err, &data) && bytes.Contains(data.Data, []byte("object-format=sha256"))
 }
 
-func silent(err error) bool {
+func notGit(err error) bool {
 	var data *packp.ErrUnexpectedData
 	return errors.As(err, &data) || errors.Is(err, pktline.ErrInvalidPktLen) || errors.Is(err, packp.ErrEmptyInput) ||
 		errors.Is(err, io.ErrUnexpectedEOF)

@@ -27,7 +27,7 @@ func (v *visit) fetch(ctx context.Context, at target) (target, error) {
 	if err := v.store.open(); err != nil {
 		return at, err
 	}
-	if err := v.store.bound(); err != nil {
+	if err := v.store.limitSize(); err != nil {
 		return at, err
 	}
 	err := v.bring(ctx, at)
@@ -53,7 +53,7 @@ func (v *visit) fetch(ctx context.Context, at target) (target, error) {
 	} else if err != nil {
 		return at, err
 	}
-	return at, v.store.hold(hash)
+	return at, v.store.addCommit(hash)
 }
 
 // bring asks once and stores what comes.
@@ -85,7 +85,7 @@ func (v *visit) request(refs *packp.AdvRefs, at target) *packp.UploadPackRequest
 	}
 	_ = r.Capabilities.Set(capability.Shallow) // it takes no arguments, so none can be wrong
 	r.Depth = packp.DepthCommits(1)
-	held := v.store.held()
+	held := v.store.commits()
 	if len(held) == 0 {
 		return r
 	}
@@ -130,11 +130,11 @@ func (v *visit) upload(ctx context.Context, request func(*packp.AdvRefs) *packp.
 	}
 }
 
-// wantsMultiAck says that a server's answer is what Azure DevOps answers without it: 400 over https, nothing over ssh.
+// wantsMultiAck reports whether a server's answer is what Azure DevOps answers without it: 400 over https, nothing over ssh.
 func wantsMultiAck(err error) bool {
 	var refused *forge.Refusal
 	return errors.Is(err, transport.ErrEmptyUploadPackRequest) || errors.Is(err, io.EOF) ||
-		errors.As(bare(err), &refused) && refused.Code == http.StatusBadRequest
+		errors.As(unwrapLibrary(err), &refused) && refused.Code == http.StatusBadRequest
 }
 
 func gone(err error) error {

@@ -44,7 +44,7 @@ func (s *sum) add(o sum) {
 	s.hits |= o.hits
 }
 
-// child gives the entry of that name, or nil.
+// child returns the entry of that name, or nil.
 func (n *node) child(name string) *node {
 	if n == nil {
 		return nil

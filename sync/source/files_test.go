@@ -60,13 +60,13 @@ func TestBuildBounds(t *testing.T) {
 	}
 }
 
-// What is left out counts no bounds, but it may not be looked at for ever.
+// What is left out counts no bounds, but it may not be read for ever.
 func TestBuildLooksAtSoMuch(t *testing.T) {
 	c, err := newChoice(Options{Include: []string{"*.yaml"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = build(rows{entries: named(MaxLooked + 1)}, entry{name: ".", dir: true}, c, nil)
+	_, err = build(rows{entries: named(MaxEntries + 1)}, entry{name: ".", dir: true}, c, nil)
 	if err == nil || !strings.Contains(err.Error(), "more than 1000000 entries") {
 		t.Errorf("build: %v", err)
 	}

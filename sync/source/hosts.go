@@ -30,9 +30,9 @@ type Hosts struct {
 	at map[string]*host
 }
 
-// host is one of them. Who holds the turn may look at the rest.
+// host is one of them. Who holds the turn may use the rest.
 type host struct {
-	turn     chan struct{}
+	slot     chan struct{}
 	failures int
 	until    time.Time // not before then
 	why      string    // the last failure
@@ -44,12 +44,12 @@ type Waiting struct {
 	why   string
 }
 
-// Error tells the last failure, and when the next try is.
+// Error returns the last failure, and when the next try is.
 func (w *Waiting) Error() string {
 	return w.why + w.Fleeting()
 }
 
-// Fleeting is what of the text differs from one try to the next, though the cause is the same.
+// Fleeting returns what of the text differs from one try to the next, though the cause is the same.
 func (w *Waiting) Fleeting() string {
 	return "; linkwright tries again at " + w.Until.UTC().Format("15:04:05 UTC")
 }
@@ -61,31 +61,31 @@ func (h *Hosts) find(name string) *host {
 		h.at = map[string]*host{}
 	}
 	if h.at[name] == nil {
-		h.at[name] = &host{turn: make(chan struct{}, 1)}
+		h.at[name] = &host{slot: make(chan struct{}, 1)}
 	}
 	return h.at[name]
 }
 
-// enter waits for a turn at a host. An error means that there is none, because ctx ended or because the host is left alone.
-func (h *Hosts) enter(ctx context.Context, name string) (*host, error) {
+// acquire waits for a turn at a host. An error means that there is none, because ctx ended or because the host is left alone.
+func (h *Hosts) acquire(ctx context.Context, name string) (*host, error) {
 	at := h.find(name)
 	select {
-	case at.turn <- struct{}{}:
+	case at.slot <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	if time.Now().Before(at.until) {
 		err := &Waiting{Until: at.until, why: at.why}
-		<-at.turn
+		<-at.slot
 		return nil, err
 	}
 	return at, nil
 }
 
-// leave ends a turn, with the host's failure if it was one, and what to tell of it.
-func (at *host) leave(failure error, why string) {
-	defer func() { <-at.turn }()
-	least, failed := fault(failure)
+// release ends a turn, with the host's failure if it was one, and what to tell of it.
+func (at *host) release(failure error, why string) {
+	defer func() { <-at.slot }()
+	least, failed := failureOf(failure)
 	if !failed {
 		at.failures, at.until, at.why = 0, time.Time{}, ""
 		return
@@ -94,8 +94,8 @@ func (at *host) leave(failure error, why string) {
 	at.until, at.why = time.Now().Add(max(backOff(at.failures), least)), why
 }
 
-// backOff is the pause after so many failures in a row, shortened by up to a quarter, so that many who saw the same failure
-// do not come back together.
+// backOff returns the pause after so many failures in a row, shortened by up to a quarter, so that many who saw the same failure do not come back
+// together.
 func backOff(failures int) time.Duration {
 	d := mostWait
 	if failures < 10 {
@@ -104,8 +104,8 @@ func backOff(failures int) time.Duration {
 	return d - rand.N(d/4)
 }
 
-// fault says whether an error is the host's failure, and how long it wants to be left alone.
-func fault(err error) (least time.Duration, failed bool) {
+// failureOf says whether an error is the host's failure, and how long it wants to be left alone.
+func failureOf(err error) (least time.Duration, failed bool) {
 	var (
 		keys    *keysError
 		refused *forge.Refusal
@@ -123,11 +123,11 @@ func fault(err error) (least time.Duration, failed bool) {
 	case errors.As(err, &op):
 		return 0, op.Op != "remote error" // an alert of TLS: about us, or about whom we believe
 	}
-	return 0, errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errCut) || cut(err)
+	return 0, errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errCut) || connectionCut(err)
 }
 
-// cut says that a connection ended where more was to come.
-func cut(err error) bool {
+// connectionCut reports whether a connection ended where more was to come.
+func connectionCut(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		strings.Contains(err.Error(), "stream error") || strings.Contains(err.Error(), "server closed idle connection")
@@ -135,26 +135,28 @@ func cut(err error) bool {
 
 // Transport lets the requests of an http client take turns with all other visits, and fail at once with a *Waiting while
 // their host is left alone. A turn ends when the answer's body is closed.
-func (h *Hosts) Transport(next http.RoundTripper) http.RoundTripper { return &polite{h, next} }
+func (h *Hosts) Transport(next http.RoundTripper) http.RoundTripper {
+	return &limitedTransport{h, next}
+}
 
-type polite struct {
+type limitedTransport struct {
 	hosts *Hosts
 	next  http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (p *polite) RoundTrip(q *http.Request) (*http.Response, error) {
-	at, err := p.hosts.enter(q.Context(), authority(q.URL))
+func (p *limitedTransport) RoundTrip(q *http.Request) (*http.Response, error) {
+	at, err := p.hosts.acquire(q.Context(), authority(q.URL))
 	if err != nil {
 		return nil, err
 	}
 	r, err := p.next.RoundTrip(q)
 	if err != nil {
-		at.leave(err, bare(err).Error())
+		at.release(err, unwrapLibrary(err).Error())
 		return nil, err
 	}
 	refused := forge.Refused(r, time.Now())
-	done := sync.OnceFunc(func() { at.leave(refused, refused.Error()) })
+	done := sync.OnceFunc(func() { at.release(refused, refused.Error()) })
 	r.Body = &closing{r.Body, done}
 	return r, nil
 }

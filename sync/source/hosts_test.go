@@ -77,7 +77,7 @@ func TestHostsBackOff(t *testing.T) {
 		}
 		broken = true
 		_, _ = ask(t, rt, "git.example.com")
-		_ = paused(t, rt, time.Second) // it began anew
+		_ = paused(t, rt, time.Second) // it began again
 	})
 }
 

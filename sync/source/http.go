@@ -27,7 +27,7 @@ const (
 	maxRedirects = 5
 )
 
-// openHTTP gives a session whose connections serve the whole visit.
+// openHTTP returns a session whose connections serve the whole visit.
 func (v *dialer) openHTTP(end *transport.Endpoint) (transport.UploadPackSession, error) {
 	if v.http == nil {
 		v.http = v.transport()
@@ -63,13 +63,13 @@ func (v *dialer) transport() *http.Transport {
 	return t
 }
 
-// aside is a client for what else an organisation's servers are asked, by the same way and with the same trust, but
-// without who we are. It keeps no connections.
-func (s *Source) aside(who credentials) *http.Client {
+// otherClient returns a client for what else an organisation's servers are asked, by the same way and with the same trust, but without who we are.
+// It keeps no connections.
+func (s *Source) otherClient(who credentials) *http.Client {
 	return &http.Client{Transport: s.hosts().Transport(s.direct(who))}
 }
 
-// direct is the way of aside, without turns.
+// direct returns the way of aside, without turns.
 func (s *Source) direct(who credentials) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -101,8 +101,8 @@ func (o *origin) RoundTrip(q *http.Request) (*http.Response, error) {
 	q = q.Clone(q.Context())
 	q.URL.User = nil
 	q.Header.Del("Authorization")
-	if proof := o.visit.who.authorization(); proof != "" {
-		q.Header.Set("Authorization", proof)
+	if evidence := o.visit.who.authorization(); evidence != "" {
+		q.Header.Set("Authorization", evidence)
 	}
 	o.visit.packing = q.Method == http.MethodPost
 	response, err := o.next.RoundTrip(q)
@@ -154,7 +154,7 @@ func (o *origin) redirect(q *http.Request, r *http.Response) error {
 	return nil
 }
 
-// What a server may do to us over http.
+// What a server may do to linkwright over http.
 var (
 	errPage      = errors.New("the server returned a web page, not a Git repository (check the address: some servers want .git at its end; check the credentials: others show a page without them)")
 	errRedirects = fmt.Errorf("the server redirected linkwright more than %d times (use the repository's own address)", maxRedirects)

@@ -135,7 +135,7 @@ func TestPollOverHTTPS(t *testing.T) {
 	}
 }
 
-// shallow says that a request, if it is one for objects, asks for no ancestors, or names what it has.
+// shallow reports whether a request, if it is one for objects, asks for no ancestors, or names what it has.
 func shallow(t *testing.T, q *http.Request) bool {
 	t.Helper()
 	body, err := io.ReadAll(q.Body)

@@ -42,7 +42,7 @@ const (
 	KeyProxy        = "proxy"
 )
 
-// KeyNames are all names of Keys, in the order in which they are told to people.
+// KeyNames returns all names of Keys, in the order in which they are told to people.
 func KeyNames() []string {
 	return []string{
 		KeyIdentity, KeyKnownHosts, KeyUsername, KeyPassword, KeyBearerToken, KeyCA, KeyCert, KeyCertKey,
@@ -50,7 +50,7 @@ func KeyNames() []string {
 	}
 }
 
-// alias gives the older name that Flux has for a key, if there is one.
+// alias returns the older name that Flux has for a key, if there is one.
 func alias(name string) string {
 	return map[string]string{KeyCA: "caFile", KeyCert: "certFile", KeyCertKey: "keyFile"}[name]
 }
@@ -108,7 +108,7 @@ func ReadKeys(dir string) (Keys, error) {
 	return keys, nil
 }
 
-// names are the keys that are there, in the order of KeyNames.
+// names returns the keys that are there, in the order of KeyNames.
 func (k Keys) names() []string {
 	return slices.DeleteFunc(KeyNames(), func(name string) bool { return len(k[name]) == 0 })
 }
@@ -128,5 +128,5 @@ func (k Keys) LogValue() slog.Value { return slog.StringValue(k.String()) }
 // MarshalJSON is as String.
 func (k Keys) MarshalJSON() ([]byte, error) { return []byte(`"` + k.String() + `"`), nil }
 
-// line is a value of one line; editors and `kubectl create secret` differ on the newline at its end.
+// line returns a value of one line; editors and `kubectl create secret` differ on the newline at its end.
 func (k Keys) line(name string) string { return string(bytes.TrimSpace(k[name])) }

@@ -57,7 +57,7 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-// What cannot be used is told by key, before anybody is asked.
+// What cannot be used is reported by key, before anybody is asked.
 func TestKeysThatDoNotFit(t *testing.T) {
 	k := keys(t)
 	for name, tt := range map[string]struct {
@@ -92,7 +92,7 @@ func TestKeysThatDoNotFit(t *testing.T) {
 	}
 }
 
-// Our caller's flags are told beside the keys, where it has any.
+// linkwright's caller's flags are told beside the keys, where it has any.
 func TestErrorsTellFlags(t *testing.T) {
 	srv := serve(t, newRepo(t), basic("git", sharp))
 	o := source.Options{Repo: srv.URL + "/fleet.git", Flags: source.Flags{"password": "--pw", "ca.crt": "--ca"}}

@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// grown is a delta that copies what its base begins with, and appends.
+// grown returns a delta that copies what its base begins with, and appends.
 func grown(base, begin []byte, tail string) packed {
 	d := binary.AppendUvarint(nil, uint64(len(base)))
 	d = binary.AppendUvarint(d, uint64(len(begin)+len(tail)))

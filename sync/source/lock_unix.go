@@ -29,8 +29,8 @@ func tryLock(name string) (*os.File, error) {
 	return nil, &os.PathError{Op: "lock", Path: name, Err: err}
 }
 
-// mine says that a file belongs to whom we run as.
-func mine(info os.FileInfo) bool {
+// ownedByUs reports whether a file belongs to whom we run as.
+func ownedByUs(info os.FileInfo) bool {
 	at, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(at.Uid) == int64(os.Geteuid())
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// The server packs anew, and throws away what nothing reaches, while we ask.
+// The server packs again, and throws away what nothing reaches, while we ask.
 func TestPollWhileRepacked(t *testing.T) {
 	r := newRepo(t)
 	for i := range 20 {
@@ -38,7 +38,7 @@ func TestPollWhileRepacked(t *testing.T) {
 		}
 		patiently(t, s)
 		snap := same(t, r, s)
-		if err := s.Follows(t.Context(), snap.Commit, last.Commit); errors.Is(err, source.ErrRewound) || errors.Is(err, source.ErrForgotten) {
+		if err := s.Follows(t.Context(), snap.Commit, last.Commit); errors.Is(err, source.ErrNonFastForward) || errors.Is(err, source.ErrUnknownCommit) {
 			t.Errorf("Follows: %v", err)
 		}
 		last = snap
@@ -131,12 +131,12 @@ func TestFollowsAMerge(t *testing.T) {
 	if n, sent := srv.requests.Load(), srv.sent.Load(); n != 2 || sent > 4<<10 {
 		t.Errorf("it took %d requests and %d bytes, want 2 and a few commits", n, sent)
 	}
-	if err := s.Follows(t.Context(), last, head.Commit); !errors.Is(err, source.ErrRewound) && !errors.Is(err, source.ErrRefGone) {
+	if err := s.Follows(t.Context(), last, head.Commit); !errors.Is(err, source.ErrNonFastForward) && !errors.Is(err, source.ErrRefGone) {
 		t.Errorf("Follows the other way: %v", err)
 	}
 }
 
-// A tag that is made anew for a commit that we hold is another object to fetch, and brings nothing else.
+// A tag that is created again for a commit that we hold is another object to fetch, and brings nothing else.
 func TestPollOfAMovedTag(t *testing.T) {
 	r := newRepo(t)
 	cache := t.TempDir()

@@ -34,7 +34,7 @@ func (o *objects) find(t plumbing.ObjectType, hash plumbing.Hash) (plumbing.Enco
 	return obj, nil
 }
 
-// read gives an object's content.
+// read returns an object's content.
 func (o *objects) read(obj plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
 	data, err := content(obj)
 	if err == nil && plumbing.ComputeHash(obj.Type(), data) != hash {
@@ -55,7 +55,7 @@ func content(obj plumbing.EncodedObject) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// raw gives the bytes of a commit or a tag, as they were signed.
+// raw returns the bytes of a commit or a tag, as they were signed.
 func (o *objects) raw(t plumbing.ObjectType, hash plumbing.Hash) ([]byte, error) {
 	obj, err := o.find(t, hash)
 	if err != nil {
@@ -64,7 +64,7 @@ func (o *objects) raw(t plumbing.ObjectType, hash plumbing.Hash) ([]byte, error)
 	return o.read(obj, hash)
 }
 
-// decodable gives an object in the form that go-git's decoders take.
+// decodable returns an object in the form that go-git's decoders take.
 func (o *objects) decodable(t plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
 	data, err := o.raw(t, hash)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/linkwright/linkwright/sync/forge"
 )
 
-// way is how a visit gets to its server. Nothing of it is there before it is needed: a visit that finds in the store what
+// route is how a visit gets to its server. Nothing of it is there before it is needed: a visit that finds in the store what
 // it looks for asks for no credentials, and for no turn.
-type way struct {
+type route struct {
 	source  *Source
 	begun   bool
 	who     credentials
@@ -43,7 +43,7 @@ func (v *dialer) open(ctx context.Context) (transport.UploadPackSession, error) 
 	return v.openHTTP(end)
 }
 
-// enter reads the credentials and then, since a GitHub App's may come from the same host, waits for our turn there.
+// enter reads the credentials and then, since a GitHub App's may come from the same host, waits for a free slot there.
 func (v *dialer) enter(ctx context.Context) (err error) {
 	if v.begun {
 		return nil
@@ -56,15 +56,15 @@ func (v *dialer) enter(ctx context.Context) (err error) {
 	}
 	v.who.hidden = append(v.who.hidden, v.proxy.hidden()...)
 	if name := v.host(); name != "" {
-		v.at, err = v.source.hosts().enter(ctx, name)
+		v.at, err = v.source.hosts().acquire(ctx, name)
 	}
 	v.begun = err == nil
 	return err
 }
 
-// leave ends the visit and, with how it went, our turn.
+// leave ends the visit and, with how it went, linkwright's turn.
 func (v *visit) leave(ctx context.Context, err error) error {
-	err = bare(err)
+	err = unwrapLibrary(err)
 	if v.session != nil {
 		_ = v.session.Close() // all that was wanted of it was its listing
 	}
@@ -72,7 +72,7 @@ func (v *visit) leave(ctx context.Context, err error) error {
 		v.http.CloseIdleConnections()
 	}
 	if v.at != nil {
-		v.at.leave(err, v.source.reason(v, err))
+		v.at.release(err, v.source.reason(v, err))
 	}
 	var refused *forge.Refusal
 	if v.who.app != nil && errors.As(err, &refused) && refused.Code == http.StatusUnauthorized {
@@ -81,7 +81,7 @@ func (v *visit) leave(ctx context.Context, err error) error {
 	return err
 }
 
-// hosts are those of the options, else our own.
+// hosts returns those of the options, else linkwright's own.
 func (s *Source) hosts() *Hosts {
 	if s.options.Hosts != nil {
 		return s.options.Hosts

@@ -21,8 +21,8 @@ type Options struct {
 	// Cache is the directory of the store, which several Sources and processes may share; empty is a temporary one, which
 	// Close removes. It may be deleted at any time.
 	Cache string
-	// Keys gives the credentials. It is called anew for every visit, so that a rotated one needs no restart; nil gives none.
-	// What the URL holds counts where they are silent.
+	// Keys gives the credentials. It is called again for every visit, so that a rotated one needs no restart; nil gives none. What the URL holds
+	// counts where they are silent.
 	Keys func(context.Context) (Keys, error)
 	// Flags are how the caller's people supply what is missing: told in errors.
 	Flags Flags
@@ -51,8 +51,8 @@ type Allow struct {
 	Insecure bool
 }
 
-// Flags are how people supply a key, or allow what an option allows, by its name: errors tell it beside the name, since only
-// our caller knows it.
+// Flags are how people supply a key, or allow what an option allows, by its name: errors tell it beside the name, since only linkwright's caller
+// knows it.
 type Flags map[string]string
 
 // The names in Flags that are no names of Keys.
@@ -62,7 +62,7 @@ const (
 	FlagAllowInsecure = "AllowInsecure"
 )
 
-// key is a key's name, and how to supply it.
+// key returns a key's name, and how to supply it.
 func (f Flags) key(name string) string {
 	if flag := f[name]; flag != "" {
 		return name + " (" + flag + ")"
@@ -70,7 +70,7 @@ func (f Flags) key(name string) string {
 	return name
 }
 
-// passphrase is the key password, of ssh.
+// passphrase returns the key password, of ssh.
 func (f Flags) passphrase() string { return Flags{KeyPassword: f[FlagPassphrase]}.key(KeyPassword) }
 
 // or ends a list of what to do by what a flag allows.

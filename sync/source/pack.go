@@ -52,10 +52,10 @@ func (s *store) add(ctx context.Context, pack io.Reader) error {
 		return s.explain("write", err)
 	}
 	defer f.Close() //nolint:errcheck // it was flushed, or a better error is on its way
-	w := &toDisk{to: bufio.NewWriterSize(f, 1<<16)}
+	w := &diskWriter{to: bufio.NewWriterSize(f, 1<<16)}
 	bases, err := survey(io.TeeReader(pack, w))
 	if err != nil || w.err != nil {
-		return s.blame(ctx, w.err, err)
+		return s.explainAdd(ctx, w.err, err)
 	}
 	if err := w.to.Flush(); err != nil {
 		return s.explain("write", err)
@@ -68,21 +68,21 @@ func (s *store) add(ctx context.Context, pack io.Reader) error {
 	return s.index(ctx, in, f)
 }
 
-// toDisk remembers that it was the disk that failed, and not the server.
-type toDisk struct {
+// diskWriter remembers that it was the disk that failed, and not the server.
+type diskWriter struct {
 	to  *bufio.Writer
 	err error
 }
 
-func (w *toDisk) Write(p []byte) (n int, err error) {
+func (w *diskWriter) Write(p []byte) (n int, err error) {
 	n, err = w.to.Write(p)
 	w.err = errors.Join(w.err, err)
 	return n, err
 }
 
-// blame tells a full disk, a bound, an end of our patience and a broken pack from one another.
-func (s *store) blame(ctx context.Context, disk, err error) error {
-	var bound *tooMuch
+// explainAdd distinguishes a full disk, a bound, an end of linkwright's patience and a broken pack from one another.
+func (s *store) explainAdd(ctx context.Context, disk, err error) error {
+	var bound *tooLarge
 	switch {
 	case disk != nil:
 		return s.explain("write", disk)
@@ -94,8 +94,8 @@ func (s *store) blame(ctx context.Context, disk, err error) error {
 	return fmt.Errorf("%w: %v", errCut, err) //nolint:errorlint // hidden on purpose, see errCut
 }
 
-// tooMuch is an error of a pack beyond its bounds.
-type tooMuch struct{ error }
+// tooLarge is an error of a pack beyond its bounds.
+type tooLarge struct{ error }
 
 // survey reads a pack to its end, keeps the bounds and compares the checksum, before anything is made of it: what an object
 // says of its size is what an indexer would reserve. It gives what deltas refer to by name: of a thin pack, what we have.
@@ -104,7 +104,7 @@ func survey(pack io.Reader) ([]plumbing.Hash, error) {
 	scan := packfile.NewScanner(bounded)
 	_, count, err := scan.Header()
 	if err == nil && count > MaxObjects {
-		return nil, &tooMuch{fmt.Errorf("the commit holds more than %d objects: keep declarations in a repository of their own", MaxObjects)}
+		return nil, &tooLarge{fmt.Errorf("the commit holds more than %d objects: keep declarations in a repository of their own", MaxObjects)}
 	}
 	bases := map[plumbing.Hash]bool{}
 	left, work := int64(MaxFetch), int64(MaxWork)
@@ -116,9 +116,9 @@ func survey(pack io.Reader) ([]plumbing.Hash, error) {
 		}
 		switch {
 		case left < 0:
-			return nil, &tooMuch{errTooLarge()}
+			return nil, &tooLarge{errTooLarge()}
 		case base > 0 && work < 0:
-			return nil, &tooMuch{errors.New("the pack takes too much work to unpack: many small files in it are made of large ones")}
+			return nil, &tooLarge{errors.New("the pack takes too much work to unpack: many small files in it are made of large ones")}
 		}
 	}
 	if err == nil {
@@ -128,13 +128,13 @@ func survey(pack io.Reader) ([]plumbing.Hash, error) {
 		_, err = io.Copy(io.Discard, bounded) // the server may have an error to tell after the pack
 	}
 	if bounded.N <= 0 {
-		return nil, &tooMuch{errTooLarge()}
+		return nil, &tooLarge{errTooLarge()}
 	}
 	return slices.SortedFunc(maps.Keys(bases), func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) }), err
 }
 
-// surveyObject gives the size of what an object unfolds to, and of a delta also the work that this is, and notes what it
-// refers to by name. A delta that lies about its base is found out by whoever applies it, at the price of that base.
+// surveyObject returns the size of what an object unfolds to, and of a delta also the work that this is, and notes what it refers to by name. A
+// delta that lies about its base is found out by whoever applies it, at the price of that base.
 func surveyObject(scan *packfile.Scanner, bases map[plumbing.Hash]bool) (size, work int64, err error) {
 	h, err := scan.NextObjectHeader()
 	if err != nil {
@@ -162,7 +162,7 @@ func surveyObject(scan *packfile.Scanner, bases map[plumbing.Hash]bool) (size, w
 }
 
 func errLargeObject() error {
-	return &tooMuch{fmt.Errorf("the commit holds a file of more than %d MiB: keep declarations in a repository of their own", MaxObject>>20)}
+	return &tooLarge{fmt.Errorf("the commit holds a file of more than %d MiB: keep declarations in a repository of their own", MaxObject>>20)}
 }
 
 // deltaSizes reads what a delta begins with: the size of its base and the result's.

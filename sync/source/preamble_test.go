@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// advertised is a listing of one branch, and what may come before a pack without end: 8 MiB of it will do.
+// advertised returns a listing of one branch, and what may come before a pack without end: 8 MiB of it will do.
 func advertised() (listing, lines string) {
 	hash := strings.Repeat("1", 40)
 	head := hash + " refs/heads/main\x00shallow ofs-delta\n"

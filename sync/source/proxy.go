@@ -19,7 +19,7 @@ import (
 // proxy is what stands between us and a server; its zero value is nothing.
 type proxy struct{ url *url.URL }
 
-// proxyFor gives the proxy that is named or, where none is, the environment's for http and https.
+// proxyFor returns the proxy that is named or, where none is, the environment's for http and https.
 func proxyFor(named string, target *url.URL) (proxy, error) {
 	if named == "" {
 		if target.Scheme != "http" && target.Scheme != "https" {
@@ -56,7 +56,7 @@ func checkProxy(u *url.URL) (proxy, error) {
 	return proxy{}, errors.New("the proxy is not an address: want http://host:port, https://host:port or socks5://host:port")
 }
 
-// speaksHTTP says that it takes whole requests of plain http.
+// speaksHTTP reports whether it takes whole requests of plain http.
 func (p proxy) speaksHTTP() bool {
 	return p.url != nil && (p.url.Scheme == "http" || p.url.Scheme == "https")
 }
@@ -70,7 +70,7 @@ func (p proxy) host() string {
 	return net.JoinHostPort(p.url.Hostname(), cmp.Or(p.url.Port(), port, "1080"))
 }
 
-// hidden are the proxy's credentials, as they must not be shown.
+// hidden returns the proxy's credentials, as they must not be shown.
 func (p proxy) hidden() []string {
 	if p.url == nil || p.url.User == nil {
 		return nil
@@ -86,7 +86,7 @@ type proxyError struct {
 	cause     error // why it could not be reached
 }
 
-// Error says what to do about it.
+// Error returns what to do about it.
 func (e *proxyError) Error() string {
 	switch {
 	case e.code == http.StatusProxyAuthRequired:
@@ -142,17 +142,17 @@ func (p proxy) socks(ctx context.Context, network, addr string) (net.Conn, error
 		return nil, &proxyError{proxy: p.host(), cause: err}
 	}
 	conn, err := dialer.(socks.ContextDialer).DialContext(ctx, network, addr)
-	var told *proxyError
-	if err != nil && !errors.As(err, &told) {
+	var reported *proxyError
+	if err != nil && !errors.As(err, &reported) {
 		return nil, &proxyError{proxy: p.host(), to: addr, cause: last(err)}
 	}
 	if err != nil {
-		return nil, told
+		return nil, reported
 	}
 	return conn, nil
 }
 
-// last is what an operation of the net package failed of.
+// last returns what an operation of the net package failed of.
 func last(err error) error {
 	if op := new(net.OpError); errors.As(err, &op) {
 		return op.Err

@@ -18,13 +18,13 @@ func TestRedactionLeavesOurWordsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, password := range []string{"e", "git", "fleet", "redacted", "password", "main", "credentials"} {
-		v := &visit{dialer: dialer{s.remote, way{source: s, who: credentials{user: "git", hidden: []string{password, "", password}}}}}
+		v := &visit{dialer: dialer{s.remote, route{source: s, who: credentials{user: "git", hidden: []string{password, "", password}}}}}
 		v.who.password = forge.NewSecret(password)
 		for _, err := range []error{
 			&forge.Refusal{Code: 401}, ErrRefGone, transport.ErrEmptyRemoteRepository, errPage, &Waiting{why: "it said [redacted]"},
 			&proxyError{proxy: "git.example.com:80", code: 407}, &sshDenied{"the password is refused"}, &keysError{errors.New("the key password is empty")},
 		} {
-			want := "read https://git.example.com/mesh/fleet.git at main: " + s.reason(&visit{dialer: dialer{way: way{source: s, who: credentials{password: v.who.password}}}}, err)
+			want := "read https://git.example.com/mesh/fleet.git at main: " + s.reason(&visit{dialer: dialer{route: route{source: s, who: credentials{password: v.who.password}}}}, err)
 			if got := s.explain(v, "main", err).Error(); got != want {
 				t.Errorf("explain(%v) with the password %q:\n-%s\n+%s", err, password, want, got)
 			}
@@ -32,7 +32,7 @@ func TestRedactionLeavesOurWordsAlone(t *testing.T) {
 	}
 }
 
-// Of a stranger's words every form goes, once: the longest first, and none out of what was put in its place.
+// Of an unidentified cluster's words every form goes, once: the longest first, and none out of what was put in its place.
 func TestRedact(t *testing.T) {
 	for _, tt := range []struct {
 		hidden     []string
@@ -51,7 +51,7 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	s := &Source{}
-	v := &visit{dialer: dialer{way: way{source: s, who: credentials{user: "git", hidden: []string{"hunter2"}}}}}
+	v := &visit{dialer: dialer{route: route{source: s, who: credentials{user: "git", hidden: []string{"hunter2"}}}}}
 	for _, err := range []error{
 		errors.New("unexpected hunter2"), &moved{"https://hunter2.example.com", "it redirects to https://hunter2.example.com"},
 		&proxyError{proxy: "p:80", to: "x:443", cause: errors.New("hunter2")},

@@ -24,7 +24,7 @@ type target struct {
 	ref     string          // by which it was named, in full; empty: by its hash
 }
 
-// names says that the target is this commit.
+// names reports whether the target is this commit.
 func (t target) names(c api.Commit) bool { return strings.HasPrefix(string(c), t.commit) }
 
 // find reads a revision as a person wrote it:
@@ -76,7 +76,7 @@ func refOf(refs *packp.AdvRefs, rev string) (target, bool, error) {
 	return branch, isBranch, nil
 }
 
-// tip is what one ref names. Of an annotated tag the tag is asked for, since a server gives only what it advertised.
+// tip returns what one ref names. Of an annotated tag the tag is asked for, since a server gives only what it advertised.
 func tip(refs *packp.AdvRefs, name string) (target, bool) {
 	hash, ok := refs.References[name]
 	if !ok {
@@ -89,10 +89,10 @@ func tip(refs *packp.AdvRefs, name string) (target, bool) {
 	return target{want: []plumbing.Hash{hash}, commit: commit.String(), ref: name}, true
 }
 
-// tipOf is a commit by its digits: the tip of a ref, else one that the server gives by hash, else somewhere in the history of
-// all branches and tags. (The last is what the protocol leaves: an abbreviated hash cannot be asked for.) Of a server that
-// does not say that it gives any commit, one is asked for all the same, and the history if it gives none: over http, Git's own
-// does. On a connection it would hang up, in the middle of what we say; there the history is asked for at once (see visit).
+// tipOf returns a commit by its digits: the tip of a ref, else one that the server gives by hash, else somewhere in the history of all branches and
+// tags. (The last is what the protocol leaves: an abbreviated hash cannot be asked for.) Of a server that does not say that it gives any commit, one
+// is asked for all the same, and the history if it gives none: over http, Git's own does. On a connection it would hang up, in the middle of what we
+// say; there the history is asked for at once (see visit).
 func tipOf(refs *packp.AdvRefs, digits string) (target, bool) {
 	if !regexp.MustCompile(`^[0-9a-f]{4,40}$`).MatchString(digits) {
 		return target{}, false

@@ -50,7 +50,7 @@ func TestANameOfTwo(t *testing.T) {
 	}
 }
 
-// A repository that names its objects by SHA-256 is told as what it is.
+// A repository that names its objects by SHA-256 is reported as what it is.
 func TestPollOfSHA256(t *testing.T) {
 	r := repo{t: t, bare: filepath.Join(t.TempDir(), "fleet.git"), work: t.TempDir()}
 	r.git("init", "-q", "-b", "main", "--object-format=sha256", ".")

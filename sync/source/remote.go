@@ -80,7 +80,7 @@ func loopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// host is the server as host:port; empty is this machine.
+// host returns the server as host:port; empty is this machine.
 func (r remote) host() string {
 	port := map[string]int{"https": 443, "http": 80, "ssh": 22, "git": 9418}[r.end.Protocol]
 	if port == 0 {
@@ -89,7 +89,7 @@ func (r remote) host() string {
 	return net.JoinHostPort(strings.ToLower(strings.Trim(r.end.Host, "[]")), strconv.Itoa(cmp.Or(r.end.Port, port)))
 }
 
-// address is the server as a place to find a proxy for.
+// address returns the server as a place to find a proxy for.
 func (r remote) address() *url.URL { return &url.URL{Scheme: r.end.Protocol, Host: r.host()} }
 
 // String is Repo without its credentials, and Ref.

@@ -34,8 +34,8 @@ func (v version) compare(w version) int {
 	return cmp.Or(v.Compare(w.Version), cmp.Compare(v.Metadata(), w.Metadata()), cmp.Compare(v.tag, w.tag))
 }
 
-// highest is the tag of the highest version within a range. A tag is a version if it is one in full, with or without a v
-// before it; one of a prerelease counts where the range names a prerelease.
+// highest returns the tag of the highest version within a range. A tag is a version if it is one in full, with or without a v before it; one of a
+// prerelease counts where the range names a prerelease.
 func highest(refs *packp.AdvRefs, rule string) (target, error) {
 	within, err := semver.NewConstraint(rule)
 	if err != nil {
@@ -60,11 +60,11 @@ func highest(refs *packp.AdvRefs, rule string) (target, error) {
 			return t, nil
 		}
 	}
-	return target{}, fmt.Errorf("%w: no tag is a version within %s%s", ErrRefGone, rule, there(tags, all))
+	return target{}, fmt.Errorf("%w: no tag is a version within %s%s", ErrRefGone, rule, availableTags(tags, all))
 }
 
-// there tells what was there instead.
-func there(tags int, all []version) string {
+// availableTags returns what was there instead.
+func availableTags(tags int, all []version) string {
 	if len(all) == 0 {
 		return fmt.Sprintf(" (%d tags, none of them a version like v1.2.3)", tags)
 	}

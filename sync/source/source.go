@@ -1,7 +1,7 @@
-// Package source answers: what does Git say now?
+// Package source reads Git.
 //
-// It gives one commit as a tree of files, complete and in memory, or an error; never part of a commit, and never a work
-// tree on disk. It knows files and nothing of what they declare.
+// It returns one commit as a complete tree of files in memory, or an error. It never returns part of a commit, and never writes a work tree. It
+// knows files, and nothing of what they declare.
 package source
 
 import (
@@ -26,10 +26,10 @@ var (
 	ErrPathGone = errors.New("the path is not a directory")
 	// ErrRefGone says that the repository answers and has no such branch, tag or commit.
 	ErrRefGone = errors.New("no such branch, tag or commit")
-	// ErrRewound says that a commit does not descend from another one that it should follow.
-	ErrRewound = errors.New("not a fast-forward")
-	// ErrForgotten says that the repository does not have the commit any more that another one should follow.
-	ErrForgotten = errors.New("the repository does not have the last commit any more")
+	// ErrNonFastForward says that a commit does not descend from another one that it should follow.
+	ErrNonFastForward = errors.New("not a fast-forward")
+	// ErrUnknownCommit says that the repository does not have the commit any more that another one should follow.
+	ErrUnknownCommit = errors.New("the repository does not have the last commit any more")
 )
 
 // DefaultTimeout bounds one Poll or At, from the first packet to the last file.
@@ -38,10 +38,10 @@ const DefaultTimeout = 30 * time.Second
 // Snapshot is one commit, whole. Commit is empty for a plain directory. Tree implements fs.ReadDirFS, fs.ReadFileFS and
 // fs.StatFS, never changes, and may be read from many goroutines.
 //
-// Tree holds directories and regular files only. A symbolic link, a submodule or a device anywhere under Path, whether
-// anything would use it or not, gives an error that names it instead of a snapshot; so no reader of a Tree has to ask
-// whether a name leads elsewhere. (A reader that takes trees from elsewhere, too, sees a link in the type of its
-// fs.DirEntry, and refuses it.) Beside Path nothing is looked at. MaxFiles, MaxBytes, MaxDepth and MaxName are its bounds.
+// Tree holds directories and regular files only. A symbolic link, a submodule or a device anywhere under Path, whether anything would use it or not,
+// gives an error that names it instead of a snapshot; so no reader of a Tree has to ask whether a name leads elsewhere. (A reader that takes trees
+// from elsewhere, too, sees a link in the type of its fs.DirEntry, and refuses it.) Beside Path nothing is read. MaxFiles, MaxBytes, MaxDepth and
+// MaxName are its bounds.
 type Snapshot struct {
 	Commit api.Commit
 	Tree   fs.FS
@@ -53,15 +53,15 @@ type Source struct {
 	remote  remote
 	choice  choice
 
-	turn     chan struct{} // holds one token; who has it may use what follows
+	slot     chan struct{} // holds one token; who has it may use what follows
 	store    *store
 	last     Snapshot // what Poll gave
 	before   *files   // the tree that was built last
 	lineages lineages
 	multiAck bool
-	apps     apps
+	apps     appCache
 	own      Hosts // where the options name none
-	witness  witness
+	verifier verifier
 }
 
 // New checks the options and connects to nothing. Its errors never hold the URL's credentials.
@@ -89,17 +89,17 @@ func New(o Options) (*Source, error) {
 	}
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Repo = at.name
-	s := &Source{options: o, remote: at, choice: chosen, turn: make(chan struct{}, 1)}
+	s := &Source{options: o, remote: at, choice: chosen, slot: make(chan struct{}, 1)}
 	s.store, s.lineages = newStore(o.Cache, at.name), lineages{}
-	s.witness = witness{Trust: o.Trust, proofs: map[plumbing.Hash]proof{}}
-	s.turn <- struct{}{}
+	s.verifier = verifier{Trust: o.Trust, evidence: map[plumbing.Hash]evidence{}}
+	s.slot <- struct{}{}
 	return s, nil
 }
 
 // Close gives up the store; a temporary one is removed. Snapshots stay as they are; the Source must not be used any more.
 func (s *Source) Close() error {
-	<-s.turn
-	defer func() { s.turn <- struct{}{} }()
+	<-s.slot
+	defer func() { s.slot <- struct{}{} }()
 	s.store.release()
 	return nil
 }
@@ -110,9 +110,8 @@ func (s *Source) String() string { return s.remote.name }
 // Format keeps every verb from spelling out what the addresses held.
 func (s *Source) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, s.String()) }
 
-// Poll gives the snapshot at the ref's head. While the head stands still the very same Snapshot comes back, for the price
-// of one ref listing; a pinned commit costs no request once it was given. Whatever the head is, is given: whether it may be
-// applied after another one, Follows tells.
+// Poll returns the snapshot at the ref's head. While the head stands still the very same Snapshot comes back, for the price of one ref listing; a
+// pinned commit costs no request once it was given. Whatever the head is, is given: whether it may be applied after another one, Follows tells.
 func (s *Source) Poll(ctx context.Context) (Snapshot, error) {
 	var snap Snapshot
 	err := s.visit(ctx, s.options.Ref, func(ctx context.Context, v *visit) (err error) {
@@ -129,9 +128,9 @@ func (s *Source) Poll(ctx context.Context) (Snapshot, error) {
 	return snap, err
 }
 
-// At gives the snapshot of a branch, a tag, or a commit that a branch or tag reaches, by its hash or four digits of it and
-// more. All 40 digits are a commit and never a name; so are fewer after "commit:". Neighbours like main~1 are not understood. A commit that the store holds costs no request; one that no ref names may
-// cost fetching the whole history.
+// At returns the snapshot of a branch, a tag, or a commit that a branch or tag reaches, by its hash or four digits of it and more. All 40 digits are
+// a commit and never a name; so are fewer after "commit:". Neighbours like main~1 are not understood. A commit that the store holds costs no
+// request; one that no ref names may cost fetching the whole history.
 func (s *Source) At(ctx context.Context, rev string) (Snapshot, error) {
 	if err := checkRef(rev); err != nil {
 		return Snapshot{}, err
@@ -169,15 +168,15 @@ func (s *Source) visit(ctx context.Context, rev string, f func(context.Context, 
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	v := &visit{
-		dialer: dialer{s.remote, way{source: s}}, path: s.options.Path, choice: s.choice, store: s.store, multiAck: &s.multiAck,
+		dialer: dialer{s.remote, route{source: s}}, path: s.options.Path, choice: s.choice, store: s.store, multiAck: &s.multiAck,
 	}
 	select {
-	case <-s.turn:
-		defer func() { s.turn <- struct{}{} }()
+	case <-s.slot:
+		defer func() { s.slot <- struct{}{} }()
 	case <-ctx.Done():
 		return s.explain(v, rev, context.Cause(ctx))
 	}
-	v.before, v.witness = s.before, s.witness.anew()
+	v.before, v.verifier = s.before, s.verifier.next()
 	err := v.leave(ctx, f(ctx, v))
 	s.before = v.before
 	return s.explain(v, rev, err)

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-const maxSaid = 4 << 10 // bytes of what a server writes to its stderr
+const maxStderr = 4 << 10 // bytes of what a server writes to its stderr
 
 // dialSSH connects and starts the program. Closing the connection is what ends every wait, so ctx needs no other hold.
 func (v *dialer) dialSSH(ctx context.Context) (transport.UploadPackSession, error) {
@@ -91,7 +91,7 @@ func (c credentials) knownHosts() (*knownhosts.HostKeyDB, error) {
 	return known, nil
 }
 
-// askAgent lets the agent sign, where there is no key of our own. The agent's connection must stay for the handshake.
+// askAgent lets the agent sign, where there is no key of linkwright's own. The agent's connection must stay for the handshake.
 func (v *dialer) askAgent(ctx context.Context, config *ssh.ClientConfig) (forget func(), err error) {
 	if v.who.signer != nil {
 		return func() {}, nil
@@ -125,14 +125,14 @@ func (c credentials) denied(err error) error {
 	if !strings.Contains(err.Error(), "unable to authenticate") { // x/crypto/ssh has no type for it
 		return err
 	}
-	shown := "the agent's keys"
+	text := "the agent's keys"
 	if c.signer != nil {
-		shown = "the key " + ssh.FingerprintSHA256(c.signer.PublicKey())
+		text = "the key " + ssh.FingerprintSHA256(c.signer.PublicKey())
 	}
-	return &sshDenied{fmt.Sprintf("the server does not let the user %s in with %s (check that its public key is registered there)", c.user, shown)}
+	return &sshDenied{fmt.Sprintf("the server does not let the user %s in with %s (check that its public key is registered there)", c.user, text)}
 }
 
-// sshDenied is a server that takes none of our keys.
+// sshDenied is a server that takes none of linkwright's keys.
 type sshDenied struct{ text string }
 
 func (e *sshDenied) Error() string { return e.text }
@@ -152,12 +152,12 @@ func start(client *ssh.Client, command string) (*stream, error) {
 		return nil, err
 	}
 	var stderr bytes.Buffer // written until run.Wait returns
-	run.Stderr = &limited{to: &stderr, left: maxSaid}
+	run.Stderr = &limited{to: &stderr, left: maxStderr}
 	said := func() string {
 		_ = run.Wait()
 		return stderr.String()
 	}
-	return &stream{in: in, out: out, said: said}, run.Start(command)
+	return &stream{in: in, out: out, stderr: said}, run.Start(command)
 }
 
 // quote makes one word of a path for the shell at the other end, as git does: ! too, for shells with a history.

@@ -43,7 +43,7 @@ func keys(t *testing.T) keyring {
 	return k
 }
 
-// keys are the client's, and the hosts that are known now.
+// keys returns the client's, and the hosts that are known now.
 func (k keyring) keys(t *testing.T) func(context.Context) (source.Keys, error) {
 	t.Helper()
 	return with("identity", k.text(t, "client"), "known_hosts", k.text(t, "known_hosts"))
@@ -58,7 +58,7 @@ func (k keyring) text(t *testing.T, name string) string {
 	return string(data)
 }
 
-// locked is the client's private key under a passphrase.
+// locked returns the client's private key under a passphrase.
 func (k keyring) locked(t *testing.T, passphrase string) string {
 	t.Helper()
 	copied := keep(t, filepath.Join(t.TempDir(), "locked"), k.text(t, "client"))

@@ -16,8 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Bounds of a store. One that is beyond them is made anew before the next fetch, which then brings a whole commit. While a
-// pack comes in, a store may be larger by MaxFetch.
+// Bounds of a store. One that is beyond them is created again before the next fetch, which then brings a whole commit. While a pack comes in, a
+// store may be larger by MaxFetch.
 const (
 	// MaxStore bounds the packs and their indexes together, in bytes.
 	MaxStore = 1 << 30
@@ -25,11 +25,11 @@ const (
 	MaxPacks = 50
 )
 
-// storeFormat is what the file "format" of a store begins with; another one is a store to be made anew.
+// storeFormat is what the file "format" of a store begins with; another one is a store to be created again.
 const storeFormat = "linkwright store 1\n"
 
-// store is a bare repository on disk that holds some commits whole, without their ancestors: those that its file "shallow"
-// names, as in any repository of Git. Nothing in it is needed: it may vanish at any time, and is then made anew.
+// store is a bare repository on disk that holds some commits whole, without their ancestors: those that its file "shallow" names, as in any
+// repository of Git. Nothing in it is needed: it may vanish at any time, and is then created again.
 //
 //	CACHE/ID.lock        held by the process that uses ID; another one takes a temporary directory
 //	CACHE/ID/            ID is made of the repository's address
@@ -40,7 +40,7 @@ type store struct {
 	id    string
 	note  string   // what makes ID, in words
 	base  string   // the directory that is used; empty until it is
-	temp  bool     // base is our own, and goes with us
+	temp  bool     // base is linkwright's own, and goes with us
 	lock  *os.File // of base, unless it is temporary
 }
 
@@ -52,12 +52,12 @@ func newStore(cache, address string) *store {
 func (s *store) dir() string   { return filepath.Join(s.base, s.id) }
 func (s *store) packs() string { return filepath.Join(s.dir(), "objects", "pack") }
 
-// open makes sure that there is a store, and that it is ours alone.
+// open makes sure that there is a store, and that it is linkwright's alone.
 func (s *store) open() error {
 	if err := s.take(); err != nil {
 		return s.explain("open", err)
 	}
-	if own(s.dir()) {
+	if isPrivateDir(s.dir()) {
 		text, err := os.ReadFile(filepath.Join(s.dir(), "format"))
 		if err == nil && string(text) == s.format() && isDir(s.packs()) {
 			return nil
@@ -66,11 +66,11 @@ func (s *store) open() error {
 	return s.wipe()
 }
 
-// own says that a directory is one, and no link to one, and that nobody else put it there or may write to it: others may
-// write to the directory around it.
-func own(name string) bool {
+// isPrivateDir reports whether a directory is one, and no link to one, and that nobody else put it there or may write to it: others may write to the
+// directory around it.
+func isPrivateDir(name string) bool {
 	info, err := os.Lstat(name)
-	return err == nil && info.IsDir() && info.Mode().Perm()&0o002 == 0 && mine(info)
+	return err == nil && info.IsDir() && info.Mode().Perm()&0o002 == 0 && ownedByUs(info)
 }
 
 func (s *store) format() string { return storeFormat + s.note + "\n" }
@@ -117,7 +117,7 @@ func (s *store) takeTemp() error {
 	return nil
 }
 
-// locked says that the file we hold is still the one that others would find.
+// locked reports whether the file we hold is still the one that others would find.
 func (s *store) locked() bool {
 	mine, err := s.lock.Stat()
 	if err != nil {
@@ -137,12 +137,12 @@ func (s *store) sweep() {
 	}
 }
 
-// wipe makes the store anew: aside, so that there is a whole one or none.
+// wipe makes the store again: aside, so that there is a whole one or none.
 func (s *store) wipe() error {
 	return s.explain("make", errors.Join(s.remove(), s.make()))
 }
 
-// renew makes a store anew in which something was wrong, be it that it is gone, with all around it.
+// renew makes a store again in which something was wrong, be it that it is gone, with all around it.
 func (s *store) renew() error {
 	if err := s.open(); err != nil {
 		return err
@@ -175,8 +175,8 @@ func (s *store) make() error {
 	return os.Rename(aside, s.dir())
 }
 
-// held gives the commits that the store holds whole, the newest last. What it cannot read, it does not hold.
-func (s *store) held() []plumbing.Hash {
+// commits returns the commits that the store holds whole, the newest last. What it cannot read, it does not hold.
+func (s *store) commits() []plumbing.Hash {
 	text, err := os.ReadFile(filepath.Join(s.dir(), "shallow"))
 	if err != nil {
 		return nil
@@ -190,10 +190,10 @@ func (s *store) held() []plumbing.Hash {
 	return out
 }
 
-// hold writes down that a commit is there, whole.
-func (s *store) hold(commit plumbing.Hash) error {
+// addCommit records that a commit is there, whole.
+func (s *store) addCommit(commit plumbing.Hash) error {
 	var b bytes.Buffer
-	for _, h := range s.held() {
+	for _, h := range s.commits() {
 		if h != commit {
 			b.WriteString(h.String() + "\n")
 		}
@@ -218,8 +218,8 @@ func (s *store) replace(name string, text []byte) error {
 	return err
 }
 
-// bound makes a store anew that has grown beyond its bounds.
-func (s *store) bound() error {
+// limitSize makes a store again that has grown beyond its bounds.
+func (s *store) limitSize() error {
 	entries, err := os.ReadDir(s.packs())
 	if err != nil {
 		return s.wipe()
@@ -240,7 +240,7 @@ func (s *store) bound() error {
 	return nil
 }
 
-// explain says which directory it was, and what to do. Where there is no room, the store is given up: it may be what took it.
+// explain returns which directory it was, and what to do. Where there is no room, the store is given up: it may be what took it.
 func (s *store) explain(verb string, err error) error {
 	if err == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// text is a whole tree as one text.
+// text returns a whole tree as one text.
 func text(t *testing.T, s source.Snapshot) string {
 	t.Helper()
 	var b strings.Builder
@@ -27,7 +27,7 @@ func text(t *testing.T, s source.Snapshot) string {
 	return b.String()
 }
 
-// committed is the same text, by Git itself.
+// committed returns the same text, by Git itself.
 func (r repo) committed(rev string) string {
 	r.t.Helper()
 	var b strings.Builder
@@ -63,7 +63,7 @@ func noise(size int) string {
 	return string(b)
 }
 
-// stored gives the one store in a cache.
+// stored returns the one store in a cache.
 func stored(t *testing.T, cache string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(cache, "*", "objects"))
@@ -369,7 +369,7 @@ func TestStoreIsDeletedDuringUse(t *testing.T) {
 	same(t, r, s)
 }
 
-// A store that has many packs is made anew.
+// A store that has many packs is created again.
 func TestStoreIsBounded(t *testing.T) {
 	r := newRepo(t)
 	cache := t.TempDir()

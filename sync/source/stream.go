@@ -20,12 +20,12 @@ import (
 // too; there a handshake knows no deadline and no context, so a host that accepts and then says nothing would keep a poll,
 // and its goroutine, for ever.
 type stream struct {
-	in    io.Writer
-	out   io.Reader
-	said  func() string // what the other end wrote beside, once it ended
-	end   func() error
-	asked func() // called when a pack is asked for
-	refs  *packp.AdvRefs
+	in     io.Writer
+	out    io.Reader
+	stderr func() string // what the other end wrote beside, once it ended
+	end    func() error
+	asked  func() // called when a pack is asked for
+	refs   *packp.AdvRefs
 }
 
 // AdvertisedReferences implements transport.Session.
@@ -68,7 +68,7 @@ func (s *stream) complaint(err error) error {
 	case errors.As(err, &line):
 		said = line.Text
 	case errors.Is(err, packp.ErrEmptyInput):
-		said = s.said()
+		said = s.stderr()
 	}
 	if said = strings.TrimSpace(said); said != "" {
 		return &serverMessage{said}
@@ -121,8 +121,8 @@ func (v *dialer) dialGit(ctx context.Context) (transport.UploadPackSession, erro
 	}
 	return &stream{
 		in: conn, out: conn, asked: v.asked,
-		said: func() string { return "" },
-		end:  func() error { stop(); return conn.Close() },
+		stderr: func() string { return "" },
+		end:    func() error { stop(); return conn.Close() },
 	}, nil
 }
 

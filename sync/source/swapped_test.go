@@ -55,7 +55,7 @@ func whole(t *testing.T, store string) {
 	}
 }
 
-// together makes a store anew that holds HEAD and HEAD~1 whole, in one pack.
+// together makes a store again that holds HEAD and HEAD~1 whole, in one pack.
 func together(t *testing.T, r repo, o source.Options) {
 	t.Helper()
 	o.Trust = source.Trust{}

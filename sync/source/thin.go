@@ -41,7 +41,7 @@ func complete(f *os.File, bases []plumbing.Hash, o *objects) error {
 	return appendTail(f, tail.Bytes(), added)
 }
 
-// appendObject writes a whole object as it stands in a pack: type and size, four bits and then seven at a time, and the content.
+// appendObject writes a whole object as it is in a pack: type and size, four bits and then seven at a time, and the content.
 func appendObject(to *bytes.Buffer, t plumbing.ObjectType, data []byte) error {
 	size := uint64(len(data))
 	b := byte(t)<<4 | byte(size&0xf)

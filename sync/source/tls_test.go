@@ -220,8 +220,8 @@ func TestPollAsAGitHubApp(t *testing.T) {
 			git.ServeHTTP(w, q)
 			return
 		}
-		proof, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
-		_, err := jwt.Parse(proof, func(*jwt.Token) (any, error) { return &key.PublicKey, nil }, jwt.WithIssuer("7"), jwt.WithValidMethods([]string{"RS256"}))
+		evidence, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
+		_, err := jwt.Parse(evidence, func(*jwt.Token) (any, error) { return &key.PublicKey, nil }, jwt.WithIssuer("7"), jwt.WithValidMethods([]string{"RS256"}))
 		if err != nil {
 			http.Error(w, canary, http.StatusUnauthorized)
 			return

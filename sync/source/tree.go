@@ -29,7 +29,7 @@ func (o *objects) tree(commit plumbing.Hash, dir string, c choice, before *files
 	return build(o, root, c, before)
 }
 
-// treeOf gives the tree of a commit.
+// treeOf returns the tree of a commit.
 func (o *objects) treeOf(hash plumbing.Hash) (plumbing.Hash, error) {
 	c, err := o.commit(hash)
 	if err != nil {
@@ -97,11 +97,11 @@ func unreadable(at string, mode filemode.FileMode) error {
 	case filemode.Regular, filemode.Executable, filemode.Deprecated, filemode.Dir:
 		return nil
 	case filemode.Symlink:
-		return refused(at, errLink, "commit the file itself")
+		return excluded(at, errLink, "commit the file itself")
 	case filemode.Submodule:
-		return refused(at, errModule, "commit the files themselves")
+		return excluded(at, errModule, "commit the files themselves")
 	}
-	return refused(at, fmt.Errorf("of mode %s", mode), "commit a regular file")
+	return excluded(at, fmt.Errorf("of mode %s", mode), "commit a regular file")
 }
 
 // open implements shelf.

@@ -43,14 +43,14 @@ const (
 	VerifyTagAndHEAD Mode = "TagAndHEAD" // both
 )
 
-// Modes are all that there are.
+// Modes returns all that there are.
 func Modes() []Mode { return []Mode{VerifyHEAD, VerifyTag, VerifyTagAndHEAD} }
 
 func (m Mode) head() bool { return m == VerifyHEAD || m == VerifyTagAndHEAD }
 func (m Mode) tag() bool  { return m == VerifyTag || m == VerifyTagAndHEAD }
 
-// Trust says what must be signed, and by whom. Keys is called anew for each visit that judges something, so that a key
-// that was taken away counts no more at the next poll.
+// Trust says what must be signed, and by whom. Keys is called again for each visit that judges something, so that a key that was taken away counts
+// no more at the next poll.
 type Trust struct {
 	Mode Mode
 	Keys func(context.Context) (trust.Keys, error)
@@ -71,24 +71,24 @@ func (t Trust) check(ref string) error {
 	return nil
 }
 
-// witness is what one visit knows about signatures. Proofs are those of all visits of this process, by commit.
-type witness struct {
+// verifier is what one visit knows about signatures. Proofs are those of all visits of this process, by commit.
+type verifier struct {
 	Trust
-	keys   *trust.Keys // of this visit; nil: not read yet
-	proofs map[plumbing.Hash]proof
+	keys     *trust.Keys // of this visit; nil: not read yet
+	evidence map[plumbing.Hash]evidence
 }
 
-// maxProofs bounds what is remembered: the head, and what was in force before.
-const maxProofs = 64
+// maxEvidence bounds what is remembered: the head, and what was in force before.
+const maxEvidence = 64
 
-// anew is for the next visit.
-func (w witness) anew() *witness {
+// next is for the next visit.
+func (w verifier) next() *verifier {
 	w.keys = nil
 	return &w
 }
 
-// proof is all that was believed about a commit, in the bytes that were signed, and the keys that it was believed with.
-type proof struct {
+// evidence is all that was believed about a commit, in the bytes that were signed, and the keys that it was believed with.
+type evidence struct {
 	commit, tag []byte // raw; nil: not wanted
 	named       plumbing.Hash
 	name        string // of the tag's ref
@@ -96,7 +96,7 @@ type proof struct {
 }
 
 // verify judges the bytes with the keys as they are now.
-func (p proof) verify(keys trust.Keys) error {
+func (p evidence) verify(keys trust.Keys) error {
 	if p.commit != nil {
 		if _, err := keys.Commit(p.commit); err != nil {
 			return err
@@ -110,8 +110,8 @@ func (p proof) verify(keys trust.Keys) error {
 	return nil
 }
 
-// current gives the keys of this visit.
-func (w *witness) current(ctx context.Context) (trust.Keys, error) {
+// current returns the keys of this visit.
+func (w *verifier) current(ctx context.Context) (trust.Keys, error) {
 	if w.keys == nil {
 		keys, err := w.Keys(ctx)
 		if err != nil {
@@ -122,15 +122,15 @@ func (w *witness) current(ctx context.Context) (trust.Keys, error) {
 	return *w.keys, nil
 }
 
-// again gives the last snapshot once more if it is still believed: judged anew where the keys have changed. It gives none
-// where the ref names another tag by now, or the same one under another name, which is judged like a new commit.
+// again returns the last snapshot once more if it is still believed: judged again where the keys have changed. It gives none where the ref names
+// another tag by now, or the same one under another name, which is judged like a new commit.
 func (v *visit) again(ctx context.Context, at target, last Snapshot) (Snapshot, error) {
-	if v.witness.Mode == "" {
+	if v.verifier.Mode == "" {
 		return last, nil
 	}
 	hash := plumbing.NewHash(string(last.Commit))
-	p, known := v.witness.proofs[hash]
-	if !known || v.witness.Mode.tag() && at.ref != "" && (len(at.want) != 1 || at.want[0] != p.named || at.ref != p.name) {
+	p, known := v.verifier.evidence[hash]
+	if !known || v.verifier.Mode.tag() && at.ref != "" && (len(at.want) != 1 || at.want[0] != p.named || at.ref != p.name) {
 		return Snapshot{}, nil
 	}
 	if err := v.judge(ctx, hash, p); err != nil {
@@ -140,22 +140,22 @@ func (v *visit) again(ctx context.Context, at target, last Snapshot) (Snapshot, 
 }
 
 // judge verifies a proof, and remembers it.
-func (v *visit) judge(ctx context.Context, commit plumbing.Hash, p proof) error {
-	keys, err := v.witness.current(ctx)
+func (v *visit) judge(ctx context.Context, commit plumbing.Hash, p evidence) error {
+	keys, err := v.verifier.current(ctx)
 	if err != nil {
 		return err
 	}
-	if known, ok := v.witness.proofs[commit]; ok && known.keys.Same(keys) && known.named == p.named && known.name == p.name {
+	if known, ok := v.verifier.evidence[commit]; ok && known.keys.Same(keys) && known.named == p.named && known.name == p.name {
 		return nil
 	}
 	if err := p.verify(keys); err != nil {
 		return untrusted(commit, err)
 	}
-	if len(v.witness.proofs) >= maxProofs {
-		clear(v.witness.proofs)
+	if len(v.verifier.evidence) >= maxEvidence {
+		clear(v.verifier.evidence)
 	}
 	p.keys = keys
-	v.witness.proofs[commit] = p
+	v.verifier.evidence[commit] = p
 	return nil
 }
 
@@ -163,32 +163,32 @@ func untrusted(commit plumbing.Hash, cause error) error {
 	return &Untrusted{Commit: api.Commit(commit.String()), Cause: cause}
 }
 
-// believe says whether a commit that the store holds is signed as it should be.
-func (v *visit) believe(ctx context.Context, o *objects, at target, commit plumbing.Hash) error {
-	mode := v.witness.Mode
+// verify says whether a commit that the store holds is signed as it should be.
+func (v *visit) verify(ctx context.Context, o *objects, at target, commit plumbing.Hash) error {
+	mode := v.verifier.Mode
 	switch {
 	case mode == "":
 		return nil
 	case mode.tag() && at.ref == "":
 		return v.byAnyTag(ctx, commit)
 	}
-	p, err := v.proof(o, at, commit)
+	p, err := v.gatherEvidence(o, at, commit)
 	if err != nil {
 		return err
 	}
 	return v.judge(ctx, commit, p)
 }
 
-// proof reads what has to be judged.
-func (v *visit) proof(o *objects, at target, commit plumbing.Hash) (proof, error) {
-	var p proof
+// gatherEvidence reads what has to be judged.
+func (v *visit) gatherEvidence(o *objects, at target, commit plumbing.Hash) (evidence, error) {
+	var p evidence
 	var err error
-	if v.witness.Mode.head() {
+	if v.verifier.Mode.head() {
 		if p.commit, err = o.raw(plumbing.CommitObject, commit); err != nil {
 			return p, err
 		}
 	}
-	if !v.witness.Mode.tag() {
+	if !v.verifier.Mode.tag() {
 		return p, nil
 	}
 	name, isTag := strings.CutPrefix(at.ref, "refs/tags/")
@@ -208,7 +208,7 @@ func (v *visit) proof(o *objects, at target, commit plumbing.Hash) (proof, error
 	return p, nil
 }
 
-// tagged is what a tag is of: what the server said is compared with it.
+// tagged returns what a tag is of: what the server said is compared with it.
 func tagged(raw []byte) (plumbing.Hash, error) {
 	obj := &plumbing.MemoryObject{}
 	obj.SetType(plumbing.TagObject)
@@ -221,7 +221,7 @@ func tagged(raw []byte) (plumbing.Hash, error) {
 // byAnyTag is for a commit that was asked for by its hash: it is believed if it was before in this process, else if any tag
 // that names it is.
 func (v *visit) byAnyTag(ctx context.Context, commit plumbing.Hash) error {
-	if p, known := v.witness.proofs[commit]; known {
+	if p, known := v.verifier.evidence[commit]; known {
 		return v.judge(ctx, commit, p)
 	}
 	refs, err := v.refs(ctx)
@@ -249,7 +249,7 @@ func (v *visit) byTag(ctx context.Context, at target, commit plumbing.Hash) erro
 	}
 	o := v.store.objects()
 	defer o.close()
-	p, err := v.proof(o, at, commit)
+	p, err := v.gatherEvidence(o, at, commit)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (v *visit) holds(hash plumbing.Hash) bool {
 	return o.storage.HasEncodedObject(hash) == nil
 }
 
-// tagsOf gives the annotated tags that name a commit, the last ones by name first, and only so many: each may cost a fetch.
+// tagsOf returns the annotated tags that name a commit, the last ones by name first, and only so many: each may cost a fetch.
 func tagsOf(refs *packp.AdvRefs, commit plumbing.Hash) []target {
 	const most = 8
 	var out []target

@@ -22,7 +22,7 @@ type visit struct {
 	store    *store
 	before   *files // an older tree, or nil
 	multiAck *bool  // the server wants it
-	witness  *witness
+	verifier *verifier
 	session  transport.UploadPackSession // open, its refs listed, and no pack asked for; or nil
 	listed   *packp.AdvRefs              // of session
 }
@@ -30,11 +30,11 @@ type visit struct {
 // dialer connects to a server.
 type dialer struct {
 	remote
-	way
+	route
 }
 
-// errNotHeld says that the store does not hold a commit.
-var errNotHeld = errors.New("the store does not have it")
+// errNotStored says that the store does not hold a commit.
+var errNotStored = errors.New("the store does not have it")
 
 // snapshot reads rev; last is given again when rev still names it. A full hash is answered with that commit or not at all.
 func (v *visit) snapshot(ctx context.Context, rev string, last Snapshot) (Snapshot, error) {
@@ -80,15 +80,15 @@ func (v *visit) reachable(at target) target {
 	return target{want: at.tips, commit: at.commit, history: true}
 }
 
-// target gives a target's snapshot. What is missing is fetched. What turns out to be damaged, or is missing after a fetch,
-// since a damaged pack may stand before the new one, is fetched into a new store.
+// target returns a target's snapshot. What is missing is fetched. What turns out to be damaged, or is missing after a fetch, since a damaged pack
+// may stand before the new one, is fetched into a new store.
 func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
 	snap, err := v.stored(ctx, at)
 	for try := range 2 {
 		if !mayHeal(err) {
 			break
 		}
-		if try > 0 || !errors.Is(err, errNotHeld) {
+		if try > 0 || !errors.Is(err, errNotStored) {
 			if err := v.store.renew(); err != nil {
 				return Snapshot{}, err
 			}
@@ -101,26 +101,26 @@ func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
 	return snap, err
 }
 
-// mayHeal says that a fetch may help.
+// mayHeal reports whether a fetch may help.
 func mayHeal(err error) bool {
 	var d *damaged
-	return errors.Is(err, errNotHeld) || errors.As(err, &d)
+	return errors.Is(err, errNotStored) || errors.As(err, &d)
 }
 
 // stored builds a snapshot of what the store holds.
 func (v *visit) stored(ctx context.Context, at target) (Snapshot, error) {
 	hash := plumbing.NewHash(at.commit)
-	if len(at.commit) < 40 || !slices.Contains(v.store.held(), hash) {
-		return Snapshot{}, errNotHeld
+	if len(at.commit) < 40 || !slices.Contains(v.store.commits(), hash) {
+		return Snapshot{}, errNotStored
 	}
 	o := v.store.objects()
 	defer o.close()
 	if len(at.want) == 1 && at.want[0] != hash {
 		if _, err := o.find(plumbing.AnyObject, at.want[0]); errors.Is(err, plumbing.ErrObjectNotFound) {
-			return Snapshot{}, errNotHeld // a tag that was made later
+			return Snapshot{}, errNotStored // a tag that was made later
 		}
 	}
-	if err := v.believe(ctx, o, at, hash); err != nil {
+	if err := v.verify(ctx, o, at, hash); err != nil {
 		return Snapshot{}, err
 	}
 	tree, err := o.tree(hash, v.path, v.choice, v.before)
@@ -149,7 +149,7 @@ func (v *visit) refs(ctx context.Context) (*packp.AdvRefs, error) {
 	return refs, nil
 }
 
-// use gives the session away; who takes it closes it.
+// use hands the session over; who takes it closes it.
 func (v *visit) use() transport.UploadPackSession {
 	s := v.session
 	v.session, v.listed = nil, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// Applied is the commit that was applied last in a cluster, as its base tells; empty where that is not known:
+// Applied returns the commit that was applied last in a cluster, as its base tells; empty where that is not known:
 //
 //	not read, or without a base   nothing was applied, or nobody knows
 //	applied from a directory      there was no commit
@@ -25,7 +25,7 @@ func (i *Identities) Applied(name api.ClusterName) api.Commit {
 	return base.Commit
 }
 
-// AllApplied gives Applied of all clusters, without those of which it is not known.
+// AllApplied returns Applied of all clusters, without those of which it is not known.
 func (i *Identities) AllApplied() map[api.ClusterName]api.Commit {
 	out := map[api.ClusterName]api.Commit{}
 	for name := range i.Clusters {
@@ -36,10 +36,10 @@ func (i *Identities) AllApplied() map[api.ClusterName]api.Commit {
 	return out
 }
 
-// MayNotApply says why the fleet must not be applied in a cluster at all: neither there, nor what depends on that.
+// MayNotApply returns why the fleet must not be applied in a cluster at all: neither there, nor what depends on that.
 func (i *Identities) MayNotApply(name api.ClusterName) *object.Reason {
-	if len(i.Barred) == 0 {
+	if len(i.DeniedAfter) == 0 {
 		return nil
 	}
-	return i.Barred[i.Applied(name)]
+	return i.DeniedAfter[i.Applied(name)]
 }

@@ -18,18 +18,18 @@ type Pending struct {
 	Left  string    // what that is, in words
 }
 
-// PendingIn gives the cleanups that are pending in a cluster, sorted by link. What is declared again is none.
+// PendingIn returns the cleanups that are pending in a cluster, sorted by link. What is declared again is none.
 func (s Snapshot) PendingIn(name api.ClusterName) (out []Pending) {
 	for _, d := range s.Pending[name] {
 		if !s.Linked(d.Link()) {
-			out = append(out, Pending{Link: d.Link(), Since: d.Since, Left: Remains(s.Owner, object.End{Cluster: name, Link: d.Link()})})
+			out = append(out, Pending{Link: d.Link(), Since: d.Since, Left: LeftBehind(s.Owner, object.End{Cluster: name, Link: d.Link()})})
 		}
 	}
 	return out
 }
 
-// Remains says what an end leaves in a cluster that nobody can read.
-func Remains(owner string, end object.End) string {
+// LeftBehind returns what an end leaves in a cluster that nobody can read.
+func LeftBehind(owner string, end object.End) string {
 	if where := inventory.Key(owner, end); end.IsSource() {
 		return fmt.Sprintf("Linkerd Link %s, its controller, rights and credentials, the mirrors that it made, and %s", end.Link.Target, where)
 	}
@@ -37,7 +37,7 @@ func Remains(owner string, end object.End) string {
 	return fmt.Sprintf("%s, its Secrets, ClusterRoleBinding %s.%s, and %s", account, object.AccessNamespace, account.Name, inventory.Key(owner, end))
 }
 
-// Silent says that a cluster was tried and gave no answer: there was no connection, or one on which nothing came.
-func Silent(side Cluster) bool {
-	return side.Reading == Unread && side.Err != nil && (side.Err.Code == reason.Unreachable || side.Err.Code == reason.Timeout)
+// Silent reports whether a cluster was tried and gave no answer: there was no connection, or one on which nothing came.
+func Silent(cluster Cluster) bool {
+	return cluster.Reading == Unread && cluster.Err != nil && (cluster.Err.Code == reason.Unreachable || cluster.Err.Code == reason.Timeout)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Cluster is one cluster as last seen. Known is false until its first complete observation; Err then
-// says why. Looked is what was asked for: what no watch of it covers is unknown, not absent.
+// Cluster is the state of one cluster as last read. It is not Known before the first complete read; Err says why. Looked lists what was read: an
+// object that no watch of it covers is unknown, not absent.
 type Cluster struct {
 	Reading  Reading
 	Err      *object.Reason
@@ -26,7 +26,7 @@ type Cluster struct {
 	Stale time.Time
 }
 
-// As are the facts of the cluster by one of its names: a second name has a gateway of its own.
+// As returns the facts of the cluster by one of its names: a second name has a gateway of its own.
 func (s Cluster) As(c *fleet.Cluster) linkerd.Facts {
 	if c.Spec.SameAs == "" {
 		return s.Facts
@@ -37,12 +37,12 @@ func (s Cluster) As(c *fleet.Cluster) linkerd.Facts {
 	return s.Facts.By(c.Spec, s.Seen)
 }
 
-// Reading says what became of reading a cluster.
+// Reading says how complete the last read of a cluster was.
 //
-//	Unread     nobody knows what is in it
-//	Answered   it gave an answer, and could not be read as a whole
-//	Read       it was read: what Looked covers and Seen does not show is not there
-//	Simulated  nobody reads it: what Seen does not show is not there
+//	Unread     nobody knows what is in the cluster
+//	Answered   the cluster answered, and could not be read completely
+//	Read       the cluster was read: an object that Looked covers and Seen does not have is absent
+//	Simulated  nobody reads the cluster: an object that Seen does not have is absent
 type Reading string
 
 // What became of reading a cluster.
@@ -53,29 +53,29 @@ const (
 	Simulated Reading = "Simulated"
 )
 
-// Known says that Seen and Facts tell what is in the cluster.
+// Known reports whether Seen and Facts describe the cluster.
 func (s Cluster) Known() bool { return s.Reading == Read || s.Reading == Simulated }
 
 // Confinement says whether admission policies confine linkwright's account in a cluster.
 type Confinement struct {
-	Gap    string // why they do not; empty: they do
-	Anyone bool   // it is no ServiceAccount, so that none could
+	Gap               string // why they do not; empty: they do
+	NotServiceAccount bool   // it is no ServiceAccount, so that none could
 }
 
 // Unconfined reports whether admission policies could confine linkwright's account, and do not.
-func (c Confinement) Unconfined() bool { return c.Gap != "" && !c.Anyone }
+func (c Confinement) Unconfined() bool { return c.Gap != "" && !c.NotServiceAccount }
 
-// View is a link with both its ends as seen: all that is decided about a pair is a function of it.
+// View is a link with both its clusters as last read. All decisions about the pair are functions of it.
 type View struct {
 	Link           fleet.Link
 	Source, Target Cluster
-	Proof          *Proof         // of its credential; nil: none was tried yet
+	Verification   *Verification  // of its credential; nil: none was tried yet
 	Undiscovered   *object.Reason // why the source's control plane has no credential, and its Link names no selector that takes one; nil: it may have
 }
 
-// Saw says whether the key was looked for, and may be read: only then does "not seen" mean "not there". Namespaced
-// watches cover their namespace, named ones their names; a watch narrowed by a selector covers nothing.
-func (s Cluster) Saw(k object.Key) bool {
+// Covers reports whether the object was read, or is known to be absent. A watch of a namespace covers all of it, and a watch by name the objects of
+// that name. A watch with a selector covers nothing.
+func (s Cluster) Covers(k object.Key) bool {
 	if !s.Known() || s.Reading == Simulated {
 		return s.Known()
 	}
@@ -94,12 +94,12 @@ func covers(w object.Watch, k object.Key) bool {
 	return len(w.Names) == 0 || slices.Contains(w.Names, k.Name)
 }
 
-// Proof is what trying a link's credential gave: requests to the target as Linkerd's readers make them, with the bytes that they
-// are to read, sent by this process and not from the source's pods.
-type Proof struct {
-	Print  string         // of what was tried: address, CA and login
-	At     time.Time      // when
-	Why    *object.Reason // what did not pass; nil: all did
-	Blocks bool           // the target refuses it, or its certificate does not fit: its readers would fare no better
-	Next   time.Time      // when it is to be tried again; zero: never
+// Verification is the result of verifying a link's credential: this process sent the requests of Linkerd's readers to the target, with the bytes that these
+// are to read. It did not send them from the source's pods.
+type Verification struct {
+	Fingerprint string         // of what was tried: address, CA and login
+	At          time.Time      // when
+	Why         *object.Reason // what did not pass; nil: all did
+	Blocks      bool           // the target refuses it, or its certificate does not fit: its readers would fare no better
+	Next        time.Time      // when it is to be tried again; zero: never
 }

@@ -30,18 +30,18 @@ func TestSaw(t *testing.T) {
 		{"a namespace's objects for a cluster-scoped one", object.Watch{Group: role.Group, Kind: "ClusterRole", Namespace: "x"}, role, false},
 	}
 	for _, tt := range tests {
-		side := Cluster{Reading: Read, Looked: []object.Watch{{Kind: "Other"}, tt.watch}}
-		if got := side.Saw(tt.key); got != tt.want {
+		cluster := Cluster{Reading: Read, Looked: []object.Watch{{Kind: "Other"}, tt.watch}}
+		if got := cluster.Covers(tt.key); got != tt.want {
 			t.Errorf("%s: %t", tt.name, got)
 		}
-		if side.Reading = Unread; side.Saw(tt.key) {
+		if cluster.Reading = Unread; cluster.Covers(tt.key) {
 			t.Errorf("%s: an unknown side saw it", tt.name)
 		}
 	}
-	if (Cluster{Reading: Read}).Saw(secret) {
+	if (Cluster{Reading: Read}).Covers(secret) {
 		t.Error("who looked for nothing saw something")
 	}
-	if !(Cluster{Reading: Simulated}).Saw(secret) || (Cluster{}).Saw(secret) {
+	if !(Cluster{Reading: Simulated}).Covers(secret) || (Cluster{}).Covers(secret) {
 		t.Error("a simulated side sees everything, an unknown one nothing")
 	}
 }

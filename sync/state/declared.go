@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
-// Commit is that of the fleet; empty without one.
+// Commit returns that of the fleet; empty without one.
 func (d Declarations) Commit() api.Commit {
 	if d.Fleet == nil {
 		return ""
@@ -17,7 +17,7 @@ func (d Declarations) Commit() api.Commit {
 	return d.Fleet.Commit
 }
 
-// Declared gives a cluster with its links out and in; a departed cluster has none.
+// Declared returns a cluster with its links out and in; a departed cluster has none.
 func (d Declarations) Declared(name api.ClusterName) (c *fleet.Cluster, out, in []fleet.Link) {
 	if d.Fleet == nil {
 		return nil, nil, nil
@@ -29,13 +29,13 @@ func (d Declarations) Declared(name api.ClusterName) (c *fleet.Cluster, out, in 
 	return c, d.Fleet.Out(name), d.Fleet.In(name)
 }
 
-// Leaves says that a cluster is declared to leave: all that it holds of ours goes.
+// Leaves reports whether a cluster is declared to leave: all that it holds of linkwright goes.
 func (d Declarations) Leaves(name api.ClusterName) bool {
 	c, _, _ := d.Declared(name)
 	return c != nil && c.Spec.State == api.Leaving
 }
 
-// Linked says that a link is declared, and so are both its clusters to stay.
+// Linked reports whether a link is declared, and so are both its clusters to stay.
 func (d Declarations) Linked(p api.Pair) bool {
 	if d.Fleet == nil {
 		return false
@@ -44,7 +44,7 @@ func (d Declarations) Linked(p api.Pair) bool {
 	return ok && !d.Leaves(p.Source) && !d.Leaves(p.Target)
 }
 
-// Policy is the declared SyncPolicy, or the defaults.
+// Policy returns the declared SyncPolicy, or the defaults.
 func (d Declarations) Policy() api.SyncPolicy {
 	if d.Fleet == nil {
 		return api.SyncPolicy{}.WithDefaults()
@@ -52,24 +52,24 @@ func (d Declarations) Policy() api.SyncPolicy {
 	return d.Fleet.Policy
 }
 
-// IsDeclared says that a name is declared, be it as a second one.
+// IsDeclared reports whether a name is declared, be it as a second one.
 func (d Declarations) IsDeclared(name api.ClusterName) bool {
 	c, _, _ := d.Declared(name)
 	return c != nil
 }
 
-// IsCluster says that a name is declared, and not as a second one.
+// IsCluster reports whether a name is declared, and not as a second one.
 func (d Declarations) IsCluster(name api.ClusterName) bool {
 	c, _, _ := d.Declared(name)
 	return c != nil && c.Name == name && c.Spec.SameAs == ""
 }
 
-// HasLeft says that a cluster of the record is declared no more.
+// HasLeft reports whether a cluster of the record is no longer declared.
 func (d Declarations) HasLeft(name api.ClusterName) bool {
 	return slices.ContainsFunc(d.Departed, func(c fleet.Cluster) bool { return c.Name == name })
 }
 
-// Declares says that a link is declared.
+// Declares reports whether a link is declared.
 func (d Declarations) Declares(link api.Pair) bool {
 	if d.Fleet == nil {
 		return false
@@ -78,7 +78,7 @@ func (d Declarations) Declares(link api.Pair) bool {
 	return ok
 }
 
-// CalledAs is the name by which a source is linked to a cluster: its own, or else the first of its second names by which a link is declared.
+// CalledAs returns the name by which a source is linked to a cluster: its own, or else the first of its second names by which a link is declared.
 func (d Declarations) CalledAs(source, name api.ClusterName) api.ClusterName {
 	if d.Fleet == nil || d.Declares(api.Pair{Source: source, Target: name}) {
 		return name
@@ -91,7 +91,7 @@ func (d Declarations) CalledAs(source, name api.ClusterName) api.ClusterName {
 	return name
 }
 
-// Discovering gives the targets whose control-plane secrets are looked for by name.
+// Discovering returns the targets whose control-plane secrets are looked for by name.
 func (d Declarations) Discovering(name api.ClusterName) (targets []api.ClusterName) {
 	_, out, _ := d.Declared(name)
 	for _, l := range out {
@@ -102,7 +102,7 @@ func (d Declarations) Discovering(name api.ClusterName) (targets []api.ClusterNa
 	return targets
 }
 
-// Spec is the cluster's declaration, or what is remembered of it: Linkerd is then where the base says.
+// Spec returns the cluster's declaration, or what is remembered of it: Linkerd is then where the base says.
 func (s Snapshot) Spec(name api.ClusterName) api.Cluster {
 	if c, _, _ := s.Declared(name); c != nil {
 		return c.Spec
@@ -116,7 +116,7 @@ func (s Snapshot) Spec(name api.ClusterName) api.Cluster {
 	return api.Cluster{}.WithDefaults()
 }
 
-// Installed is where Linkerd is in a cluster: as it is declared, or as the base says in one that is declared no more.
+// Installed returns where Linkerd is in a cluster: as it is declared, or as the base says in one that is no longer declared.
 func (s Snapshot) Installed(c fleet.Cluster, ledger object.Observation) api.Linkerd {
 	if base, found := inventory.ReadBase(s.Owner, ledger); found && base.Linkerd != (api.Linkerd{}) && s.HasLeft(c.Name) {
 		return base.Linkerd

@@ -6,16 +6,16 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Facts are those of the cluster that the name means: of a stranger only why there are none.
+// Facts returns those of the cluster that the name means: of an unidentified cluster only why there are none.
 func (i *Identities) Facts(name api.ClusterName) *linkerd.Facts {
-	side := i.Clusters[name]
-	if !side.Known() {
+	cluster := i.Clusters[name]
+	if !cluster.Known() {
 		return nil
 	}
 	if why := i.Unidentified(name); why != nil {
 		return &linkerd.Facts{Missing: []linkerd.Missing{{Role: linkerd.AsSource, Why: *why}, {Role: linkerd.AsTarget, Why: *why}}}
 	}
-	facts := side.Facts // not all of the side
+	facts := cluster.Facts // not all of the side
 	return &facts
 }
 

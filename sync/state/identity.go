@@ -10,21 +10,19 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// Identities are a snapshot and the answer, for each of its clusters, whether it is the one that its name means. They keep what they found
-// out, and serve one goroutine.
+// Identities answers, for each cluster of a snapshot, whether it is the one that its name means. It caches answers, and serves one goroutine.
 type Identities struct {
 	Snapshot
 	known map[api.ClusterName]*object.Reason // nil: the cluster is the one that its name means
 }
 
-// Identify gives the identities of a snapshot.
+// Identify returns the identities of a snapshot.
 func Identify(s Snapshot) *Identities {
 	return &Identities{Snapshot: s, known: map[api.ClusterName]*object.Reason{}}
 }
 
-// Unidentified says why a cluster is not known to be the one its name means; nil: it is. What another cluster
-// shows is no fact about that name: nothing is written there, and nothing rendered, issued or concluded
-// from it elsewhere. The checks in order:
+// Unidentified returns why a cluster is not known to be the one its name means; nil: it is. What another cluster shows is no fact about that name:
+// nothing is written there, and nothing rendered, issued or concluded from it elsewhere. The checks in order:
 //
 //	not read                         unknown is not absent
 //	no identity                      it must be told from others
@@ -45,7 +43,7 @@ func (i *Identities) identify(name api.ClusterName) *object.Reason {
 	if why := i.unidentified(name, i.shared(i.Clusters[name].Facts.UID)); why != nil {
 		return why
 	}
-	if why := i.relocated(name); why != nil {
+	if why := i.namespacesChanged(name); why != nil {
 		return why
 	}
 	if i.Accepted[name] == i.Clusters[name].Facts.UID {
@@ -54,9 +52,9 @@ func (i *Identities) identify(name api.ClusterName) *object.Reason {
 	return i.renamedBase(name)
 }
 
-// relocated says that a cluster, in which a base still is, is declared with other namespaces of Linkerd than those it had when that was
-// written, or nil.
-func (i *Identities) relocated(name api.ClusterName) *object.Reason {
+// namespacesChanged returns a reason if a cluster, in which a base still is, is declared with other namespaces of Linkerd than those it had when
+// that was written; else nil.
+func (i *Identities) namespacesChanged(name api.ClusterName) *object.Reason {
 	c, _, _ := i.Declared(name)
 	base, found := inventory.ReadBase(i.Owner, i.Clusters[name].Seen)
 	if c == nil || !found || base.Linkerd == c.Spec.Linkerd || base.Linkerd == (api.Linkerd{}) {
@@ -66,41 +64,42 @@ func (i *Identities) relocated(name api.ClusterName) *object.Reason {
 		base.Linkerd.Namespace, base.Linkerd.MulticlusterNamespace))
 }
 
-// OtherNamespaces refuses a cluster that is declared with other namespaces of Linkerd than those it has; why says how that is known.
+// OtherNamespaces returns the reason to deny a cluster that is declared with other Linkerd namespaces than those it has. why says how linkwright
+// knows.
 func OtherNamespaces(name api.ClusterName, why string) *object.Reason {
 	return object.Because(reason.NamespaceChanged, "cluster %s %s, and declares other namespaces now: put the former ones back; "+
 		"to move, declare state: Leaving with the former ones, and the new ones when nothing is left there", name, why)
 }
 
-// shared says that several names have the identity: only then is it asked which, since that is to look at all of them.
+// shared reports whether several names have the identity: only then is it asked which, since that is to read all of them.
 func (i *Identities) shared(uid string) bool {
-	if i.Twins == nil {
-		i.Twins = i.Twinned()
+	if i.DuplicateUIDs == nil {
+		i.DuplicateUIDs = i.CountUIDs()
 	}
-	return i.Twins[uid]
+	return i.DuplicateUIDs[uid]
 }
 
-// Twinned counts the identities for Twins; never nil.
-func (s Snapshot) Twinned() map[string]bool {
+// CountUIDs counts the identities for Twins; never nil.
+func (s Snapshot) CountUIDs() map[string]bool {
 	once, twins := make(map[string]bool, len(s.Clusters)), map[string]bool{}
-	for _, side := range s.Clusters {
-		if uid := side.Facts.UID; side.Known() && once[uid] {
+	for _, cluster := range s.Clusters {
+		if uid := cluster.Facts.UID; cluster.Known() && once[uid] {
 			twins[uid] = true
-		} else if side.Known() {
+		} else if cluster.Known() {
 			once[uid] = true
 		}
 	}
 	return twins
 }
 
-// unidentified is all of that but the base's name. Without shared there is no other name for the cluster.
+// unidentified returns all of that but the base's name. Without shared there is no other name for the cluster.
 func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Reason {
-	side := i.Clusters[name]
-	uid := side.Facts.UID
+	cluster := i.Clusters[name]
+	uid := cluster.Facts.UID
 	switch {
-	case !side.Known() && side.Err != nil:
-		return side.Err
-	case !side.Known():
+	case !cluster.Known() && cluster.Err != nil:
+		return cluster.Err
+	case !cluster.Known():
 		return object.Because(reason.Unknown, "linkwright has not read cluster %s yet", name)
 	case uid == "":
 		return object.Because(reason.ClusterUIDMissing, "linkwright finds no namespace kube-system, whose uid identifies the cluster: check that the access leads to a Kubernetes cluster")
@@ -114,8 +113,8 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 			name, owner, uid, owner)
 	}
 	if shared {
-		if twin := i.twin(name, uid); twin != "" {
-			return i.twins(name, twin, uid)
+		if twin := i.otherName(name, uid); twin != "" {
+			return i.duplicate(name, twin, uid)
 		}
 	}
 	if i.Accepted[name] == uid {
@@ -128,8 +127,8 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 	return nil
 }
 
-// twins refuses two names of one cluster.
-func (i *Identities) twins(name, twin api.ClusterName, uid string) *object.Reason {
+// duplicate refuses two names of one cluster.
+func (i *Identities) duplicate(name, twin api.ClusterName, uid string) *object.Reason {
 	former, now := twin, name
 	if i.HasLeft(name) {
 		former, now = name, twin
@@ -156,13 +155,13 @@ func (i *Identities) renamedBase(name api.ClusterName) *object.Reason {
 	return nil
 }
 
-// Confirmed says that a cluster is known by its name without anybody's leave any more: the record has its identity, and its base the name.
+// Confirmed reports whether the record has the identity of a cluster and its base has the name, so that nobody needs to accept it.
 func (s Snapshot) Confirmed(name api.ClusterName, uid string) bool {
-	side := s.Clusters[name]
-	if !side.Known() || side.Facts.UID != uid || s.UIDs[name] != uid {
+	cluster := s.Clusters[name]
+	if !cluster.Known() || cluster.Facts.UID != uid || s.UIDs[name] != uid {
 		return false
 	}
-	if base, found := inventory.ReadBase(s.Owner, side.Seen); found {
+	if base, found := inventory.ReadBase(s.Owner, cluster.Seen); found {
 		return base.End.Cluster == name
 	}
 	for other, known := range s.UIDs {
@@ -173,7 +172,7 @@ func (s Snapshot) Confirmed(name api.ClusterName, uid string) bool {
 	return true
 }
 
-// owner is the declared cluster to which the access of another name leads by mistake: the record has its identity by that name, or, if it does
+// owner returns the declared cluster to which the access of another name leads by mistake: the record has its identity by that name, or, if it does
 // not know that one, the base there does. Only the name with the wrong access is then in doubt. Empty: none.
 func (i *Identities) owner(name api.ClusterName, uid string) (owner api.ClusterName) {
 	if i.UIDs[name] == uid {
@@ -192,12 +191,12 @@ func (i *Identities) owner(name api.ClusterName, uid string) (owner api.ClusterN
 	return owner
 }
 
-// twin gives another name with the same identity, the first in order; the former name of a cluster that
-// has its new one as a second name, or by people's leave, is none, nor is the new one of that, nor is a name whose access leads here by mistake.
-func (i *Identities) twin(name api.ClusterName, uid string) api.ClusterName {
+// otherName returns another name with the same identity, the first in order; the former name of a cluster that has its new one as a second name, or
+// with people's permission, is none, nor is the new one of that, nor is a name whose access leads here by mistake.
+func (i *Identities) otherName(name api.ClusterName, uid string) api.ClusterName {
 	var found []api.ClusterName
-	for other, side := range i.Clusters {
-		if other != name && side.Known() && side.Facts.UID == uid && (!i.HasLeft(other) || !i.accepts(name)) && i.owner(other, uid) == "" {
+	for other, cluster := range i.Clusters {
+		if other != name && cluster.Known() && cluster.Facts.UID == uid && (!i.HasLeft(other) || !i.accepts(name)) && i.owner(other, uid) == "" {
 			found = append(found, other)
 		}
 	}

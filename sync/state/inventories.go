@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Inventories are those of a cluster. What the base and targets' ends say of its name is that of today; a source's end by a former name is
-// one that nobody declares.
+// Inventories returns those of a cluster. What the base and targets' ends say of its name is that of today; a source's end by a former name is one
+// that nobody declares.
 func (s Snapshot) Inventories(name api.ClusterName) ([]inventory.Inventory, error) {
 	recorded, err := inventory.Read(s.Owner, s.Clusters[name].Seen)
 	for i, inv := range recorded {
@@ -23,11 +23,10 @@ func (s Snapshot) Inventories(name api.ClusterName) ([]inventory.Inventory, erro
 	return recorded, err
 }
 
-// Rebuilt adds to what a cluster has recorded what carries our mark there and stands in no inventory: one
-// was lost, or written anew since. Names tell to which end an object belongs, and something other than the
-// object must tell of that end (see vouched). Everything else is left alone and reported: it may be a copy
-// that somebody restored under another name. The inventory is written before anything of the end goes.
-func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, stray func(object.Key, object.Record)) []inventory.Inventory {
+// Rebuilt adds to what a cluster has recorded what carries linkwright's mark there and is in no inventory: one was lost, or written again since.
+// Names tell to which end an object belongs, and something other than the object must tell of that end (see vouched). Everything else is left alone
+// and reported: it may be a copy that somebody restored under another name. The inventory is written before anything of the end goes.
+func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, orphan func(object.Key, object.Record)) []inventory.Inventory {
 	size := 0
 	for _, inv := range recorded {
 		size += len(inv.Entries)
@@ -41,14 +40,14 @@ func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, 
 	lost := map[object.End][]object.Key{}
 	for k, r := range s.Clusters[name].Seen.Records() {
 		if r.Mark == object.Copied {
-			stray(k, r)
+			orphan(k, r)
 		}
 		if r.Mark != object.Ours || known[k] {
 			continue
 		}
 		end, ok := s.EndOf(name, k)
-		if !ok || !s.vouched(end, recorded) {
-			stray(k, r)
+		if !ok || !s.provenKeys(end, recorded) {
+			orphan(k, r)
 			continue
 		}
 		lost[end] = append(lost[end], k)
@@ -66,9 +65,9 @@ func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, 
 	return out
 }
 
-// implied is the control plane's secret of an end in a source: it is looked for by name only, so nothing would find it but what is
-// written down. Whatever else is left of the end implies it, not only a Link that makes the control plane use it: it is made
-// before the Link, and an unlink empties the Link's selectors first. One that is not there leaves the inventory again.
+// implied returns the control plane's secret of an end in a source: it is looked for by name only, so nothing would find it but what is recorded.
+// Whatever else is left of the end implies it, not only a Link that makes the control plane use it: it is made before the Link, and an unlink
+// empties the Link's selectors first. One that is not there leaves the inventory again.
 func (s Snapshot) implied(end object.End) []object.Key {
 	if !end.IsSource() {
 		return nil
@@ -76,7 +75,7 @@ func (s Snapshot) implied(end object.End) []object.Key {
 	return []object.Key{linkerd.ControlPlaneSecret(s.Spec(end.Cluster).Linkerd, end.Link.Target)}
 }
 
-// vouched says that something other than a live object tells that it belongs to an end of a link:
+// provenKeys reports whether something other than a live object tells that it belongs to an end of a link:
 //
 //	an inventory of the end in this cluster, which lacks the object
 //	the link is declared
@@ -86,29 +85,29 @@ func (s Snapshot) implied(end object.End) []object.Key {
 // A mark and a name alone are no proof: whoever copies an object, also to another cluster, may copy its managed fields, too, and the
 // copy may have just the name of a link that nobody ever declared. The names of what an overlay brought in say nothing at all, so a
 // base is never rebuilt.
-func (s Snapshot) vouched(end object.End, recorded []inventory.Inventory) bool {
+func (s Snapshot) provenKeys(end object.End, recorded []inventory.Inventory) bool {
 	for _, inv := range recorded {
 		if inv.End == end && !end.IsBase() {
 			return true
 		}
 	}
-	return !end.IsBase() && (s.Declares(end.Link) || s.toldAcross(end) || s.hasPending(end))
+	return !end.IsBase() && (s.Declares(end.Link) || s.listedByPeer(end) || s.hasPending(end))
 }
 
-// toldAcross says that the inventory of a link's other end tells of it.
-func (s Snapshot) toldAcross(end object.End) bool {
+// listedByPeer reports whether the inventory of a link's other end tells of it.
+func (s Snapshot) listedByPeer(end object.End) bool {
 	far := object.End{Cluster: s.Other(end), Link: end.Link}
 	_, found := inventory.Of(s.Owner, far, s.Clusters[far.Cluster].Seen)
 	return found
 }
 
-// hasPending says that the cleanup of an end is pending.
+// hasPending reports whether the cleanup of an end is pending.
 func (r Record) hasPending(end object.End) bool {
 	return slices.ContainsFunc(r.Pending[end.Cluster], func(d inventory.Pending) bool { return d.Link() == end.Link })
 }
 
-// EndOf is the end in a cluster whose objects have such a name. What no link's end holds, in the multicluster
-// namespace, an overlay brought in: it is the base's.
+// EndOf returns the end in a cluster whose objects have such a name. What no link's end holds, in the multicluster namespace, an overlay brought in:
+// it is the base's.
 func (s Snapshot) EndOf(name api.ClusterName, k object.Key) (object.End, bool) {
 	end := object.End{Cluster: name}
 	if target, ok := s.targetOf(name, k); ok {
@@ -122,21 +121,21 @@ func (s Snapshot) EndOf(name api.ClusterName, k object.Key) (object.End, bool) {
 	return end, k.Namespace == s.Spec(name).Linkerd.MulticlusterNamespace
 }
 
-// targetOf is the target of the link whose end in a source has such an object. A legacy name counts where a Linkerd Link to
-// its target is there, and none to the one that the same name would mean otherwise: it was adopted.
+// targetOf returns the target of the link whose end in a source has such an object. A legacy name counts where a Linkerd Link to its target is
+// there, and none to the one that the same name would mean otherwise: it was adopted.
 func (s Snapshot) targetOf(source api.ClusterName, k object.Key) (api.ClusterName, bool) {
-	l, seen := s.Spec(source).Linkerd, s.Clusters[source].Seen
+	l, observed := s.Spec(source).Linkerd, s.Clusters[source].Seen
 	target, ok := linkerd.TargetOf(l, k)
-	if ok && (k.Kind != "Service" || !seen.Record(linkerd.LinkKey(l, target)).IsZero()) {
+	if ok && (k.Kind != "Service" || !observed.Record(linkerd.LinkKey(l, target)).IsZero()) {
 		return target, true
 	}
-	if legacy, named := linkerd.LegacyTargetOf(l, k); named && !seen.Record(linkerd.LinkKey(l, legacy)).IsZero() {
+	if legacy, named := linkerd.LegacyTargetOf(l, k); named && !observed.Record(linkerd.LinkKey(l, legacy)).IsZero() {
 		return legacy, true
 	}
 	return target, ok
 }
 
-// IsLedger says that an object is an inventory, or the namespace of all inventories, which stays.
+// IsLedger reports whether an object is an inventory, or the namespace of all inventories, which stays.
 func IsLedger(owner string, k object.Key) bool {
 	return inventory.Named(owner, k) || k == object.Key{Kind: "Namespace", Name: object.AccessNamespace}
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
-// TargetEnd is the target's end of a declared link: it is in the cluster of which the target may be a second name.
+// TargetEnd returns the target's end of a declared link: it is in the cluster of which the target may be a second name.
 func TargetEnd(l fleet.Link) object.End {
 	return object.End{Cluster: l.Target.Canonical(), Link: l.Pair()}
 }
 
-// Other is the cluster in which the other end of a link is, by the name that it has now.
+// Other returns the cluster in which the other end of a link is, by the name that it has now.
 func (s Snapshot) Other(end object.End) api.ClusterName {
 	if end.IsSource() {
-		return s.Holder(end.Link)
+		return s.TargetCluster(end.Link)
 	}
-	return s.Today(end.Link.Source)
+	return s.CurrentName(end.Link.Source)
 }
 
-// OtherOf is other, or empty for a base.
+// OtherOf is Other; for a base it returns the empty name.
 func (s Snapshot) OtherOf(end object.End) api.ClusterName {
 	if end.IsBase() {
 		return ""
@@ -30,15 +30,15 @@ func (s Snapshot) OtherOf(end object.End) api.ClusterName {
 	return s.Other(end)
 }
 
-// Holder is the cluster in which the target's end of a link is: its target, by today's name, or the cluster of which that is a second name,
-// as it is declared or as the cluster itself tells.
-func (s Snapshot) Holder(link api.Pair) api.ClusterName {
-	if s.Remembered(link.Target) {
-		return s.Today(link.Target)
+// TargetCluster returns the cluster in which the target's end of a link is: its target, by today's name, or the cluster of which that is a second name, as
+// it is declared or as the cluster itself tells.
+func (s Snapshot) TargetCluster(link api.Pair) api.ClusterName {
+	if s.IsRecorded(link.Target) {
+		return s.CurrentName(link.Target)
 	}
 	var found []api.ClusterName
-	for name, side := range s.Clusters {
-		if name != link.Source && !s.Renamed(name) && s.tellsOf(link, name, side) {
+	for name, cluster := range s.Clusters {
+		if name != link.Source && !s.Renamed(name) && s.mentions(link, name, cluster) {
 			found = append(found, name)
 		}
 	}
@@ -48,23 +48,23 @@ func (s Snapshot) Holder(link api.Pair) api.ClusterName {
 	return slices.Min(found)
 }
 
-// tellsOf says that a cluster records the target's end of a link, or the target as a second name of its own.
-func (s Snapshot) tellsOf(link api.Pair, name api.ClusterName, side Cluster) bool {
-	if _, recorded := inventory.Of(s.Owner, object.End{Cluster: name, Link: link}, side.Seen); recorded {
+// mentions reports whether a cluster records the target's end of a link, or the target as a second name of its own.
+func (s Snapshot) mentions(link api.Pair, name api.ClusterName, cluster Cluster) bool {
+	if _, recorded := inventory.Of(s.Owner, object.End{Cluster: name, Link: link}, cluster.Seen); recorded {
 		return true
 	}
-	base, found := inventory.ReadBase(s.Owner, side.Seen)
+	base, found := inventory.ReadBase(s.Owner, cluster.Seen)
 	return found && slices.Contains(base.Names, link.Target)
 }
 
-// renamed says that a departed name's cluster is declared, and was accepted, under another: the one that it gives. What it
-// holds by the old name is handed over there.
+// renamed returns the new name of a cluster that is no longer declared by this name, and that people accepted under the new one. The new name takes
+// over what the cluster holds under the former name.
 func (s Snapshot) renamed(name api.ClusterName) (api.ClusterName, bool) {
-	side := s.Clusters[name]
-	if !side.Known() || side.Facts.UID == "" || !s.HasLeft(name) {
+	cluster := s.Clusters[name]
+	if !cluster.Known() || cluster.Facts.UID == "" || !s.HasLeft(name) {
 		return "", false
 	}
-	for _, other := range s.named(side.Facts.UID) {
+	for _, other := range s.named(cluster.Facts.UID) {
 		if !s.HasLeft(other) && s.accepts(other) {
 			return other, true
 		}
@@ -72,8 +72,8 @@ func (s Snapshot) renamed(name api.ClusterName) (api.ClusterName, bool) {
 	return "", false
 }
 
-// Today is the name that a cluster has now, other than a second one.
-func (s Snapshot) Today(name api.ClusterName) api.ClusterName {
+// CurrentName returns the name that a cluster has now, other than a second one.
+func (s Snapshot) CurrentName(name api.ClusterName) api.ClusterName {
 	if c, _, _ := s.Declared(name); c != nil {
 		return c.Canonical()
 	}
@@ -83,16 +83,16 @@ func (s Snapshot) Today(name api.ClusterName) api.ClusterName {
 	return name
 }
 
-// Renamed says that a name was given up for another.
+// Renamed reports whether a name was given up for another.
 func (s Snapshot) Renamed(name api.ClusterName) bool {
 	_, renamed := s.renamed(name)
 	return renamed
 }
 
-// named gives all names under which a cluster was read, in order.
+// named returns all names under which a cluster was read, in order.
 func (s Snapshot) named(uid string) (out []api.ClusterName) {
-	for name, side := range s.Clusters {
-		if side.Known() && side.Facts.UID == uid {
+	for name, cluster := range s.Clusters {
+		if cluster.Known() && cluster.Facts.UID == uid {
 			out = append(out, name)
 		}
 	}
@@ -100,18 +100,18 @@ func (s Snapshot) named(uid string) (out []api.ClusterName) {
 	return out
 }
 
-// accepts says that a cluster has its name by people's leave, or had it when it was last written to, also as a second one: its base says so.
+// accepts reports whether people accepted a cluster under this name, or its base has the name, also as a second one.
 func (s Snapshot) accepts(name api.ClusterName) bool {
-	side := s.Clusters[name]
-	if s.Accepted[name] == side.Facts.UID {
+	cluster := s.Clusters[name]
+	if s.Accepted[name] == cluster.Facts.UID {
 		return true
 	}
-	base, ok := inventory.ReadBase(s.Owner, side.Seen)
+	base, ok := inventory.ReadBase(s.Owner, cluster.Seen)
 	return ok && (base.End.Cluster == name || slices.Contains(base.Names, name))
 }
 
-// Remembered says that a name is declared, or stands in the record of clusters: any other was never written to.
-func (s Snapshot) Remembered(name api.ClusterName) bool {
+// IsRecorded reports whether a name is declared or in the record. No other cluster was ever written to.
+func (s Snapshot) IsRecorded(name api.ClusterName) bool {
 	c, _, _ := s.Declared(name)
 	_, recorded := s.UIDs[name]
 	return c != nil || recorded || s.HasLeft(name)

@@ -1,4 +1,4 @@
-// Package state answers: what is known of all clusters at one moment, and which cluster does a name mean?
+// Package state holds what is known of all clusters at one moment, and decides which cluster a name means.
 package state
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Snapshot is everything known at one moment. A cluster that was never read completely has no known Side. Nobody changes what a snapshot
-// holds: whoever knows more makes another one.
+// Snapshot is everything known at one moment. It is immutable: whoever learns more makes another snapshot. A cluster that was never read completely
+// is not Known.
 type Snapshot struct {
 	object.Installation // its Namespace is that of the record in the management cluster, as commands need it; empty: the usual one
 	Declarations
@@ -21,8 +21,8 @@ type Snapshot struct {
 	Process
 	Results
 	Takeover
-	Clusters map[api.ClusterName]Cluster
-	Twins    map[string]bool // identities that several known sides show; nil: they are counted
+	Clusters      map[api.ClusterName]Cluster
+	DuplicateUIDs map[string]bool // identities that several known sides show; nil: they are counted
 	// Pass numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side
 	// of another one.
 	Pass int
@@ -33,15 +33,15 @@ type Snapshot struct {
 type Declarations struct {
 	Fleet    *fleet.Fleet
 	Departed []fleet.Cluster // of the record, but no longer declared
-	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
-	Barred map[api.Commit]*object.Reason
+	// DeniedAfter are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
+	DeniedAfter map[api.Commit]*object.Reason
 }
 
 // Record is what the management cluster remembers, and what people decided.
 type Record struct {
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
 	UIDs, Accepted map[api.ClusterName]string
-	// Pending are what clusters still hold of removed links; Forget are clusters that people give up, once they are declared no more.
+	// Pending are what clusters still hold of removed links; Forget are clusters that people give up, once they are no longer declared.
 	Pending map[api.ClusterName][]inventory.Pending
 	Forget  map[api.ClusterName]bool
 	// Guard limits what a revision may remove.
@@ -50,7 +50,7 @@ type Record struct {
 	Suspended []inventory.Decision
 }
 
-// Guard is what the record says of removals, and by what the process itself limits them.
+// Guard limits what a revision may remove: what the record says of removals, and the limits of the process.
 type Guard struct {
 	Limits    *inventory.Limits // nil: not known yet
 	Approvals []inventory.Approval
@@ -59,18 +59,18 @@ type Guard struct {
 	Cap       *api.PruneLimits         // nil: only declarations limit
 }
 
-// Process is what this process writes, and how it runs.
+// Process says which clusters this process writes, and how it runs.
 type Process struct {
 	Term int64
-	// Elsewhere are clusters that other processes write: their terms are no fence to us.
-	Elsewhere map[api.ClusterName]bool
+	// WrittenElsewhere are clusters that other processes write: their terms are no fence to linkwright.
+	WrittenElsewhere map[api.ClusterName]bool
 	// Probe has credentials tried of clusters that are not written here, too.
 	Probe bool
 	// Once has no rate limit hold conditions back: a sync that runs once ends when it has persisted what it knows.
 	Once bool
 }
 
-// Options are how people set an installation.
+// Options are the settings of an installation.
 type Options struct {
 	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
 	Grace time.Duration
@@ -78,12 +78,12 @@ type Options struct {
 	RequireConfinement bool
 }
 
-// Results are what came of former steps, in this process.
+// Results are the results of earlier steps of this process.
 type Results struct {
 	// Fresh are stand-ins, or credentials not yet seen in place.
 	Fresh map[api.Pair]linkerd.Credential
-	// Proofs are what trying credentials gave, by link; nil: nobody tries them here.
-	Proofs map[api.Pair]Proof
+	// Verifications are what trying credentials gave, by link; nil: nobody tries them here.
+	Verifications map[api.Pair]Verification
 	// Contested are objects that others changed again and again, as often as they were corrected; Immutable are those of
 	// which the server refused the last write for good.
 	Contested map[api.ClusterName]map[object.Key]Contest
@@ -94,29 +94,29 @@ type Results struct {
 	Followed map[api.Pair]time.Time
 }
 
-// Contest is an object that others change whenever it is corrected: it is left alone until then, and Times tells how
-// often it was corrected in vain.
+// Contest is an object that others change whenever linkwright corrects it. linkwright leaves it alone until Until; Times is how often it was
+// corrected without success.
 type Contest struct {
 	Until time.Time
 	Times int
 }
 
-// Refusal is what the server said of one write. It tells of that object as it was wanted and as it was live, and of nothing
-// that came after either. An immutable field stays one whatever else of the object changes; a list item of others may go.
+// Refusal is why the server rejected one write. It is about the object as it was desired and as it was live then. An immutable field stays immutable
+// whatever else of the object changes; a list item of others may disappear.
 type Refusal struct {
 	object.Refusal
 	Digest uint64        // of the object that was wanted
 	Was    object.Record // of the object that was live
 }
 
-// Takeover is what people ask for in place of ordinary steps: to adopt what others made for links, or to release what is ours.
+// Takeover replaces ordinary steps, because people asked for it: linkwright adopts what others created for links, or releases its own objects.
 type Takeover struct {
 	Adopt   map[api.Pair]bool // links; nil: nothing is adopted
 	Rules   AdoptRules
 	Release *Releasing // nil: nothing is released
 }
 
-// AdoptRules widen what may be adopted.
+// AdoptRules allow to adopt more.
 type AdoptRules struct {
 	// From is another installation that is gone: what carries its mark may be adopted, too.
 	From string
@@ -124,19 +124,19 @@ type AdoptRules struct {
 	Managed bool
 }
 
-// Releasing says what is given up, without deleting it: links, declared or not, and with All what clusters hold beside them.
+// Releasing names the links, declared or not, that linkwright releases without deleting anything, and with All also everything else in clusters.
 type Releasing struct {
 	Links map[api.Pair]bool
 	All   bool
 }
 
-// Has says that a link is given up.
+// Has reports whether a link is given up.
 func (r *Releasing) Has(p api.Pair) bool { return r.All || r.Links[p] }
 
-// Touches says that something may be given up in a cluster.
+// Touches reports whether something may be given up in a cluster.
 func (r *Releasing) Touches(s Snapshot, name api.ClusterName) bool {
 	for link := range r.Links {
-		if link.Source == name || s.Holder(link) == name {
+		if link.Source == name || s.TargetCluster(link) == name {
 			return true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// Suspension is the decision of a person that keeps an end suspended now; of several, the one that lasts longest.
+// Suspension returns the decision of a person that keeps an end suspended now; of several, the one that lasts longest.
 func (s Snapshot) Suspension(end object.End) (longest inventory.Decision, found bool) {
 	for _, d := range s.Suspended {
 		closes := d.Cluster == end.Cluster || !end.IsBase() && d.Link() == end.Link
@@ -20,7 +20,7 @@ func (s Snapshot) Suspension(end object.End) (longest inventory.Decision, found 
 	return longest, found
 }
 
-// SuspendedBy tells of a decision until when it holds, whose it is, why, and what ends it.
+// SuspendedBy returns, for a decision, until when it holds, whose it is, why, and what ends it.
 func (s Snapshot) SuspendedBy(d inventory.Decision) string {
 	text := "suspended"
 	if !d.Until.IsZero() {
@@ -38,7 +38,7 @@ func (s Snapshot) SuspendedBy(d inventory.Decision) string {
 	return fmt.Sprintf("%s: linkwright writes neither end; to resume, run %s", text, s.Command("resume "+d.Object()))
 }
 
-// Suspends says that a person's decision keeps all that is in a cluster suspended.
+// Suspends reports whether a person's decision keeps all that is in a cluster suspended.
 func (s Snapshot) Suspends(name api.ClusterName) bool {
 	_, suspended := s.Suspension(object.End{Cluster: name})
 	return suspended

@@ -14,26 +14,26 @@ import (
 type Clusters struct {
 	mu         *sync.Mutex
 	at         sharedMap[api.ClusterName, state.Cluster]
-	shown      sharedMap[api.ClusterName, shown]
-	before     map[api.ClusterName][]object.Watch // what was watched last in clusters that are to be read anew
-	announced  map[api.ClusterName]announcements  // decoded of what is in at
-	specs      map[api.ClusterName]sum            // declarations by which the facts in at were read
-	lists      watchLists                         // of at
-	twins      map[string]bool                    // uids that several clusters have; nil: to be counted. Nobody changes it
-	moves      int                                // how often one changed in what others depend on
-	identities int                                // how often it changed which clusters are known, or who they are
-	versions   int                                // how often a put showed something else, and identities
+	digests    sharedMap[api.ClusterName, clusterDigest]
+	before     map[api.ClusterName][]object.Watch   // what was watched last in clusters that are to be read again
+	announced  map[api.ClusterName]conditionEntries // decoded of what is in at
+	specs      map[api.ClusterName]sum              // declarations by which the facts in at were read
+	lists      watchLists                           // of at
+	twins      map[string]bool                      // uids that several clusters have; nil: to be counted. Nobody changes it
+	moves      int                                  // how often one changed in what others depend on
+	identities int                                  // how often it changed which clusters are known, or who they are
+	versions   int                                  // how often a put showed something else, and identities
 }
 
 // put takes over how a cluster was read. c.mu is held.
-func (c *Clusters) put(name api.ClusterName, now state.Cluster, shows shown, moved bool) {
+func (c *Clusters) put(name api.ClusterName, now state.Cluster, shows clusterDigest, moved bool) {
 	before, read := c.at.at[name]
 	if now.Stale = before.Stale; now.Known() {
 		now.Stale = time.Time{}
 	} else if before.Known() {
 		now.Stale = time.Now()
 	}
-	was := c.shown.at[name]
+	was := c.digests.at[name]
 	if shows.moved = was.moved; moved {
 		c.moves++
 		shows.moved = c.moves
@@ -45,7 +45,7 @@ func (c *Clusters) put(name api.ClusterName, now state.Cluster, shows shown, mov
 		c.versions++
 	}
 	c.at.set(name, now)
-	c.shown.set(name, shows)
+	c.digests.set(name, shows)
 }
 
 // reidentify forgets what follows from which clusters are known, and who they are. c.mu is held.
@@ -55,7 +55,7 @@ func (c *Clusters) reidentify() {
 	c.versions++
 }
 
-// Has says that a cluster was read, or could not be.
+// Has reports whether a cluster was read, or could not be.
 func (c *Clusters) Has(name api.ClusterName) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,14 +63,14 @@ func (c *Clusters) Has(name api.ClusterName) bool {
 	return ok
 }
 
-// Last is a cluster as it was read last.
+// Last returns a cluster as it was read last.
 func (c *Clusters) Last(name api.ClusterName) state.Cluster {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at.at[name]
 }
 
-// ReadBy says that a cluster's facts were read by this declaration of it.
+// ReadBy reports whether a cluster's facts were read by this declaration of it.
 func (c *Clusters) ReadBy(name api.ClusterName, spec api.Cluster) bool {
 	of := sumOf(spec)
 	c.mu.Lock()
@@ -86,26 +86,26 @@ func (c *Clusters) SetReadBy(name api.ClusterName, spec api.Cluster) {
 	c.specs[name] = of
 }
 
-// Forget has all clusters read anew. Watches stay as they are.
-func (c *Clusters) Forget() {
+// ReadAllAgain has all clusters read again. Watches stay as they are.
+func (c *Clusters) ReadAllAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.before = c.watches()
 	c.at.clear()
-	c.shown.clear()
+	c.digests.clear()
 	clear(c.announced)
 	c.reidentify()
 }
 
-// ForgetOne has a cluster read anew.
-func (c *Clusters) ForgetOne(name api.ClusterName) {
+// ReadAgain has a cluster read again.
+func (c *Clusters) ReadAgain(name api.ClusterName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(func(n api.ClusterName, _ state.Cluster) bool { return n == name })
 }
 
-// ForgetUnread has clusters read anew that could not be read.
-func (c *Clusters) ForgetUnread() {
+// ReadUnreadAgain has clusters read again that could not be read.
+func (c *Clusters) ReadUnreadAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(func(_ api.ClusterName, s state.Cluster) bool { return !s.Known() })
@@ -121,30 +121,30 @@ func (c *Clusters) forget(gone func(api.ClusterName, state.Cluster) bool) {
 // keep forgets other clusters. c.mu is held.
 func (c *Clusters) keep(names map[api.ClusterName]bool) {
 	c.forget(func(n api.ClusterName, _ state.Cluster) bool { return !names[n] })
-	c.shown.drop(func(n api.ClusterName, _ shown) bool { return !names[n] })
+	c.digests.drop(func(n api.ClusterName, _ clusterDigest) bool { return !names[n] })
 	maps.DeleteFunc(c.before, func(n api.ClusterName, _ []object.Watch) bool { return !names[n] })
 	maps.DeleteFunc(c.specs, func(n api.ClusterName, _ sum) bool { return !names[n] })
-	maps.DeleteFunc(c.announced, func(n api.ClusterName, _ announcements) bool { return !names[n] })
+	maps.DeleteFunc(c.announced, func(n api.ClusterName, _ conditionEntries) bool { return !names[n] })
 }
 
-// Share gives the list to keep for what is to be watched in a cluster, and was last: clusters that are watched alike share one.
+// Share returns the list to keep for what is to be watched in a cluster, and was last: clusters that are watched alike share one.
 func (c *Clusters) Share(list, last []object.Watch) []object.Watch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lists.one(list, last)
 }
 
-// Watched is what was watched in a cluster last.
+// Watched returns what was watched in a cluster last.
 func (c *Clusters) Watched(name api.ClusterName) []object.Watch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if looked := c.at.at[name].Looked; looked != nil {
-		return looked
+	if watches := c.at.at[name].Looked; watches != nil {
+		return watches
 	}
 	return c.before[name]
 }
 
-// Watches are what was watched last in each cluster, for the next store: with less than that, watches would end.
+// Watches returns what was watched last in each cluster, for the next store: with less than that, watches would end.
 func (c *Clusters) Watches() map[api.ClusterName][]object.Watch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,10 +170,10 @@ func (c *Clusters) SetWatches(before map[api.ClusterName][]object.Watch) {
 	c.before = before
 }
 
-// counted are the uids that several clusters have. c.mu is held.
+// counted returns the uids that several clusters have. c.mu is held.
 func (c *Clusters) counted() map[string]bool {
 	if c.twins == nil {
-		c.twins = state.Snapshot{Clusters: c.at.at}.Twinned()
+		c.twins = state.Snapshot{Clusters: c.at.at}.CountUIDs()
 	}
 	return c.twins
 }

@@ -46,7 +46,7 @@ func (c *correction) correct(now time.Time) {
 	c.until = now.Add(c.pause)
 }
 
-// over says that nothing of it need be remembered.
+// over reports whether nothing of it need be remembered.
 func (c *correction) over(now time.Time) bool {
 	return len(c.last) == 0 || now.Sub(c.last[len(c.last)-1]) > contestWindow && now.Sub(c.until) > contestWindow
 }
@@ -120,7 +120,7 @@ func (c *Corrections) fix(name api.ClusterName, o object.Outcome) {
 	c.immutable[name][o.Change.Key] = state.Refusal{Refusal: why, Digest: o.Change.Object.Digest, Was: o.Change.Was}
 }
 
-// asResults are the objects that are left alone, those that cannot be changed, and what else a step is planned from. c.mu is held.
+// asResults returns the objects that are left alone, those that cannot be changed, and what else a step is planned from. c.mu is held.
 func (c *Corrections) asResults() state.Results {
 	if c.results == nil {
 		c.results = &state.Results{Contested: c.contested(), Immutable: map[api.ClusterName]map[object.Key]state.Refusal{}, Failing: c.failing, Followed: maps.Clone(c.followed)}
@@ -131,7 +131,7 @@ func (c *Corrections) asResults() state.Results {
 	return *c.results
 }
 
-// contested are the objects that are left alone for a while, as far as they were corrected in vain. c.mu is held.
+// contested returns the objects that are left alone for a while, as far as they were corrected in vain. c.mu is held.
 func (c *Corrections) contested() map[api.ClusterName]map[object.Key]state.Contest {
 	out := map[api.ClusterName]map[object.Key]state.Contest{}
 	for name, keys := range c.corrected {

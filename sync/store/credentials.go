@@ -14,7 +14,7 @@ import (
 type Credentials struct {
 	mu     *sync.Mutex
 	issued sharedMap[api.Pair, linkerd.Credential] // and not yet seen in place
-	proofs sharedMap[api.Pair, state.Proof]
+	proofs sharedMap[api.Pair, state.Verification]
 }
 
 // Issue keeps a token until it is seen in place. If it is lost before, another one is asked for.
@@ -24,13 +24,13 @@ func (c *Credentials) Issue(link api.Pair, token object.Secret) {
 	c.issued.set(link, linkerd.Credential{Token: token})
 }
 
-// Prove takes over what came of a verification, and says whether it is another verdict than before.
-func (c *Credentials) Prove(link api.Pair, now state.Proof) bool {
+// SetVerification takes over what came of a verification, and says whether it is another verdict than before.
+func (c *Credentials) SetVerification(link api.Pair, now state.Verification) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was, tried := c.proofs.at[link]
 	c.proofs.set(link, now)
-	return !tried || was.Print != now.Print || was.Blocks != now.Blocks || !same(was.Why, now.Why)
+	return !tried || was.Fingerprint != now.Fingerprint || was.Blocks != now.Blocks || !same(was.Why, now.Why)
 }
 
 // forget forgets tokens. c.mu is held.
@@ -38,7 +38,7 @@ func (c *Credentials) forget(gone func(api.Pair, object.Secret) bool) {
 	c.issued.drop(func(p api.Pair, c linkerd.Credential) bool { return gone(p, c.Token) })
 }
 
-// keep forgets proofs of links that are declared no more. c.mu is held.
+// keep forgets proofs of links that are no longer declared. c.mu is held.
 func (c *Credentials) keep(f *fleet.Fleet) {
-	c.proofs.drop(func(p api.Pair, _ state.Proof) bool { _, declared := f.Link(p); return !declared })
+	c.proofs.drop(func(p api.Pair, _ state.Verification) bool { _, declared := f.Link(p); return !declared })
 }

@@ -21,7 +21,7 @@ type Declared struct {
 	confirmed api.Commit   // applied's, once a cluster was seen to carry it
 	observed  api.Commit   // the observed revision: the newest that was seen
 	departed  []fleet.Cluster
-	struckOff map[api.ClusterName]bool      // of departed: in the record no more
+	removed   map[api.ClusterName]bool      // of departed: in the record no more
 	epoch     int                           // of fleet: another one, another epoch
 	answers   map[[2]api.Commit]error       // of this round: whether the first may be applied after the second
 	barred    map[api.Commit]*object.Reason // made of fleet and answers; nil: to be made. Nobody changes it
@@ -33,11 +33,11 @@ func (d *Declared) enter(f *fleet.Fleet, departed []fleet.Cluster) {
 	if d.fleet != f {
 		d.epoch++
 	}
-	d.fleet, d.departed, d.struckOff, d.barred = f, departed, map[api.ClusterName]bool{}, nil
+	d.fleet, d.departed, d.removed, d.barred = f, departed, map[api.ClusterName]bool{}, nil
 	d.version++
 }
 
-// Commit is that of the declared fleet.
+// Commit returns that of the declared fleet.
 func (d *Declared) Commit() api.Commit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,7 +59,7 @@ func (d *Declared) Observe(head api.Commit) api.Commit {
 	return d.observed
 }
 
-// All are the declared clusters, and those of the record that are declared no more.
+// All returns the declared clusters, and those of the record that are no longer declared.
 func (d *Declared) All() []fleet.Cluster {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +69,7 @@ func (d *Declared) All() []fleet.Cluster {
 // all is All; d.mu is held, as in what follows with a small letter.
 func (d *Declared) all() []fleet.Cluster { return slices.Concat(d.fleet.Clusters, d.departed) }
 
-// Policy is the declared one; without a declaration, the default.
+// Policy returns the declared one; without a declaration, the default.
 func (d *Declared) Policy() api.SyncPolicy {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,7 +79,7 @@ func (d *Declared) Policy() api.SyncPolicy {
 	return d.fleet.Policy
 }
 
-// Declares says that a cluster is declared now.
+// Declares reports whether a cluster is declared now.
 func (d *Declared) Declares(name api.ClusterName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +87,7 @@ func (d *Declared) Declares(name api.ClusterName) bool {
 	return ok
 }
 
-// Names are the second names of a cluster.
+// Names returns the second names of a cluster.
 func (d *Declared) Names(name api.ClusterName) []api.ClusterName {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +97,7 @@ func (d *Declared) Names(name api.ClusterName) []api.ClusterName {
 	return d.fleet.Names(name)
 }
 
-// HasLeft says that a cluster of the record is declared no more.
+// HasLeft reports whether a cluster of the record is no longer declared.
 func (d *Declared) HasLeft(name api.ClusterName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,20 +108,20 @@ func (d *Declared) hasLeft(name api.ClusterName) bool {
 	return slices.ContainsFunc(d.departed, func(c fleet.Cluster) bool { return c.Name == name })
 }
 
-// StrikeOff notes that a cluster is in the record no more. It is looked at no more, if nobody declares it.
-func (d *Declared) StrikeOff(name api.ClusterName) {
+// MarkRemoved notes that a cluster is in the record no more. It is read no more, if nobody declares it.
+func (d *Declared) MarkRemoved(name api.ClusterName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.hasLeft(name) {
-		d.struckOff[name] = true
+		d.removed[name] = true
 	}
 }
 
-// IsStruckOff says that a cluster is looked at no more.
-func (d *Declared) IsStruckOff(name api.ClusterName) bool {
+// IsRemoved reports whether a cluster is read no more.
+func (d *Declared) IsRemoved(name api.ClusterName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.struckOff[name]
+	return d.removed[name]
 }
 
 // apply makes a fleet the applied one, and says whether its commit is another one. d.mu is held.
@@ -142,14 +142,14 @@ func (d *Declared) Withdraw(commit api.Commit) {
 	}
 }
 
-// Applied is the fleet of the applied revision, and since when it is in this leadership; nil: none is yet.
+// Applied returns the fleet of the applied revision, and since when it is in this leadership; nil: none is yet.
 func (d *Declared) Applied() (*fleet.Fleet, time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.applied, d.since
 }
 
-// IfApplied is the declared fleet, if it is the applied one; nil: it is being judged.
+// IfApplied returns the declared fleet, if it is the applied one; nil: it is being judged.
 func (d *Declared) IfApplied() *fleet.Fleet {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,7 +170,7 @@ func (d *Declared) Confirm(commit api.Commit) {
 	d.confirmed = commit
 }
 
-// Confirmed is the applied commit, once a cluster was seen to carry it; empty: none was. carried are the commits that clusters carry now.
+// Confirmed returns the applied commit, once a cluster was seen to carry it; empty: none was. carried are the commits that clusters carry now.
 func (d *Declared) Confirmed(carried map[api.Commit][]api.ClusterName) api.Commit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -200,14 +200,14 @@ func (d *Declared) SetAnswer(commit, last api.Commit, err error) {
 	d.version++
 }
 
-// ForgetAnswers lets what was not known be asked again. Who answers remembers what was.
-func (d *Declared) ForgetAnswers() {
+// ResetAnswers lets what was not known be asked again. Who answers remembers what was.
+func (d *Declared) ResetAnswers() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.forgetAnswers()
+	d.resetAnswers()
 }
 
-func (d *Declared) forgetAnswers() {
+func (d *Declared) resetAnswers() {
 	if len(d.answers) > 0 {
 		clear(d.answers)
 		d.barred = nil
@@ -215,8 +215,8 @@ func (d *Declared) forgetAnswers() {
 	}
 }
 
-// bars are the commits that the declared fleet may not be applied after, as far as that was asked. Nobody changes it. d.mu is held.
-func (d *Declared) bars() map[api.Commit]*object.Reason {
+// denies returns the commits that the declared fleet may not be applied after, as far as that was asked. Nobody changes it. d.mu is held.
+func (d *Declared) denies() map[api.Commit]*object.Reason {
 	if d.barred != nil {
 		return d.barred
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Record is what the management cluster remembers. Who writes it there sets it, and the round that reads it anew.
+// Record is what the management cluster remembers. Who writes it there sets it, and the round that reads it again.
 type Record struct {
 	mu        *sync.Mutex
 	overrides Overrides
@@ -62,7 +62,7 @@ func (r *Record) set(now inventory.Record) {
 	r.last, r.remembers = now, remembered(now, r.decided, r.overrides.Cap)
 }
 
-// remembered is what a snapshot has of a record.
+// remembered returns what a snapshot has of a record.
 func remembered(now inventory.Record, d decided, limit *api.PruneLimits) state.Record {
 	out := state.Record{
 		UIDs: make(map[api.ClusterName]string, len(now.Clusters)), Pending: map[api.ClusterName][]inventory.Pending{},
@@ -81,21 +81,21 @@ func remembered(now inventory.Record, d decided, limit *api.PruneLimits) state.R
 	return out
 }
 
-// Last is the record as it was read or written last. Nobody changes its maps.
+// Last returns the record as it was read or written last. Nobody changes its maps.
 func (r *Record) Last() inventory.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.last
 }
 
-// Allowed are the commits that people let be applied, whatever was applied before.
+// Allowed returns the commits that people let be applied, whatever was applied before.
 func (r *Record) Allowed() []api.Commit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.decided.allowed
 }
 
-// Suspends says that a person's decision suspends all that is in a cluster.
+// Suspends reports whether a person's decision suspends all that is in a cluster.
 func (r *Record) Suspends(name api.ClusterName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

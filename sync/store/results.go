@@ -84,8 +84,8 @@ func (r *Results) Add(name api.ClusterName, outcomes []object.Outcome) {
 	}
 }
 
-// Strip takes what a step wanted written out of each row.
-func (r *Results) Strip(bare func(plan.Step) plan.Step) {
+// StripWrites takes what a step wanted written out of each row.
+func (r *Results) StripWrites(bare func(plan.Step) plan.Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, row := range r.rows {
@@ -93,8 +93,8 @@ func (r *Results) Strip(bare func(plan.Step) plan.Step) {
 	}
 }
 
-// Refuse says of a cluster's row why it is not to be relied on.
-func (r *Results) Refuse(name api.ClusterName, why *object.Reason) {
+// SetUnknown says of a cluster's row why it is not to be relied on.
+func (r *Results) SetUnknown(name api.ClusterName, why *object.Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if row := r.rows[name]; row != nil {
@@ -110,14 +110,14 @@ func (r *Results) Skip() {
 	r.reported = r.version
 }
 
-// Reported is the version that was reported last.
+// Reported returns the version that was reported last.
 func (r *Results) Reported() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.reported
 }
 
-// Rows gives what is to be reported, in name order. What was done is reported once: nothing of it is kept.
+// Rows returns what is to be reported, in name order. What was done is reported once: nothing of it is kept.
 func (s *Store) Rows() []report.Cluster {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,14 +125,14 @@ func (s *Store) Rows() []report.Cluster {
 	out, w := make([]report.Cluster, 0, len(s.Results.rows)), s.bare()
 	for _, name := range slices.Sorted(maps.Keys(s.Results.rows)) {
 		row := *s.Results.rows[name]
-		row.Cleanup, row.Applied = w.PendingIn(name), s.Clusters.shown.at[name].commit
+		row.Cleanup, row.Applied = w.PendingIn(name), s.Clusters.digests.at[name].commit
 		out = append(out, row)
 		s.Results.rows[name].Outcomes = nil
 	}
 	return out
 }
 
-// SoFar is how all stands while a round is under way, unless that is the version that is known, and its version. What was done is
+// SoFar returns the state of all clusters while a round is under way, unless that is the version that is known, and its version. What was done is
 // reported, and reported again at the end of the round.
 func (s *Store) SoFar(known int) (report.Report, int) {
 	s.mu.Lock()
@@ -171,7 +171,7 @@ func unread(f *fleet.Fleet, c report.Cluster) plan.Step {
 	return s
 }
 
-// alike says that reports of two steps say the same of a cluster. Debts and the applied commit are of the record and of the cluster.
+// alike reports whether reports of two steps say the same of a cluster. Debts and the applied commit are of the record and of the cluster.
 func alike(a, b plan.Step) bool {
 	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Denied, b.Denied) && same(a.Unconfined, b.Unconfined) &&
 		slices.Equal(a.Strays, b.Strays) && a.MoreStrays == b.MoreStrays && slices.EqualFunc(a.Rows, b.Rows, alikeRows)
@@ -184,11 +184,11 @@ func alikeRows(a, b plan.Row) bool {
 	})
 }
 
-// same says that two reasons are, or that there is none.
+// same reports whether two reasons are, or that there is none.
 func same(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
-// waits are the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are
-// kept until they are no longer used.
+// waits returns the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are kept until they
+// are no longer used.
 func waits(s plan.Step) []api.ClusterName {
 	out := slices.Clone(s.Look)
 	for _, r := range s.Rows {

@@ -14,7 +14,7 @@ import (
 // Whatever a report says of a step is another version, so that a daemon reports it within a second; what nobody sees is none.
 func TestReportedChangesAreVersions(t *testing.T) {
 	why := object.Because("X", "why")
-	row := plan.Row{End: object.End{Cluster: "east", Link: api.Pair{Source: "east", Target: "west"}}, Phase: plan.Ready, Health: []health.Verdict{{Stage: health.Loaded}}}
+	row := plan.Row{End: object.End{Cluster: "east", Link: api.Pair{Source: "east", Target: "west"}}, Phase: plan.Ready, Health: []health.Verdict{{Stage: health.CredentialsLoaded}}}
 	for name, tt := range map[string]struct {
 		change func(*plan.Step)
 		want   bool

@@ -5,24 +5,24 @@ import "maps"
 // sharedMap is a map that is handed out as it is: whoever has it sees it stay so, since it is copied before it changes. What is
 // lent is given back, and need not be copied after that. Its zero value is empty.
 type sharedMap[K comparable, V any] struct {
-	at   map[K]V // to read; it changes by the methods alone
-	out  bool    // it was handed out since it was copied
-	lent *int    // how many have it on loan; nil: nobody since it was copied
+	at      map[K]V // to read; it changes by the methods alone
+	readers bool    // it was handed out since it was copied
+	shared  *int    // how many have it on loan; nil: nobody since it was copied
 }
 
 // all hands it out.
 func (s *sharedMap[K, V]) all() map[K]V {
-	s.out = true
+	s.readers = true
 	return s.at
 }
 
 // lend hands it out until its borrower counts one down.
 func (s *sharedMap[K, V]) lend() (map[K]V, *int) {
-	if s.lent == nil {
-		s.lent = new(int)
+	if s.shared == nil {
+		s.shared = new(int)
 	}
-	*s.lent++
-	return s.at, s.lent
+	*s.shared++
+	return s.at, s.shared
 }
 
 func (s *sharedMap[K, V]) set(k K, v V) {
@@ -50,7 +50,7 @@ func (s *sharedMap[K, V]) own() {
 	if s.at == nil {
 		s.at = map[K]V{}
 	}
-	if s.out || s.lent != nil && *s.lent > 0 {
-		s.at, s.out, s.lent = maps.Clone(s.at), false, nil
+	if s.readers || s.shared != nil && *s.shared > 0 {
+		s.at, s.readers, s.shared = maps.Clone(s.at), false, nil
 	}
 }

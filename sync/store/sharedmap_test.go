@@ -17,17 +17,17 @@ func TestSharedMap(t *testing.T) {
 		var s sharedMap[int, int]
 		s.set(1, 1)
 		s.set(2, 2)
-		seen := s.all()
-		was := maps.Clone(seen)
+		observed := s.all()
+		was := maps.Clone(observed)
 		do(&s)
-		if !maps.Equal(seen, was) {
-			t.Errorf("%s: what was handed out is %v, was %v", name, seen, was)
+		if !maps.Equal(observed, was) {
+			t.Errorf("%s: what was handed out is %v, was %v", name, observed, was)
 		}
 		if maps.Equal(s.at, was) {
 			t.Errorf("%s: nothing was done", name)
 		}
-		if do(&s); !maps.Equal(seen, was) {
-			t.Errorf("%s, again: what was handed out is %v, was %v", name, seen, was)
+		if do(&s); !maps.Equal(observed, was) {
+			t.Errorf("%s, again: what was handed out is %v, was %v", name, observed, was)
 		}
 	}
 	var s sharedMap[int, int]

@@ -1,5 +1,5 @@
-// Package store answers: what is known? It keeps what a leader has learned from Git, the management cluster and the clusters, and
-// gives snapshots of it. All of it can be learned again.
+// Package store keeps what a leader has learned from Git, the management cluster and the clusters, and returns snapshots of it. The leader can read
+// all of it again.
 package store
 
 import (
@@ -45,15 +45,15 @@ type Settings struct {
 	Verifies bool
 	// Writes says that a cluster is this process's to write; nil: none is.
 	Writes func(api.ClusterName) bool
-	// Refused says why an error of a write says that the object is never changed like that; false: it says something else; nil: no error does.
-	Refused func(error) (object.Refusal, bool)
+	// Rejected says why an error of a write says that the object is never changed like that; false: it says something else; nil: no error does.
+	Rejected func(error) (object.Refusal, bool)
 }
 
 // Overrides are decisions that one sync is started with. They count before those of the record.
 type Overrides struct {
 	// Accepted confirms identities: name → uid of namespace kube-system.
 	Accepted map[api.ClusterName]string
-	// Forget gives clusters up that are declared no more and cannot be read: nobody looks for what they hold any more.
+	// Forget gives clusters up that are no longer declared and cannot be read: nobody looks for what they hold any more.
 	Forget map[api.ClusterName]bool
 	// Allowed are commits that may be applied although they do not follow what was applied; the first digits are enough.
 	Allowed []api.Commit
@@ -61,16 +61,16 @@ type Overrides struct {
 	Cap *api.PruneLimits
 }
 
-// New gives an empty store.
+// New returns an empty store.
 func New(settings Settings) *Store {
 	s := &Store{settings: settings}
-	s.Declared = Declared{mu: &s.mu, struckOff: map[api.ClusterName]bool{}, answers: map[[2]api.Commit]error{}}
-	s.Clusters = Clusters{mu: &s.mu, announced: map[api.ClusterName]announcements{}, specs: map[api.ClusterName]sum{}}
+	s.Declared = Declared{mu: &s.mu, removed: map[api.ClusterName]bool{}, answers: map[[2]api.Commit]error{}}
+	s.Clusters = Clusters{mu: &s.mu, announced: map[api.ClusterName]conditionEntries{}, specs: map[api.ClusterName]sum{}}
 	s.Record = Record{mu: &s.mu, overrides: settings.Overrides, decided: decide(settings.Overrides, nil)}
 	s.Record.remembers = remembered(inventory.Record{}, s.Record.decided, settings.Overrides.Cap)
 	s.Credentials = Credentials{mu: &s.mu}
 	s.Corrections = Corrections{
-		mu: &s.mu, refused: settings.Refused,
+		mu: &s.mu, refused: settings.Rejected,
 		corrected: map[api.ClusterName]map[object.Key]*correction{},
 		immutable: map[api.ClusterName]map[object.Key]state.Refusal{},
 		followed:  map[api.Pair]time.Time{},
@@ -86,7 +86,7 @@ type cached[T any] struct {
 	made  bool
 }
 
-// at gives the value for those versions.
+// at returns the value for those versions.
 func (c *cached[T]) at(of [3]int, value func() T) T {
 	if !c.made || c.of != of {
 		c.value, c.of, c.made = value(), of, true
@@ -125,7 +125,7 @@ func (s *Store) Enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	return clusters
 }
 
-// departed are the clusters that were written to and that nobody declares any more.
+// departed returns the clusters that were written to and that nobody declares any more.
 func departed(f *fleet.Fleet, r inventory.Record) []fleet.Cluster {
 	var out []fleet.Cluster
 	for _, name := range slices.Sorted(maps.Keys(r.Clusters)) {
@@ -138,7 +138,7 @@ func departed(f *fleet.Fleet, r inventory.Record) []fleet.Cluster {
 	return out
 }
 
-// SetRecord takes over what the management cluster remembers. Commits that people newly allow are judged anew.
+// SetRecord takes over what the management cluster remembers. Commits that people newly allow are judged again.
 func (s *Store) SetRecord(r inventory.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *Store) SetRecord(r inventory.Record) {
 func (s *Store) setRecord(r inventory.Record) {
 	allowed := s.Record.decided.allowed
 	if s.Record.set(r); !slices.Equal(allowed, s.Record.decided.allowed) {
-		s.Declared.forgetAnswers()
+		s.Declared.resetAnswers()
 	}
 }
 
@@ -167,13 +167,13 @@ func (s *Store) PutCluster(name api.ClusterName, c state.Cluster, epoch int) (mo
 	s.mu.Lock()
 	last, f := s.Clusters.announced[name], s.Declared.fleet
 	s.mu.Unlock()
-	now, next := shownBy(s.settings.Installation.Owner, c, byNames(f, name, c), last)
+	now, next := digestOf(s.settings.Installation.Owner, c, byNames(f, name, c), last)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Declared.epoch != epoch {
 		return false, false
 	}
-	barred, was := s.Declared.bars(), s.Clusters.shown.at[name]
+	barred, was := s.Declared.denies(), s.Clusters.digests.at[name]
 	moved = was.sum != now.sum || because(barred, was.commit) != because(barred, now.commit)
 	s.Clusters.put(name, c, now, moved)
 	s.Clusters.announced[name] = next
@@ -186,7 +186,7 @@ func (s *Store) forgetIssued(source api.ClusterName) {
 	read := s.Clusters.at.at[source]
 	s.Credentials.forget(func(p api.Pair, token object.Secret) bool {
 		l, declared := s.Declared.fleet.Link(p)
-		return !declared || l.Spec.Credentials.Mode != api.Bound || p.Source == source && credential.Pair{View: state.View{Link: l, Source: read}}.Holds(token)
+		return !declared || l.Spec.Credentials.Mode != api.Bound || p.Source == source && credential.Pair{View: state.View{Link: l, Source: read}}.SecretsHold(token)
 	})
 }
 

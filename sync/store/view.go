@@ -18,11 +18,11 @@ import (
 // View is a snapshot, with what tells whether a step from it is still what it was.
 type View struct {
 	state.Snapshot
-	Moves  int    // how often a cluster had changed in what others depend on
-	record string // the version of the record
-	rules  sum    // which commits are barred, and which clusters are known as whom
-	shown  map[api.ClusterName]shown
-	loans  [3]*int // of Clusters, shown and Proofs
+	Moves      int    // how often a cluster had changed in what others depend on
+	record     string // the version of the record
+	rules      sum    // which commits are barred, and which clusters are known as whom
+	digests    map[api.ClusterName]clusterDigest
+	sharedMaps [3]*int // of Clusters, shown and Proofs
 }
 
 // Basis is all that a step is planned from but the cluster's own objects and the time, in short. It is compared.
@@ -33,7 +33,7 @@ type Basis struct {
 	peers  sum
 }
 
-// View is the snapshot of an epoch to plan writes from; false: that epoch is over, or what is declared is not applied. It is on loan: see
+// View returns the snapshot of an epoch to plan writes from; false: that epoch is over, or what is declared is not applied. It is on loan: see
 // Return.
 func (s *Store) View(epoch int) (View, bool) {
 	s.mu.Lock()
@@ -43,23 +43,23 @@ func (s *Store) View(epoch int) (View, bool) {
 	}
 	was := s.Record.last.Was
 	v := View{Snapshot: s.bare(), record: was.UID + " " + was.ResourceVersion, Moves: s.Clusters.moves}
-	v.Clusters, v.loans[0] = s.Clusters.at.lend()
-	v.Twins = s.Clusters.counted()
-	v.shown, v.loans[1] = s.Clusters.shown.lend()
+	v.Clusters, v.sharedMaps[0] = s.Clusters.at.lend()
+	v.DuplicateUIDs = s.Clusters.counted()
+	v.digests, v.sharedMaps[1] = s.Clusters.digests.lend()
 	if s.settings.Verifies {
-		if v.Proofs, v.loans[2] = s.Credentials.proofs.lend(); v.Proofs == nil {
-			v.Proofs = map[api.Pair]state.Proof{}
+		if v.Verifications, v.sharedMaps[2] = s.Credentials.proofs.lend(); v.Verifications == nil {
+			v.Verifications = map[api.Pair]state.Verification{}
 		}
 	}
 	v.rules = s.rules.at([3]int{s.Declared.version, s.Clusters.identities}, v.ruled)
 	return v, true
 }
 
-// Return gives a view back: nobody may read its maps any more. One that is not given back stays as it is.
-func (s *Store) Return(v View) {
+// Release gives a view back: nobody may read its maps any more. One that is not given back stays as it is.
+func (s *Store) Release(v View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, loan := range v.loans {
+	for _, loan := range v.sharedMaps {
 		if loan != nil {
 			*loan--
 		}
@@ -68,8 +68,8 @@ func (s *Store) Return(v View) {
 
 func (v View) ruled() sum {
 	var h bytes.Buffer
-	for _, commit := range slices.Sorted(maps.Keys(v.Barred)) {
-		fmt.Fprintln(&h, commit, v.Barred[commit].Message)
+	for _, commit := range slices.Sorted(maps.Keys(v.DeniedAfter)) {
+		fmt.Fprintln(&h, commit, v.DeniedAfter[commit].Message)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Clusters)) {
 		fmt.Fprintln(&h, name, v.Clusters[name].Known(), v.Clusters[name].Facts.UID)
@@ -77,25 +77,25 @@ func (v View) ruled() sum {
 	return sha256.Sum256(h.Bytes())
 }
 
-// Basis is that of a step: what its peers show is a part of it.
+// Basis returns that of a step: what its peers show is a part of it.
 func (v View) Basis(s plan.Step) Basis {
 	h := sha256.New()
 	for _, peer := range v.peers(s) {
-		shown := v.shown[peer]
+		shown := v.digests[peer]
 		h.Write(shown.sum[:])
-		h.Write([]byte(because(v.Barred, shown.commit)))
+		h.Write([]byte(because(v.DeniedAfter, shown.commit)))
 	}
 	return Basis{fleet: v.Fleet, record: v.record, rules: v.rules, peers: sum(h.Sum(nil))}
 }
 
-// Outdated says that a step, planned in an epoch after so many moves, may differ by what its peers show since.
+// Outdated reports whether a step, planned in an epoch after so many moves, may differ by what its peers show since.
 func (s *Store) Outdated(step plan.Step, epoch, moves int) bool {
 	v, ok := s.View(epoch)
-	defer s.Return(v)
-	return ok && slices.ContainsFunc(v.peers(step), func(peer api.ClusterName) bool { return v.shown[peer].moved > moves })
+	defer s.Release(v)
+	return ok && slices.ContainsFunc(v.peers(step), func(peer api.ClusterName) bool { return v.digests[peer].moved > moves })
 }
 
-// because is why a commit is barred; empty: it is not.
+// because returns why a commit is barred; empty: it is not.
 func because(barred map[api.Commit]*object.Reason, commit api.Commit) string {
 	if why := barred[commit]; why != nil {
 		return why.Message
@@ -103,7 +103,7 @@ func because(barred map[api.Commit]*object.Reason, commit api.Commit) string {
 	return ""
 }
 
-// peers are the clusters at the other ends of all links of a step's cluster, declared or not.
+// peers returns the clusters at the other ends of all links of a step's cluster, declared or not.
 func (v View) peers(s plan.Step) []api.ClusterName {
 	var out []api.ClusterName
 	for _, l := range v.Fleet.Out(s.Cluster) {
@@ -119,18 +119,18 @@ func (v View) peers(s plan.Step) []api.ClusterName {
 	return slices.DeleteFunc(slices.Compact(out), func(n api.ClusterName) bool { return n == s.Cluster || n == "" })
 }
 
-// Snapshot is all that is known now. Nothing in it changes any more.
+// Snapshot returns all that is known now. Nothing in it changes any more.
 func (s *Store) Snapshot() state.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.bare()
-	w.Clusters, w.Twins = s.Clusters.at.all(), s.Clusters.counted()
+	w.Clusters, w.DuplicateUIDs = s.Clusters.at.all(), s.Clusters.counted()
 	return w
 }
 
-// Near is a snapshot with no clusters but those that a cluster's links lead to: all that must be known to read it. So what the store keeps
-// need not be copied for each cluster that is read.
-func (s *Store) Near(name api.ClusterName) state.Snapshot {
+// ForReading returns a snapshot with no clusters but those that a cluster's links lead to: all that must be known to read it. So what the store keeps need
+// not be copied for each cluster that is read.
+func (s *Store) ForReading(name api.ClusterName) state.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.bare()
@@ -143,19 +143,19 @@ func (s *Store) Near(name api.ClusterName) state.Snapshot {
 	return w
 }
 
-// bare is a snapshot without clusters. s.mu is held.
+// bare returns a snapshot without clusters. s.mu is held.
 func (s *Store) bare() state.Snapshot {
 	w := state.Snapshot{
 		Installation: s.settings.Installation,
-		Declarations: state.Declarations{Fleet: s.Declared.fleet, Departed: s.Declared.departed, Barred: s.Declared.bars()},
+		Declarations: state.Declarations{Fleet: s.Declared.fleet, Departed: s.Declared.departed, DeniedAfter: s.Declared.denies()},
 		Record:       s.Record.remembers, Options: s.settings.Options, Process: s.settings.Process, Takeover: s.settings.Takeover,
 		Results: s.Corrections.asResults(), Pass: s.round, Now: time.Now(),
 	}
-	w.Elsewhere, w.Fresh = s.Results.elsewhere, s.Credentials.issued.all()
+	w.WrittenElsewhere, w.Fresh = s.Results.elsewhere, s.Credentials.issued.all()
 	return w
 }
 
-// Carried are the commits that clusters carry.
+// Carried returns the commits that clusters carry.
 func (s *Store) Carried() map[api.ClusterName]api.Commit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,14 +166,14 @@ func (s *Store) Carried() map[api.ClusterName]api.Commit {
 	})
 }
 
-// Concerned says that keys of a cluster may be linkwright's, or are what other clusters depend on.
+// Concerned reports whether keys of a cluster may be linkwright's, or are what other clusters depend on.
 func (s *Store) Concerned(name api.ClusterName, keys []object.Key) bool {
-	seen := s.Clusters.Last(name).Seen
-	return slices.ContainsFunc(keys, func(k object.Key) bool { return shows(k) || seen.Record(k).Mark == object.Ours })
+	observed := s.Clusters.Last(name).Seen
+	return slices.ContainsFunc(keys, func(k object.Key) bool { return shows(k) || observed.Record(k).Mark == object.Ours })
 }
 
-// Neighbours are the clusters whose steps wait for this one, whose own end of a link may be gone already; with declared, also those at the
-// other ends of its declared links.
+// Neighbours returns the clusters whose steps wait for this one, whose own end of a link may be gone already; with declared, also those at the other
+// ends of its declared links.
 func (s *Store) Neighbours(name api.ClusterName, declared bool) []api.ClusterName {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,14 +23,14 @@ func TestShownByFollowsLinks(t *testing.T) {
 			{Namespace: "linkerd-multicluster", Name: "east", Body: object.NewBody([]byte(body))},
 		}})}
 	}
-	first, known := shownBy("", link("one"), nil, nil)
-	if again, _ := shownBy("", link("one"), nil, known); again != first {
+	first, known := digestOf("", link("one"), nil, nil)
+	if again, _ := digestOf("", link("one"), nil, known); again != first {
 		t.Error("the same side shows something else")
 	}
-	if next, _ := shownBy("", link("two"), nil, known); next == first {
+	if next, _ := digestOf("", link("two"), nil, known); next == first {
 		t.Error("a Link that tells of another credential shows the same")
 	}
-	if afresh, _ := shownBy("", link("two"), nil, nil); afresh == first {
+	if afresh, _ := digestOf("", link("two"), nil, nil); afresh == first {
 		t.Error("without memory, too")
 	}
 }
@@ -39,7 +39,7 @@ var errRefused = errors.New("refused")
 
 var settings = Settings{
 	Installation: object.Installation{Owner: object.DefaultOwner},
-	Refused:      func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true },
+	Rejected:     func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true },
 }
 
 // declare has a fleet declared and applied.
@@ -48,7 +48,7 @@ func declare(s *Store, f *fleet.Fleet) {
 	s.Apply(f)
 }
 
-// based is a side whose base is so.
+// based returns a side whose base is so.
 func based(t *testing.T, change func(*inventory.Inventory)) state.Cluster {
 	t.Helper()
 	i := inventory.Inventory{End: object.End{Cluster: "east"}, Commit: "c1", Term: 1, Entries: []object.Key{{Kind: "Service", Namespace: "n", Name: "one"}}}
@@ -62,8 +62,8 @@ func based(t *testing.T, change func(*inventory.Inventory)) state.Cluster {
 	return state.Cluster{Reading: state.Read, Seen: e.Observation()}
 }
 
-// Neighbours have a turn when what a base holds changes, or whose it is, or that it can be read; not for each commit and term,
-// unless it is a commit that bars or no longer does.
+// Neighbours are reconciled when what a base holds changes, or whose it is, or that it can be read; not for each commit and term, unless it is a
+// commit that bars or no longer does.
 func TestShownOfBases(t *testing.T) {
 	const bad = api.Commit("bad")
 	same := func(*inventory.Inventory) {}
@@ -93,17 +93,17 @@ func TestShownOfBases(t *testing.T) {
 
 // A base that cannot be read any more shows something else, whoever made it so.
 func TestShownOfForeignBases(t *testing.T) {
-	side := based(t, func(*inventory.Inventory) {})
+	cluster := based(t, func(*inventory.Inventory) {})
 	key := inventory.Key(object.DefaultOwner, object.End{})
-	body, _ := side.Seen.Body(key)
+	body, _ := cluster.Seen.Body(key)
 	for name, change := range map[string]func(*object.Edit){
 		"another's": func(e *object.Edit) { e.Put(key, object.Record{UID: "x", Mark: object.Theirs}, body) },
-		"garbage":   func(e *object.Edit) { e.Put(key, side.Seen.Record(key), object.NewBody([]byte("]"))) },
+		"garbage":   func(e *object.Edit) { e.Put(key, cluster.Seen.Record(key), object.NewBody([]byte("]"))) },
 	} {
-		e := side.Seen.Edit()
+		e := cluster.Seen.Edit()
 		change(e)
-		first, _ := shownBy(object.DefaultOwner, side, nil, nil)
-		if next, _ := shownBy(object.DefaultOwner, state.Cluster{Reading: state.Read, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
+		first, _ := digestOf(object.DefaultOwner, cluster, nil, nil)
+		if next, _ := digestOf(object.DefaultOwner, state.Cluster{Reading: state.Read, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
 			t.Errorf("%s: it shows the same", name)
 		}
 	}
@@ -181,7 +181,7 @@ func TestResultsAreForgotten(t *testing.T) {
 	}
 }
 
-// A world that was handed out stays as it was, whatever happens in the store since.
+// A snapshot that was handed out stays as it was, whatever happens in the store since.
 func TestWorldStays(t *testing.T) {
 	s := New(settings)
 	declare(s, load(t, "---\napiVersion: "+api.GroupVersion+"\nkind: Link\nmetadata: {name: l}\nspec: {source: west, target: east, credentials: {mode: Bound}}\n"))
@@ -202,8 +202,8 @@ func TestWorldStays(t *testing.T) {
 		t.Errorf("sides: %v", w.Clusters)
 	case string(w.Fresh[link].Token.Bytes()) != "token":
 		t.Error("another token")
-	case len(w.UIDs)+len(w.Barred) > 0:
-		t.Errorf("remembered %v, barred %v", w.UIDs, w.Barred)
+	case len(w.UIDs)+len(w.DeniedAfter) > 0:
+		t.Errorf("remembered %v, barred %v", w.UIDs, w.DeniedAfter)
 	case len(w.Immutable["east"]) != 1:
 		t.Errorf("immutable: %v", w.Immutable)
 	case !w.Failing["east"][refused.Change.End]:
@@ -219,9 +219,9 @@ func TestAppliedFollows(t *testing.T) {
 	s := New(settings)
 	declare(s, load(t, ""))
 	read := func(uid string, commit api.Commit) {
-		side := based(t, func(i *inventory.Inventory) { i.Commit = commit })
-		side.Facts.UID = uid
-		s.PutCluster("east", side, s.Declared.Epoch())
+		cluster := based(t, func(i *inventory.Inventory) { i.Commit = commit })
+		cluster.Facts.UID = uid
+		s.PutCluster("east", cluster, s.Declared.Epoch())
 	}
 	remember := func(version, uid string) {
 		s.SetRecord(inventory.Record{Was: object.Record{UID: "r", ResourceVersion: version}, Clusters: map[api.ClusterName]inventory.Known{"east": {UID: uid}}})
@@ -242,8 +242,8 @@ func TestAppliedFollows(t *testing.T) {
 			s.PutCluster("west", state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: "uid"}}, s.Declared.Epoch())
 		}, "c2"},
 		{"and none is remembered by it", func() { remember("3", "") }, ""},
-		{"which is dropped", func() { s.Clusters.ForgetOne("west") }, "c2"},
-		{"all is forgotten", s.Clusters.Forget, ""},
+		{"which is dropped", func() { s.Clusters.ReadAgain("west") }, "c2"},
+		{"all is forgotten", s.Clusters.ReadAllAgain, ""},
 	} {
 		tt.do()
 		if got := s.Carried()["east"]; got != tt.want {
@@ -262,8 +262,8 @@ func TestTwinsAreSeen(t *testing.T) {
 		if !ok {
 			t.Fatal("no view")
 		}
-		s.Return(v)
-		return len(v.Twins)
+		s.Release(v)
+		return len(v.DuplicateUIDs)
 	}
 	show := func(name api.ClusterName, uid string) {
 		s.PutCluster(name, state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: uid}}, s.Declared.Epoch())
@@ -275,7 +275,7 @@ func TestTwinsAreSeen(t *testing.T) {
 	if show("west", "one"); twins() != 1 {
 		t.Error("one cluster is two")
 	}
-	if s.Clusters.ForgetOne("west"); twins() != 0 {
+	if s.Clusters.ReadAgain("west"); twins() != 0 {
 		t.Error("a cluster that is not known is still another one")
 	}
 	show("west", "one")

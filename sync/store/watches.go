@@ -7,14 +7,13 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// mostLists bounds the lists that are kept to be shared: clusters that differ in what is looked at are all different.
+// mostLists bounds the lists that are kept to be shared: clusters that differ in what is read are all different.
 const mostLists = 8
 
-// watchLists are lists of what is looked at in clusters, the last used one first. Most clusters are looked at alike: one list does
-// for all of them.
+// watchLists are lists of what is read in clusters, the last used one first. Most clusters are read alike: one list does for all of them.
 type watchLists [][]object.Watch
 
-// one gives the list that is kept for one like it; nobody changes it any more.
+// one returns the list that is kept for one like it; nobody changes it any more.
 func (l *watchLists) one(list, last []object.Watch) []object.Watch {
 	if reflect.DeepEqual(list, last) {
 		return last

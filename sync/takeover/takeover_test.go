@@ -2,6 +2,7 @@ package takeover
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -30,9 +31,7 @@ type live struct {
 func (l live) with(labels map[string]string) live {
 	all := map[string]string{}
 	for _, more := range []map[string]string{l.labels, labels} {
-		for name, value := range more {
-			all[name] = value
-		}
+		maps.Copy(all, more)
 	}
 	l.labels = all
 	return l
@@ -60,7 +59,7 @@ func westEast(credentials api.CredentialMode, controller api.ControllerMode) fle
 	return fleet.Link{Source: cluster("west"), Target: cluster("east"), Spec: &spec}
 }
 
-// chart is an object as Linkerd's multicluster chart makes it for west→east.
+// chart returns an object as Linkerd's multicluster chart makes it for west→east.
 func chart(group, kind, name string) live {
 	return live{
 		key:    object.Key{Group: group, Kind: kind, Namespace: "mc", Name: name},

@@ -162,7 +162,7 @@ func date(name, value string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s=%q: want YYYYMMDD or YYYYMMDDHHMM[SS], of UTC", name, value)
 }
 
-// allows says why the key must not sign that, or nothing.
+// allows returns why the key must not sign that, or nothing.
 func (s sshKey) allows(at time.Time) string {
 	switch {
 	case !allowed(s.namespaces, namespace):

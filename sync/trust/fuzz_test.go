@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/sync/trust"
 )
 
-// kept is what gpg, ssh-keygen and git once wrote: a worker of the fuzzer has no time to ask them.
+// kept returns what gpg, ssh-keygen and git once wrote: a worker of the fuzzer has no time to ask them.
 func kept(f *testing.F, name string) []byte {
 	f.Helper()
 	data, err := os.ReadFile("testdata/" + name)
@@ -71,7 +71,7 @@ func FuzzSigned(f *testing.F) {
 	})
 }
 
-// same says that raw begins and ends as one that was signed.
+// same reports whether raw begins and ends as one that was signed.
 func same(raw []byte, signed [][]byte) bool {
 	for _, s := range signed {
 		head, _, _ := bytes.Cut(s, []byte("gpgsig "))

@@ -24,7 +24,7 @@ type Keys struct {
 	digest [sha256.Size]byte
 }
 
-// Same says that both were parsed from the same files.
+// Same reports whether both were parsed from the same files.
 func (k Keys) Same(other Keys) bool { return k.digest == other.digest }
 
 // ParseKeys reads public keys, by the names of their files. A file is a binary OpenPGP export, or a text that may hold any

@@ -22,7 +22,7 @@ type signed struct {
 	at      time.Time // when it was committed or tagged, as the payload says
 }
 
-// maxObject bounds what is looked at, in bytes: a message, and tags that were merged.
+// maxObject bounds what is read, in bytes: a message, and tags that were merged.
 const maxObject = 4 << 20
 
 // header is one field of an object: its lines, with those that continue it.
@@ -31,7 +31,7 @@ type header struct {
 	raw  []byte
 }
 
-// value is what the field says.
+// value returns what the field says.
 func (h header) value() string {
 	text := strings.TrimSuffix(string(h.raw[len(h.name)+1:]), "\n")
 	return strings.ReplaceAll(text, "\n ", "\n")
@@ -158,7 +158,7 @@ func tagOf(raw []byte, name string) (signed, error) {
 	return out, whole(out.armor)
 }
 
-// armored gives the offsets of all lines that begin what Git takes for a signature.
+// armored returns the offsets of all lines that begin what Git takes for a signature.
 func armored(text []byte) []int {
 	kinds := []string{beginPGP, beginSSH, "-----BEGIN PGP MESSAGE-----", "-----BEGIN SIGNED MESSAGE-----"}
 	var out []int
@@ -200,7 +200,7 @@ func moment(h header) (time.Time, error) {
 	return time.Time{}, bad("the object has no date (make it again)")
 }
 
-// cutLine gives the first line of a text without what ends it, and the rest.
+// cutLine returns the first line of a text without what ends it, and the rest.
 func cutLine(text string) (line, rest string) {
 	line, rest, _ = strings.Cut(text, "\n")
 	return strings.TrimRight(line, "\r \t"), rest

@@ -33,12 +33,12 @@ type scene struct {
 func newScene(t testing.TB) scene {
 	t.Helper()
 	need(t, "git")
-	home, err := os.MkdirTemp("", "gpg") //nolint:usetesting // sockets of the agent lie in it, whose names must be short
+	dir, err := os.MkdirTemp("", "gpg") //nolint:usetesting // sockets of the agent lie in it, whose names must be short
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scene{t, t.TempDir(), home}
-	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	s := scene{t, t.TempDir(), dir}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s.run("git", "init", "-q", "-b", "main", ".")
 	return s
 }
@@ -79,7 +79,7 @@ func (s scene) gpg(args ...string) string {
 	return s.run("gpg", append([]string{"--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""}, args...)...)
 }
 
-// export is a key's public part, as people give it.
+// export returns a key's public part, as people give it.
 func (s scene) export(fingerprint string) []byte {
 	return []byte(s.gpg("--armor", "--export", fingerprint))
 }
@@ -97,7 +97,7 @@ func (s scene) ssh(kind string, args ...string) (string, []byte) {
 	return file, data
 }
 
-// by is how Git is told to sign.
+// by returns how Git is told to sign.
 func by(format, key string) []string {
 	return []string{"-c", "gpg.format=" + format, "-c", "user.signingKey=" + key}
 }

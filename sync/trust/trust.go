@@ -1,7 +1,7 @@
-// Package trust answers: who signed these bytes?
+// Package trust verifies who signed a commit or a tag.
 //
-// It takes commits and tags as the raw bytes of their objects, never parsed and written again, and public keys as the text
-// that people export. It reads nothing itself and asks no clock: a key is judged at the moment that is signed with the rest.
+// It takes the raw bytes of Git objects, and never decodes and encodes them again. Public keys come as the text that people export. It reads no
+// files and no clock: a key is judged at the time that is signed with the rest.
 package trust
 
 import (
@@ -40,7 +40,7 @@ func (s Signer) String() string {
 	return fmt.Sprintf("%s key %s (%s)", s.Kind, s.Fingerprint, s.Identity)
 }
 
-// Commit says whose signature a commit carries. raw is the object's content, without Git's own "commit SIZE" before it.
+// Commit returns whose signature a commit carries. raw is the object's content, without Git's own "commit SIZE" before it.
 func (k Keys) Commit(raw []byte) (Signer, error) {
 	s, err := commitOf(raw)
 	if err != nil {
@@ -52,8 +52,8 @@ func (k Keys) Commit(raw []byte) (Signer, error) {
 	return k.signer(s)
 }
 
-// Tag says whose signature an annotated tag carries. raw is the object's content; name is the ref's, with or without
-// refs/tags/: a tag that was made under another name proves nothing about this one.
+// Tag returns whose signature an annotated tag carries. raw is the object's content; name is the ref's, with or without refs/tags/: a tag that was
+// made under another name proves nothing about this one.
 func (k Keys) Tag(raw []byte, name string) (Signer, error) {
 	s, err := tagOf(raw, name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package verify answers: do the credentials work that are to be handed over? It uses each as its reader will.
+// Package verify checks credentials before Linkerd gets them. It uses each credential as its reader will.
 package verify
 
 import (
@@ -15,25 +15,25 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// Trier tries logins, in bounded time.
-type Trier interface {
+// Client tries logins, in bounded time.
+type Client interface {
 	// Try gives what did not pass, or nil; refused says that the server would refuse other readers just so.
 	Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool)
 }
 
 const (
 	// A credential that works is tried again after tryEvery; one that does not, first after tryFirst, and at last as rarely.
-	tryFirst, tryEvery = 30 * time.Second, 10 * time.Minute
-	doublings          = 7
+	firstRetry, retryInterval = 30 * time.Second, 10 * time.Minute
+	maxDoublings              = 7
 )
 
 // Options say what a verifier works with.
 type Options struct {
-	Trier Trier
-	Store *store.Store          // takes what came of each
-	Look  func(api.ClusterName) // asks for a reconcile of the source: what came of it is news, or says when it is verified again
-	Done  func()                // is called when one has ended
-	Again bool                  // each is verified again after a while
+	Client    Client
+	Store     *store.Store          // takes what came of each
+	Reconcile func(api.ClusterName) // asks for a reconcile of the source: what came of it is news, or says when it is verified again
+	Done      func()                // is called when one has ended
+	Repeat    bool                  // each is verified again after a while
 }
 
 // Verifier verifies credentials: one at a time for each address, in goroutines of their own, so that one that does not answer
@@ -42,86 +42,86 @@ type Verifier struct {
 	Options
 	running sync.WaitGroup
 
-	mu    sync.Mutex
-	queue map[string][]plan.Try // by address, those not begun
-	under map[string]verifying  // way, by address
-	fails map[api.Pair]int      // in a row
-	ended bool
+	mu     sync.Mutex
+	queue  map[string][]plan.Verification // by address, those not begun
+	active map[string]inFlight            // way, by address
+	fails  map[api.Pair]int               // in a row
+	ended  bool
 }
 
-// verifying is a credential that is being verified.
-type verifying struct {
-	plan.Try
+// inFlight is a credential that is being verified.
+type inFlight struct {
+	plan.Verification
 	began time.Time
 	cut   context.CancelFunc
 }
 
-// verified is what became of one.
-type verified struct {
-	plan.Try
+// outcome is what became of one.
+type outcome struct {
+	plan.Verification
 	why     *object.Reason
 	refused bool
 }
 
-// New gives a verifier that has nothing to do yet.
+// New returns a verifier that has nothing to do yet.
 func New(o Options) *Verifier {
-	return &Verifier{Options: o, queue: map[string][]plan.Try{}, under: map[string]verifying{}, fails: map[api.Pair]int{}}
+	return &Verifier{Options: o, queue: map[string][]plan.Verification{}, active: map[string]inFlight{}, fails: map[api.Pair]int{}}
 }
 
 // Verify has credentials verified. What is asked for already is not asked for again.
-func (v *Verifier) Verify(ctx context.Context, tries []plan.Try) {
+func (v *Verifier) Verify(ctx context.Context, tries []plan.Verification) {
 	v.add(tries)
 	v.next(ctx)
 }
 
 // next begins what may begin.
 func (v *Verifier) next(ctx context.Context) {
-	v.begin(ctx, func(inner context.Context, t plan.Try) {
-		why, refused := v.Trier.Try(inner, t.Trial)
-		v.end(verified{t, why, refused})
+	v.begin(ctx, func(inner context.Context, t plan.Verification) {
+		why, refused := v.Client.Try(inner, t.Request)
+		v.end(outcome{t, why, refused})
 		v.next(ctx)
 	})
 }
 
 // end takes over what came of a verification. If an address gives no answer, others that wait for it need not ask.
-func (v *Verifier) end(r verified) {
-	v.prove(r)
+func (v *Verifier) end(r outcome) {
+	v.record(r)
 	for _, t := range v.done(r) {
-		v.prove(verified{t, r.why, false})
+		v.record(outcome{t, r.why, false})
 	}
 	v.Done()
 }
 
-// prove puts it into the store, and has the source reconciled if that is news, or is tried again.
-func (v *Verifier) prove(r verified) {
-	proof := state.Proof{Print: r.Print, At: time.Now(), Why: r.why, Blocks: r.refused}
+// record puts it into the store, and has the source reconciled if that is news, or is tried again.
+func (v *Verifier) record(r outcome) {
+	result := state.Verification{Fingerprint: r.Fingerprint, At: time.Now(), Why: r.why, Blocks: r.refused}
 	again := v.again(r)
-	if v.Again { // who runs once tries once
-		proof.Next = proof.At.Add(again)
+	if v.Repeat { // who runs once tries once
+		result.Next = result.At.Add(again)
 	}
-	if news := v.Store.Credentials.Prove(r.Link, proof); news || !proof.Next.IsZero() {
-		v.Look(r.Link.Source) // its step says when it is tried again
+	if news := v.Store.Credentials.SetVerification(r.Link, result); news || !result.Next.IsZero() {
+		v.Reconcile(r.Link.Source) // its step says when it is tried again
 	}
 }
 
 // add takes over what is to be verified.
-func (v *Verifier) add(tries []plan.Try) {
+func (v *Verifier) add(tries []plan.Verification) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, y := range tries {
-		same := func(o plan.Try) bool { return o.Link == y.Link && o.Print == y.Print }
-		if !same(v.under[y.At].Try) && !slices.ContainsFunc(v.queue[y.At], same) {
-			v.queue[y.At] = append(v.queue[y.At], y)
+		same := func(o plan.Verification) bool { return o.Link == y.Link && o.Fingerprint == y.Fingerprint }
+		if !same(v.active[y.Address].Verification) && !slices.ContainsFunc(v.queue[y.Address], same) {
+			v.queue[y.Address] = append(v.queue[y.Address], y)
 		}
 	}
 }
 
 // begin begins what may begin.
-func (v *Verifier) begin(ctx context.Context, do func(context.Context, plan.Try)) {
+func (v *Verifier) begin(ctx context.Context, do func(context.Context, plan.Verification)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for at, queue := range v.queue {
-		if _, busy := v.under[at]; busy || v.ended {
+		if _, busy := v.active[at]; busy || v.ended {
 			continue
 		}
 		first := queue[0]
@@ -129,53 +129,53 @@ func (v *Verifier) begin(ctx context.Context, do func(context.Context, plan.Try)
 			delete(v.queue, at)
 		}
 		inner, cut := context.WithCancel(ctx)
-		v.under[at] = verifying{first, time.Now(), cut}
+		v.active[at] = inFlight{first, time.Now(), cut}
 		v.running.Go(func() { do(inner, first) })
 	}
 }
 
 // done ends a verification, and gives those that wait for an address that gives no answer.
-func (v *Verifier) done(r verified) []plan.Try {
+func (v *Verifier) done(r outcome) []plan.Verification {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.under[r.At].cut()
-	delete(v.under, r.At)
+	v.active[r.Address].cut()
+	delete(v.active, r.Address)
 	if r.why == nil || r.refused || r.why.Code != reason.Unreachable && r.why.Code != reason.Timeout {
 		return nil
 	}
-	waiting := v.queue[r.At]
-	delete(v.queue, r.At)
+	waiting := v.queue[r.Address]
+	delete(v.queue, r.Address)
 	return waiting
 }
 
-// again is how long after a verification the next one of the link is.
-func (v *Verifier) again(r verified) time.Duration {
+// again returns how long after a verification the next one of the link is.
+func (v *Verifier) again(r outcome) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if r.why == nil {
 		delete(v.fails, r.Link)
-		return tryEvery
+		return retryInterval
 	}
-	after := min(tryFirst<<min(v.fails[r.Link], doublings), tryEvery)
+	after := min(firstRetry<<min(v.fails[r.Link], maxDoublings), retryInterval)
 	v.fails[r.Link]++
 	return after
 }
 
-// Awaited says that a round waits for verifications: one without a limit waits for all of them.
+// Awaited reports whether a round waits for verifications: one without a limit waits for all of them.
 func (v *Verifier) Awaited(limit time.Duration) bool {
 	if limit > 0 {
 		return !v.Until(limit).IsZero()
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return len(v.under)+len(v.queue) > 0
+	return len(v.active)+len(v.queue) > 0
 }
 
-// Until is when the first verification under way is waited for no more; zero: none is.
+// Until returns when the first verification under way is waited for no more; zero: none is.
 func (v *Verifier) Until(limit time.Duration) (first time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, u := range v.under {
+	for _, u := range v.active {
 		at := u.began.Add(limit)
 		if limit > 0 && time.Now().Before(at) && (first.IsZero() || at.Before(first)) {
 			first = at
@@ -189,7 +189,7 @@ func (v *Verifier) Stop() {
 	v.mu.Lock()
 	v.ended = true
 	clear(v.queue)
-	for _, u := range v.under {
+	for _, u := range v.active {
 		u.cut()
 	}
 	v.mu.Unlock()

@@ -42,10 +42,10 @@ type HookOptions struct {
 // could forge one would gain a poll.
 type hook struct {
 	HookOptions
-	server    *Server
-	limit     *rate.Limiter // of those who are believed
-	bodies    bodies
-	strangers *strangers
+	server  *Server
+	limit   *rate.Limiter // of those who are believed
+	bodies  bodies
+	clients *clientLimits
 	// Strangers do not fill a log.
 	refusals, errors rate.Sometimes
 }
@@ -57,8 +57,8 @@ func (s *Server) Hook(o HookOptions) (http.Handler, error) {
 	}
 	h := &hook{
 		HookOptions: o, server: s, limit: rate.NewLimiter(hookRate, hookBurst),
-		strangers: newStrangers(),
-		refusals:  rate.Sometimes{Interval: time.Minute}, errors: rate.Sometimes{Interval: time.Minute},
+		clients:  newClientLimits(),
+		refusals: rate.Sometimes{Interval: time.Minute}, errors: rate.Sometimes{Interval: time.Minute},
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /hook", h)
@@ -95,13 +95,13 @@ func (o HookOptions) secrets() (hookSecrets, error) {
 
 // hookResult is what becomes of a request, as its sender sees it and as it is counted.
 type hookResult struct {
-	name  string
-	code  int
-	words string
-	after string // seconds until it may be worth another try
+	name    string
+	code    int
+	message string
+	after   string // seconds until it may be worth another try
 }
 
-// hookResults is every result there is; the names are the metric's label.
+// hookResults returns every result there is; the names are the metric's label.
 func hookResults() map[string]hookResult {
 	out := map[string]hookResult{}
 	for _, r := range []hookResult{
@@ -120,7 +120,7 @@ func hookResults() map[string]hookResult {
 }
 
 func (h *hook) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	r := hookResults()[h.judge(w, q)]
+	r := hookResults()[h.respond(w, q)]
 	h.server.metrics.add("linkwright_hook_requests_total", 1, r.name)
 	switch r.name {
 	case "accepted", "ping":
@@ -133,15 +133,15 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	head(w, "text/plain; charset=utf-8")
 	w.WriteHeader(r.code)
-	_, _ = w.Write([]byte(r.words)) // the client went away: nobody is left to tell
+	_, _ = w.Write([]byte(r.message)) // the client went away: nobody is left to tell
 }
 
-// judge names the result, and pokes where the request is believed. What is cheap to see comes before the body, and nothing is
+// respond names the result, and pokes where the request is believed. What is cheap to see comes before the body, and nothing is
 // limited before it is known who asks: strangers keep nobody out.
-func (h *hook) judge(w http.ResponseWriter, q *http.Request) string {
-	p, ok := proofOf(q.Header)
+func (h *hook) respond(w http.ResponseWriter, q *http.Request) string {
+	p, ok := signatureOf(q.Header)
 	switch {
-	case h.server.standsBy():
+	case h.server.isStandby():
 		return "standby"
 	case !ok:
 		return "refused"
@@ -153,7 +153,7 @@ func (h *hook) judge(w http.ResponseWriter, q *http.Request) string {
 		h.errors.Do(func() { h.Log.Error("hook secret cannot be used", "error", err) })
 		return "error"
 	}
-	if result := h.prove(w, q, p, secrets); result != "" {
+	if result := h.verify(w, q, p, secrets); result != "" {
 		return result
 	}
 	switch {
@@ -169,13 +169,13 @@ func (h *hook) judge(w http.ResponseWriter, q *http.Request) string {
 	return "accepted"
 }
 
-// prove names what is wrong, or nothing. A token needs no body to be wrong.
-func (h *hook) prove(w http.ResponseWriter, q *http.Request, p proof, secrets hookSecrets) string {
+// verify names what is wrong, or nothing. A token needs no body to be wrong.
+func (h *hook) verify(w http.ResponseWriter, q *http.Request, p signature, secrets hookSecrets) string {
 	from := address(q)
 	if p.token != "" && !p.known(secrets) {
-		return h.stranger(from)
+		return h.rateLimited(from)
 	}
-	defer h.bodies.receive(w, h.strangers.suspect(from), cmp.Or(h.patience, hookPatience))()
+	defer h.bodies.receive(w, h.clients.untrusted(from), cmp.Or(h.patience, hookPatience))()
 	right, err := p.holds(secrets, http.MaxBytesReader(w, q.Body, maxHookBody))
 	switch _, large := errors.AsType[*http.MaxBytesError](err); {
 	case p.token != "": // right without the body, which was read for its sender's sake
@@ -185,20 +185,20 @@ func (h *hook) prove(w http.ResponseWriter, q *http.Request, p proof, secrets ho
 	case err != nil:
 		return "cut"
 	case !right:
-		return h.stranger(from)
+		return h.rateLimited(from)
 	}
 	return ""
 }
 
-// stranger is for a wrong proof.
-func (h *hook) stranger(from string) string {
-	if h.strangers.spend(from) {
+// rateLimited is for a wrong proof.
+func (h *hook) rateLimited(from string) string {
+	if h.clients.spend(from) {
 		return "limited"
 	}
 	return "refused"
 }
 
-// ping says that the sender only tries the address.
+// ping reports whether the sender only tries the address.
 func ping(h http.Header) bool {
 	names := []string{"X-Github-Event", "X-Forgejo-Event", "X-Gitea-Event", "X-Event-Key"}
 	return slices.ContainsFunc(names, func(n string) bool {

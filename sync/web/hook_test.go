@@ -26,7 +26,7 @@ func secretFile(t *testing.T, text string) string {
 	return file
 }
 
-// written are the secrets of a file.
+// written returns the secrets of a file.
 func written(t *testing.T, text string) hookSecrets {
 	t.Helper()
 	secrets, err := HookOptions{SecretFile: secretFile(t, text)}.secrets()
@@ -71,7 +71,7 @@ func hear(t *testing.T) *hearing {
 	return h
 }
 
-// poked says whether a poll was asked for since the last look.
+// poked reports whether a poll was asked for since the last look.
 func (h *hearing) poked() bool {
 	select {
 	case <-h.poke:
@@ -125,7 +125,7 @@ func TestHookPokes(t *testing.T) {
 	h.counted("ping", 4)
 }
 
-// TestHookRefuses: whatever is wrong, a stranger reads the same words, and no log and no page repeats what he sent.
+// TestHookRefuses: whatever is wrong, an unidentified cluster reads the same words, and no log and no page repeats what he sent.
 func TestHookRefuses(t *testing.T) {
 	h := hear(t)
 	bad := []http.Header{

@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// Metric is one metric of ours, as documented. Those of the Go runtime and of the process come beside them.
+// Metric is one metric of linkwright, as documented. Those of the Go runtime and of the process come beside them.
 type Metric struct {
 	Name, Type, Help string
 	Labels           []string
@@ -27,7 +27,7 @@ const (
 	requestsTotal = "linkwright_requests_total"
 )
 
-// Metrics lists every metric of ours, sorted by name.
+// Metrics lists every metric of linkwright, sorted by name.
 func Metrics() []Metric {
 	return []Metric{
 		{"linkwright_build_info", gauge, "Always 1; the label shows the version.", []string{"version"}},
@@ -134,7 +134,7 @@ func (m *metrics) lead(leading bool) {
 	}
 }
 
-// count adds what was done since the last report; a report between passes is of none.
+// count adds what was done since the last report; a report between syncs is of none.
 func (m *metrics) count(r report.Report, now time.Time) {
 	c := r.Counts()
 	m.add("linkwright_writes_total", c.Written, "written")

@@ -1,4 +1,4 @@
-// Package web shows the last report: JSON, health and metrics; and hears that Git has something new.
+// Package web serves the last report as JSON, health and metrics, and receives webhooks when Git has something new.
 package web
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // Options say how a Server judges itself.
 type Options struct {
-	// MaxAge is how old the last pass may be, while leading, before /healthz fails; zero: any age.
+	// MaxAge is how old the last sync may be, while leading, before /healthz fails; zero: any age.
 	MaxAge time.Duration
 	// Version is what linkwright_build_info tells.
 	Version string
@@ -27,18 +27,18 @@ type Server struct {
 
 	mu      sync.Mutex
 	standby bool
-	fresh   time.Time // the last pass, or when leading began
-	ready   bool      // a pass was published
+	fresh   time.Time // the last sync, or when leading began
+	ready   bool      // a sync was published
 	body    []byte    // the last report
 }
 
-// New gives a server that leads, and has no report yet.
+// New returns a server that leads, and has no report yet.
 func New(o Options) *Server {
 	return &Server{maxAge: o.MaxAge, metrics: newMetrics(o), fresh: time.Now()}
 }
 
-// Publish shows a report in place of the last one, and counts what its pass did: each report once. A pass that is under way is
-// shown, and counted when it ends; metrics stay as they are until it has looked at every cluster.
+// Publish shows a report in place of the last one, and counts what its sync did: each report once. A sync that is under way is shown, and counted
+// when it ends; metrics stay as they are until it has looked at every cluster.
 func (s *Server) Publish(r report.Report) {
 	now := time.Now()
 	var b bytes.Buffer
@@ -60,8 +60,8 @@ func (s *Server) Publish(r report.Report) {
 	s.ready, s.body = s.ready || r.When != report.Syncing, b.Bytes()
 }
 
-// SetStandby says whether another replica holds the lease. A standby is ready and healthy without any
-// pass, and tells nothing of links and clusters: its leader does.
+// SetStandby says whether another replica holds the lease. A standby is ready and healthy without any sync, and tells nothing of links and clusters:
+// its leader does.
 func (s *Server) SetStandby(standby bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// healthz fails when passes stopped while leading: then a restart may help.
+// healthz fails when syncs stopped while leading: then a restart may help.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	age := time.Since(s.fresh)
@@ -93,10 +93,10 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no sync has ended for "+age.Round(time.Second).String(), http.StatusServiceUnavailable)
 		return
 	}
-	say(w, "ok")
+	respondText(w, "ok")
 }
 
-func (s *Server) standsBy() bool {
+func (s *Server) isStandby() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.standby
@@ -108,9 +108,9 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Unlock()
 	switch {
 	case standby:
-		say(w, "on standby: another replica has the lease")
+		respondText(w, "on standby: another replica has the lease")
 	case ready:
-		say(w, "ok")
+		respondText(w, "ok")
 	default:
 		http.Error(w, "the first sync has not ended yet", http.StatusServiceUnavailable)
 	}
@@ -128,7 +128,7 @@ func (s *Server) report(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(body) // the client went away: nobody is left to tell
 }
 
-func say(w http.ResponseWriter, sentence string) {
+func respondText(w http.ResponseWriter, sentence string) {
 	head(w, "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte(sentence + "\n")) // as above
 }

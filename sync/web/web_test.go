@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { os.Exit(leaks.Code(m.Run())) }
 
 const canary = "canary-7f3a-not-to-be-seen"
 
-// pass is a report of one link in place and one held, one write done and one failed, and a cluster that is down.
+// pass returns a report of one link in place and one held, one write done and one failed, and a cluster that is down.
 func pass() report.Report {
 	we, wn := api.Pair{Source: "west", Target: "east"}, api.Pair{Source: "west", Target: "north"}
 	end := object.End{Cluster: "west", Link: we}
@@ -122,7 +122,7 @@ func TestReady(t *testing.T) {
 	status(t, s, "/readyz", http.StatusOK)
 }
 
-// ours are the samples of linkwright's own metrics.
+// ours returns the samples of linkwright's own metrics.
 func ours(t *testing.T, s *Server) []string {
 	t.Helper()
 	var out []string
@@ -168,7 +168,7 @@ func TestDebtsAreCounted(t *testing.T) {
 	}
 }
 
-// A report between passes counts what was done, and is no pass.
+// A report between syncs counts what was done, and is no sync.
 func TestBetweenIsNoPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{MaxAge: time.Minute})
@@ -187,8 +187,8 @@ func TestBetweenIsNoPass(t *testing.T) {
 	})
 }
 
-// A report of a pass under way is shown, and is no pass: what was done counts once, when it ends, and links that were not looked
-// at yet do not turn unready.
+// A report of a sync under way is shown, and is no sync: what was done counts once, when it ends, and links that were not looked at yet do not turn
+// unready.
 func TestSyncingIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{MaxAge: time.Minute})
@@ -316,12 +316,12 @@ func TestReadyOfLinksThatAre(t *testing.T) {
 	}
 }
 
-// A standby's last look at links would stand beside its leader's.
+// A standby's last read of links would stand beside its leader's.
 func TestStandbyShowsNoLinks(t *testing.T) {
 	s := New(Options{})
 	s.Publish(pass())
 	s.SetStandby(true)
-	s.Publish(pass()) // the end of a pass that was still going on
+	s.Publish(pass()) // the end of a sync that was still going on
 	for _, sample := range ours(t, s) {
 		if strings.HasPrefix(sample, "linkwright_link") || strings.HasPrefix(sample, "linkwright_clusters") {
 			t.Errorf("a standby tells %s", sample)

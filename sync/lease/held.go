@@ -9,24 +9,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// held is a lease of ours. It is used by one goroutine at a time.
-type held struct {
+// heldLease is a lease of linkwright. It is used by one goroutine at a time.
+type heldLease struct {
 	lock    Lock
 	lease   *coordinationv1.Lease // as last written
 	renewed time.Time             // when the last successful renewal was sent
 }
 
-// term runs f and renews until f has returned, also while f drains.
-func (h *held) term(ctx context.Context, f func(ctx context.Context, term int64) error) (lost bool, err error) {
+// lead runs f and renews until f has returned, also while f drains.
+func (h *heldLease) lead(ctx context.Context, f func(ctx context.Context, leadership int64) error) (lost bool, err error) {
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	// Renewals outlive ctx: the lease is ours until f has returned.
+	// Renewals outlive ctx: the lease is linkwright's until f has returned.
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	ended := make(chan bool, 1)
-	term := termOf(h.lease.Spec)
+	leadership := leadershipOf(h.lease.Spec)
 	go func() { ended <- h.renew(renewing, end) }()
-	err = f(inner, term)
+	err = f(inner, leadership)
 	stop()
 	if lost = <-ended; lost || err != nil {
 		return lost, err
@@ -36,7 +36,7 @@ func (h *held) term(ctx context.Context, f func(ctx context.Context, term int64)
 }
 
 // renew keeps the lease until ctx ends (false) or it is lost (true), and then ends the term first.
-func (h *held) renew(ctx context.Context, end context.CancelCauseFunc) (lost bool) {
+func (h *heldLease) renew(ctx context.Context, end context.CancelCauseFunc) (lost bool) {
 	for pause(ctx, h.lock.Retry) {
 		until := h.renewed.Add(h.lock.Renew)
 		err := h.refresh(ctx, until)
@@ -55,15 +55,15 @@ func (h *held) renew(ctx context.Context, end context.CancelCauseFunc) (lost boo
 }
 
 // refresh writes a new renew time.
-func (h *held) refresh(ctx context.Context, until time.Time) error {
+func (h *heldLease) refresh(ctx context.Context, until time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	return h.put(ctx, h.lock.Identity)
 }
 
-// put writes the holder. A conflict that left the lease ours (somebody annotated it, or an answer to us
-// was lost) is none: it is written again on what is there now.
-func (h *held) put(ctx context.Context, holder string) error {
+// put writes the holder. A conflict that left the lease ours (somebody annotated it, or an answer to linkwright was lost) is none: it is written
+// again on what is there now.
+func (h *heldLease) put(ctx context.Context, holder string) error {
 	err := h.write(ctx, holder)
 	if !apierrors.IsConflict(err) {
 		return err
@@ -80,13 +80,13 @@ func (h *held) put(ctx context.Context, holder string) error {
 }
 
 // same: holder and transitions together are one acquisition.
-func (h *held) same(live *coordinationv1.Lease) bool {
+func (h *heldLease) same(live *coordinationv1.Lease) bool {
 	return live.UID == h.lease.UID && live.Spec.HolderIdentity != nil &&
 		*live.Spec.HolderIdentity == h.lock.Identity && transitions(live.Spec) == transitions(h.lease.Spec)
 }
 
 // write updates the lease on the resourceVersion last seen.
-func (h *held) write(ctx context.Context, holder string) error {
+func (h *heldLease) write(ctx context.Context, holder string) error {
 	now := time.Now()
 	next, at := h.lease.DeepCopy(), metav1.NewMicroTime(now)
 	next.Spec.HolderIdentity, next.Spec.RenewTime = &holder, &at
@@ -103,7 +103,7 @@ func (h *held) write(ctx context.Context, holder string) error {
 
 // release frees the lease for the next; transitions stay, so that terms grow. What fails here is nobody's
 // error: the lease runs out by itself.
-func (h *held) release(ctx context.Context) {
+func (h *heldLease) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, h.lock.Renew)
 	defer cancel()
 	_ = h.put(ctx, "")

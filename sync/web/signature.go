@@ -16,8 +16,8 @@ import (
 // maxSums bounds how many signatures one header may offer: a sender that changes its secret signs with the old one, too.
 const maxSums = 4
 
-// proof is what a request shows to be from whom it should be: HMACs of its body, or the secret itself.
-type proof struct {
+// signature is what a request shows to be from whom it should be: HMACs of its body, or the secret itself.
+type signature struct {
 	hash  func() hash.Hash // of the HMACs
 	ahead string           // what is signed before the body
 	sums  [][]byte         // one of them must be right
@@ -25,7 +25,7 @@ type proof struct {
 	keyed bool             // the key is what a secret of the form whsec_BASE64 encodes
 }
 
-// proofOf reads the headers by which senders sign. The first one that is there decides, so that a request cannot choose
+// signatureOf reads the headers by which senders sign. The first one that is there decides, so that a request cannot choose
 // the one that it is able to forge:
 //
 //	header                 value                     from
@@ -38,10 +38,10 @@ type proof struct {
 //	X-Signature            sha256=HEX, sha512=HEX    anybody
 //
 // False: there is none, or what there is has not that form; SHA-1 counts nowhere.
-func proofOf(h http.Header) (proof, bool) {
+func signatureOf(h http.Header) (signature, bool) {
 	for _, sender := range []struct {
 		header string
-		read   func(http.Header, string) (proof, bool)
+		read   func(http.Header, string) (signature, bool)
 	}{
 		{"X-Hub-Signature-256", named},
 		{"X-Forgejo-Signature", bare},
@@ -53,15 +53,15 @@ func proofOf(h http.Header) (proof, bool) {
 	} {
 		if values := h.Values(sender.header); len(values) > 0 {
 			if len(values) > 1 || values[0] == "" {
-				return proof{}, false
+				return signature{}, false
 			}
 			return sender.read(h, values[0])
 		}
 	}
-	return proof{}, false
+	return signature{}, false
 }
 
-func named(_ http.Header, value string) (proof, bool) {
+func named(_ http.Header, value string) (signature, bool) {
 	algorithm, sum, _ := strings.Cut(value, "=")
 	switch algorithm {
 	case "sha256":
@@ -69,28 +69,28 @@ func named(_ http.Header, value string) (proof, bool) {
 	case "sha512":
 		return hexadecimal(sha512.New, sum)
 	}
-	return proof{}, false
+	return signature{}, false
 }
 
-func bare(_ http.Header, value string) (proof, bool) { return hexadecimal(sha256.New, value) }
+func bare(_ http.Header, value string) (signature, bool) { return hexadecimal(sha256.New, value) }
 
-func hexadecimal(of func() hash.Hash, value string) (proof, bool) {
+func hexadecimal(of func() hash.Hash, value string) (signature, bool) {
 	sum, err := hex.DecodeString(value)
 	if err != nil || len(sum) != of().Size() {
-		return proof{}, false
+		return signature{}, false
 	}
-	return proof{hash: of, sums: [][]byte{sum}}, true
+	return signature{hash: of, sums: [][]byte{sum}}, true
 }
 
-// standard is Standard Webhooks: several signatures, by version, of id, time and body. The time is not judged: who sends a
-// request once more gets another look at Git, as with every other sender.
-func standard(h http.Header, value string) (proof, bool) {
+// standard is Standard Webhooks: several signatures, by version, of id, time and body. The time is not judged: who sends a request once more gets
+// another read Git, as with every other sender.
+func standard(h http.Header, value string) (signature, bool) {
 	id, at := h.Values("Webhook-Id"), h.Values("Webhook-Timestamp")
 	offered := strings.Fields(value)
 	if len(id) != 1 || len(at) != 1 || len(offered) > maxSums {
-		return proof{}, false
+		return signature{}, false
 	}
-	p := proof{hash: sha256.New, ahead: id[0] + "." + at[0] + ".", keyed: true}
+	p := signature{hash: sha256.New, ahead: id[0] + "." + at[0] + ".", keyed: true}
 	for _, o := range offered {
 		version, text, _ := strings.Cut(o, ",")
 		sum, err := base64.StdEncoding.DecodeString(text)
@@ -101,11 +101,11 @@ func standard(h http.Header, value string) (proof, bool) {
 	return p, len(p.sums) > 0
 }
 
-func token(_ http.Header, value string) (proof, bool) { return proof{token: value}, true }
+func token(_ http.Header, value string) (signature, bool) { return signature{token: value}, true }
 
 // holds reads the body to its end, without keeping it, and says whether one of the secrets proves it. How long that takes
 // depends on the body and on how many secrets there are, never on what they are.
-func (p proof) holds(secrets hookSecrets, body io.Reader) (bool, error) {
+func (p signature) holds(secrets hookSecrets, body io.Reader) (bool, error) {
 	macs := make([]hash.Hash, 0, len(secrets))
 	to := []io.Writer{io.Discard}
 	if p.token == "" {
@@ -128,8 +128,8 @@ func (p proof) holds(secrets hookSecrets, body io.Reader) (bool, error) {
 	return right || p.token != "" && p.known(secrets), nil
 }
 
-// known says that the token is one of the secrets.
-func (p proof) known(secrets hookSecrets) bool {
+// known reports whether the token is one of the secrets.
+func (p signature) known(secrets hookSecrets) bool {
 	right := false
 	for _, s := range secrets {
 		right = s.is(p.token) || right
@@ -149,7 +149,7 @@ func (s hookSecret) is(given string) bool {
 	return hmac.Equal(mine[:], theirs[:])
 }
 
-// key is what an HMAC is keyed with.
+// key returns what an HMAC is keyed with.
 func (s hookSecret) key(encoded bool) []byte {
 	if text, ok := bytes.CutPrefix(s, []byte("whsec_")); ok && encoded {
 		if key, err := base64.StdEncoding.DecodeString(string(text)); err == nil {

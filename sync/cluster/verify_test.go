@@ -22,7 +22,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// tested is a server over TLS that answers by path, and counts what it is asked.
+// tested returns a server over TLS that answers by path, and counts what it is asked.
 func tested(t *testing.T, says answers) (*httptest.Server, func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -77,7 +77,7 @@ func babbles(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// codeOf is the code of what did not pass, whose message says where, and quotes nothing.
+// codeOf returns the code of what did not pass, whose message says where, and quotes nothing.
 func codeOf(t *testing.T, why *object.Reason, at *httptest.Server) string {
 	t.Helper()
 	if why == nil {
@@ -119,7 +119,7 @@ func TestTry(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			server, asked := tested(t, tt.says)
-			why, refused := Trier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(server, nil), Lists: lists()})
+			why, refused := Verifier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(server, nil), Lists: lists()})
 			code := codeOf(t, why, server)
 			if code != tt.code || refused != tt.refused || len(asked()) != tt.asked {
 				t.Errorf("Try: got %v, refused %t after %d requests; want %q, %t, %d", why, refused, len(asked()), tt.code, tt.refused, tt.asked)
@@ -133,12 +133,12 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// No proxy that our environment names is asked, and a server whose certificate does not fit is sent no token.
+// No proxy that linkwright's environment names is asked, and a server whose certificate does not fit is sent no token.
 func TestTryTrustsTheKubeconfigAlone(t *testing.T) {
 	server, asked := tested(t, nil)
-	stranger, _ := tested(t, nil)
+	otherUser, _ := tested(t, nil)
 	t.Setenv("HTTPS_PROXY", "http://192.0.2.1:9")
-	if why, _ := (Trier{}).Try(t.Context(), object.Trial{Config: kubeconfigFor(server, nil), Lists: lists()}); why != nil {
+	if why, _ := (Verifier{}).Try(t.Context(), object.Trial{Config: kubeconfigFor(server, nil), Lists: lists()}); why != nil {
 		t.Errorf("Try beside a proxy: %v", why)
 	}
 	other, err := testbed.NewTrustAnchors()
@@ -146,18 +146,18 @@ func TestTryTrustsTheKubeconfigAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(asked())
-	why, refused := Trier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(server, []byte(other)), Lists: lists()})
+	why, refused := Verifier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(server, []byte(other)), Lists: lists()})
 	if why == nil || why.Code != reason.UntrustedCertificate || !refused || len(asked()) > before {
 		t.Errorf("Try of a stranger: got %v, refused %t, %d requests", why, refused, len(asked())-before)
 	}
-	stranger.Close()
+	otherUser.Close()
 	begun := time.Now()
-	why, refused = Trier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(stranger, nil), Lists: lists()})
+	why, refused = Verifier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(otherUser, nil), Lists: lists()})
 	if why == nil || why.Code != reason.Unreachable || refused || time.Since(begun) > tryTimeout {
 		t.Errorf("Try of nobody: got %v, refused %t after %s", why, refused, time.Since(begun))
 	}
 	for _, config := range []string{"", "{", `{"current-context":"c"}`} {
-		if why, refused := (Trier{}).Try(t.Context(), object.Trial{Config: object.NewSecret([]byte(config))}); why == nil || refused {
+		if why, refused := (Verifier{}).Try(t.Context(), object.Trial{Config: object.NewSecret([]byte(config))}); why == nil || refused {
 			t.Errorf("Try(%q): got %v, refused %t", config, why, refused)
 		}
 	}
@@ -179,7 +179,7 @@ func TestTryOnAServer(t *testing.T) {
 		config := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q,"certificate-authority-data":%q}}],`+
 			`"users":[{"name":"u","user":{"token":%q}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}]}`,
 			live.Config.Host, base64.StdEncoding.EncodeToString(live.Config.CAData), token)
-		why, refused := Trier{}.Try(t.Context(), object.Trial{Config: object.NewSecret(config), Lists: lists()})
+		why, refused := Verifier{}.Try(t.Context(), object.Trial{Config: object.NewSecret(config), Lists: lists()})
 		code := ""
 		if why != nil {
 			code = string(why.Code)
@@ -225,7 +225,7 @@ func TestTryAfterARefusal(t *testing.T) {
 		}})
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		why, refused := Trier{}.Try(ctx, object.Trial{Config: kubeconfigFor(server, nil), Target: "east", Lists: lists()})
+		why, refused := Verifier{}.Try(ctx, object.Trial{Config: kubeconfigFor(server, nil), Target: "east", Lists: lists()})
 		if refused != hangs || (codeOf(t, why, server) == string(reason.Forbidden)) != hangs {
 			t.Errorf("%s: %v, refused %v", name, why, refused)
 		}

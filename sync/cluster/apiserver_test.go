@@ -25,9 +25,9 @@ import (
 // live is the cluster of this package's tests; nil without LINKWRIGHT_CLUSTERS.
 var live *testbed.Cluster
 
-func TestMain(m *testing.M) { os.Exit(withBed(m)) }
+func TestMain(m *testing.M) { os.Exit(withAPIServer(m)) }
 
-func withBed(m *testing.M) int {
+func withAPIServer(m *testing.M) int {
 	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
 		return leaks.Code(m.Run())
 	}
@@ -45,7 +45,7 @@ func withBed(m *testing.M) int {
 	return leaks.Code(code)
 }
 
-func needBed(t *testing.T) {
+func needAPIServer(t *testing.T) {
 	t.Helper()
 	if live == nil {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
@@ -69,7 +69,7 @@ func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// taken gives the requests since it was last asked, in order of their names.
+// taken returns the requests since it was last asked, in order of their names.
 func (c *counter) taken() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,7 @@ func dial(t *testing.T, cfg *rest.Config, o Options) (*Client, *counter) {
 // east opens the live cluster, as us and as somebody else, with a namespace of the test's own.
 func east(t *testing.T) (*Client, *kubernetes.Clientset, string) {
 	t.Helper()
-	needBed(t)
+	needAPIServer(t)
 	c, _ := dial(t, live.Config, Options{})
 	foreign := kubernetes.NewForConfigOrDie(live.As("foreign"))
 	return c, foreign, namespace(t, foreign)
@@ -133,14 +133,14 @@ func update(o object.Object, was object.Record) object.Change {
 	return object.Change{Action: object.Update, Key: o.Key, Object: o, Was: was}
 }
 
-// observed is what a fresh read shows of one object; zero where it is absent.
+// observed returns what a fresh read shows of one object; zero where it is absent.
 func observed(t *testing.T, c *Client, o object.Object) object.Record {
 	t.Helper()
-	seen, err := c.Observe(t.Context(), []object.Watch{{
+	observed, err := c.Observe(t.Context(), []object.Watch{{
 		Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Names: []string{o.Key.Name},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seen.Record(o.Key)
+	return observed.Record(o.Key)
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-const homeName api.ClusterName = "home"
+const managementName api.ClusterName = "home"
 
-// Home reads what is ours in the management cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
+// Home reads what is linkwright's in the management cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
 // ConfigMaps and of each Secret that it needs open, and asks for an object when it is wanted and has changed. It has no right on other Secrets.
 type Home struct {
 	Namespace string
@@ -33,7 +33,7 @@ type Home struct {
 	mu    gosync.Mutex
 	kept  map[object.Key]Kept // what flags name, and the record, as read last; mu
 	names []string            // of the Secrets that are watched, sorted; mu
-	looks []object.Watch      // mu; not changed any more once it was handed over
+	reads []object.Watch      // mu; not changed any more once it was handed over
 }
 
 // Kept is an object as it was read; zero: there is none.
@@ -46,13 +46,13 @@ type Kept struct {
 func OpenHome(ctx context.Context, cfg *rest.Config, o cluster.Options) (*Home, error) {
 	r := cluster.New(o)
 	h := &Home{
-		Namespace: o.Namespace, conn: conn{registry: r, name: homeName}, log: slog.New(slog.DiscardHandler), kept: map[object.Key]Kept{},
+		Namespace: o.Namespace, conn: conn{registry: r, name: managementName}, log: slog.New(slog.DiscardHandler), kept: map[object.Key]Kept{},
 	}
-	return h, r.Spawn(ctx, homeName, cfg)
+	return h, r.Spawn(ctx, managementName, cfg)
 }
 
 // Close ends the connection.
-func (h *Home) Close(ctx context.Context) { _ = h.conn.registry.Stop(ctx, homeName) } // as of the others
+func (h *Home) Close(ctx context.Context) { _ = h.conn.registry.Stop(ctx, managementName) } // as of the others
 
 // Watch has reads go by watches from now on, as far as they are allowed.
 func (h *Home) Watch() { h.watches = true }
@@ -60,18 +60,18 @@ func (h *Home) Watch() { h.watches = true }
 // ErrNotFound says that the management cluster answers and has no such Secret or ConfigMap.
 var ErrNotFound = errors.New("is missing in the management cluster")
 
-// unread says that the management cluster does not tell: what it holds may be as before.
-type unread struct{ error }
+// unreadable says that the management cluster does not tell: what it holds may be as before.
+type unreadable struct{ error }
 
-// Unwrap gives what kept it from being read.
-func (u unread) Unwrap() error { return u.error }
+// Unwrap returns what kept it from being read.
+func (u unreadable) Unwrap() error { return u.error }
 
-// Key is that of an object in linkwright's namespace.
+// Key returns that of an object in linkwright's namespace.
 func (h *Home) Key(kind, name string) object.Key {
 	return object.Key{Kind: kind, Namespace: h.Namespace, Name: name}
 }
 
-// Secret gives a Secret of our namespace as it is now. Its errors name it.
+// Secret returns a Secret of linkwright's namespace as it is now. Its errors name it.
 func (h *Home) Secret(ctx context.Context, name string) (map[string][]byte, error) {
 	var secret corev1.Secret
 	err := h.decode(ctx, h.Key("Secret", name), &secret)
@@ -126,39 +126,39 @@ func decodeAs(key object.Key, body object.Body, into any) error {
 	return nil
 }
 
-// read gives a Secret or ConfigMap of version v1; without a body, where it still has the stamp.
+// read returns a Secret or ConfigMap of version v1; without a body, where it still has the stamp.
 func (h *Home) read(ctx context.Context, key object.Key, stamp string) (Kept, error) {
-	seen, watched, err := h.watched(ctx, key)
+	observed, watched, err := h.watched(ctx, key)
 	switch {
 	case err != nil:
-		return Kept{}, unread{fmt.Errorf("%s in the management cluster: %w", key, err)}
-	case watched && seen.IsZero():
+		return Kept{}, unreadable{fmt.Errorf("%s in the management cluster: %w", key, err)}
+	case watched && observed.IsZero():
 		return Kept{}, fmt.Errorf("%s %w", key, ErrNotFound)
-	case watched && stampOf(seen) == stamp:
-		return Kept{Record: seen}, nil
+	case watched && stampOf(observed) == stamp:
+		return Kept{Record: observed}, nil
 	}
 	return h.Ask(ctx, key, stamp)
 }
 
 // Ask reads an object by a request; without a body if it still has the stamp.
 func (h *Home) Ask(ctx context.Context, key object.Key, stamp string) (Kept, error) {
-	seen, err := h.conn.Observe(ctx, []object.Watch{
+	observed, err := h.conn.Observe(ctx, []object.Watch{
 		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
-		return Kept{}, unread{fmt.Errorf("%s in the management cluster: %w", key, err)}
+		return Kept{}, unreadable{fmt.Errorf("%s in the management cluster: %w", key, err)}
 	}
-	body, ok := seen.Body(key)
+	body, ok := observed.Body(key)
 	if !ok {
 		return Kept{}, fmt.Errorf("%s %w", key, ErrNotFound)
 	}
-	if now := seen.Record(key); stampOf(now) == stamp {
+	if now := observed.Record(key); stampOf(now) == stamp {
 		return Kept{Record: now}, nil
 	}
-	return Kept{seen.Record(key), body}, nil
+	return Kept{observed.Record(key), body}, nil
 }
 
-// stampOf tells one state of an object from all others of it and of its namesakes; empty: there is none.
+// stampOf distinguishes one state of an object from all others of it and of its namesakes; empty: there is none.
 func stampOf(r object.Record) string {
 	if r.IsZero() {
 		return ""
@@ -166,7 +166,7 @@ func stampOf(r object.Record) string {
 	return r.UID + " " + r.ResourceVersion
 }
 
-// watched is what the watches show of an object; false: there are none, or none are allowed.
+// watched returns what the watches show of an object; false: there are none, or none are allowed.
 func (h *Home) watched(ctx context.Context, key object.Key) (object.Record, bool, error) {
 	if !h.watches {
 		return object.Record{}, false, nil
@@ -174,15 +174,15 @@ func (h *Home) watched(ctx context.Context, key object.Key) (object.Record, bool
 	if key.Kind == "Secret" {
 		h.follow(key.Name)
 	}
-	seen, err := h.conn.Live(ctx, h.watchList())
-	if why := seen.Hides(key); err == nil && why != nil {
+	observed, err := h.conn.Live(ctx, h.watchList())
+	if why := observed.Hides(key); err == nil && why != nil {
 		h.unwatched.Do(func() {
 			h.log.Warn("linkwright may not watch an object in the management cluster, so each sync reads it again: grant get, list and watch on it, as deploy/management and linkwright cluster add do",
 				"object", key.String())
 		})
 		return object.Record{}, false, nil
 	}
-	return seen.Record(key), err == nil, err
+	return observed.Record(key), err == nil, err
 }
 
 // follow has the watches show these Secrets, too.
@@ -191,22 +191,22 @@ func (h *Home) follow(secrets ...string) {
 	defer h.mu.Unlock()
 	for _, name := range secrets {
 		if at, known := slices.BinarySearch(h.names, name); !known {
-			h.names, h.looks = slices.Insert(h.names, at, name), nil
+			h.names, h.reads = slices.Insert(h.names, at, name), nil
 		}
 	}
 }
 
-// watchList is what is watched now.
+// watchList returns what is watched now.
 func (h *Home) watchList() []object.Watch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.looks == nil {
-		h.looks = []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: h.Namespace, Versions: true, MayHide: true}}
+	if h.reads == nil {
+		h.reads = []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: h.Namespace, Versions: true, MayHide: true}}
 		if len(h.names) > 0 { // without names all would be asked for
-			h.looks = append(h.looks, object.Watch{Version: "v1", Kind: "Secret", Namespace: h.Namespace, Names: slices.Clone(h.names), Versions: true, MayHide: true})
+			h.reads = append(h.reads, object.Watch{Version: "v1", Kind: "Secret", Namespace: h.Namespace, Names: slices.Clone(h.names), Versions: true, MayHide: true})
 		}
 	}
-	return h.looks
+	return h.reads
 }
 
 // moved has a word in it once something that is watched has changed. What it was, stamps tell.
@@ -222,7 +222,7 @@ func (h *Home) Write(ctx context.Context, ch object.Change) (object.Record, erro
 	return h.conn.Write(ctx, ch)
 }
 
-// Live implements object.Cluster for single ConfigMaps of our namespace, such as the record.
+// Live implements object.Cluster for single ConfigMaps of linkwright's namespace, such as the record.
 func (h *Home) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	var items []object.Item
 	for _, w := range watches {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wrong are the headers of a stranger.
+// wrong returns the headers of an unidentified cluster.
 func wrong() http.Header { return headers("X-Gitea-Signature", strings.Repeat("0", 64)) }
 
 // TestHookAmongStrangers: those who send without end, by signature or token, from the very same address, keep no true sender out.
@@ -30,14 +30,14 @@ func TestHookAmongStrangers(t *testing.T) {
 			codes[w.Code]++
 		}
 	}
-	if codes[http.StatusUnauthorized] < strangerBurst || codes[http.StatusTooManyRequests] < 300 {
+	if codes[http.StatusUnauthorized] < clientBurst || codes[http.StatusTooManyRequests] < 300 {
 		t.Errorf("a stranger's flood: %v", codes)
 	}
 	h.post(http.StatusAccepted, strings.NewReader(hookBody), signed())
 	h.post(http.StatusAccepted, strings.NewReader(hookBody), headers("X-Gitlab-Token", secretText))
 }
 
-// A wrong token is refused without a look at the body.
+// A wrong token is refused without reading the body.
 func TestHookReadsNoBodyOfAWrongToken(t *testing.T) {
 	h := hear(t)
 	body := &endless{}
@@ -48,11 +48,11 @@ func TestHookReadsNoBodyOfAWrongToken(t *testing.T) {
 }
 
 func TestStrangersAreForgotten(t *testing.T) {
-	s := newStrangers()
-	for i := range 3 * maxStrangers {
+	s := newClientLimits()
+	for i := range 3 * maxClients {
 		s.spend(fmt.Sprint(i))
 	}
-	if len(s.by) > maxStrangers {
+	if len(s.by) > maxClients {
 		t.Errorf("%d addresses are remembered", len(s.by))
 	}
 }
@@ -104,7 +104,7 @@ func patient(t *testing.T, h *hearing, patience time.Duration) *httptest.Server 
 	return server
 }
 
-// A body that does not come ends with our patience, also where the server has more.
+// A body that does not come ends with linkwright's patience, also where the server has more.
 func TestHookSlowBody(t *testing.T) {
 	h := hear(t)
 	if code := <-slow(t, patient(t, h, 50*time.Millisecond).Listener.Addr().String()); code != http.StatusRequestTimeout {

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// sign is how every sender but GitLab's token does it.
+// sign returns how every sender but GitLab's token does it.
 func sign(of func() hash.Hash, key, body string) string {
 	mac := hmac.New(of, []byte(key))
 	_, _ = io.WriteString(mac, body)
@@ -45,7 +45,7 @@ type shown struct {
 
 func (s shown) believed(t *testing.T) bool {
 	t.Helper()
-	p, ok := proofOf(s.header)
+	p, ok := signatureOf(s.header)
 	if !ok {
 		return false
 	}
@@ -130,7 +130,7 @@ func TestProofFails(t *testing.T) {
 	}
 }
 
-// Whatever a stranger sends in headers, it is read without harm, and proves nothing.
+// Whatever an unidentified cluster sends in headers, it is read without harm, and proves nothing.
 func FuzzProof(f *testing.F) {
 	sum := strings.Repeat("ab", 32)
 	for _, value := range []string{"sha256=" + sum, sum, "v1,q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s= v1,", "", "sha512=" + sum + sum, "sha256=" + sum[:62], "=", ","} {
@@ -143,7 +143,7 @@ func FuzzProof(f *testing.F) {
 		h := http.Header{}
 		h[names[((n%len(names))+len(names))%len(names)]] = []string{value}
 		h["Webhook-Id"], h["Webhook-Timestamp"] = []string{id}, []string{at}
-		p, ok := proofOf(h)
+		p, ok := signatureOf(h)
 		if !ok {
 			return
 		}
@@ -168,9 +168,9 @@ func TestSecretHidesItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, shown := range []string{fmt.Sprint(s), fmt.Sprintf("%+v %#v %s", s, s, s[0]), string(text)} {
-		if strings.Contains(shown, canary) || !strings.Contains(shown, "redacted") {
-			t.Errorf("a secret shows itself: %s", shown)
+	for _, values := range []string{fmt.Sprint(s), fmt.Sprintf("%+v %#v %s", s, s, s[0]), string(text)} {
+		if strings.Contains(values, canary) || !strings.Contains(values, "redacted") {
+			t.Errorf("a secret shows itself: %s", values)
 		}
 	}
 }

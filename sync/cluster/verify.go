@@ -31,24 +31,24 @@ const (
 
 const acceptTried = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// Trier tries logins.
-type Trier struct {
+// Verifier tries logins.
+type Verifier struct {
 	UserAgent string
 	// Wrap sees every request that goes out, without its credentials.
 	Wrap func(api.ClusterName, http.RoundTripper) http.RoundTripper
 }
 
-// Try lists, one by one, what the reader of a kubeconfig will list, by a connection of its own: no redirect is followed, no proxy
-// of our environment is used, nothing is kept. It gives what did not pass, or nil; refused says that the server would refuse
-// other readers just so: 401, 403, or a certificate that does not fit. What it gives quotes no credential, and nothing the server said.
-func (y Trier) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
+// Try lists, one by one, what the reader of a kubeconfig will list, by a connection of its own: no redirect is followed, no proxy of linkwright's
+// environment is used, nothing is kept. It gives what did not pass, or nil; refused says that the server would refuse other readers just so: 401,
+// 403, or a certificate that does not fit. What it gives quotes no credential, and nothing the server said.
+func (y Verifier) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	cfg, err := ParseKubeconfig(t.Config.Bytes(), "", Trust{})
 	if err != nil {
 		return object.Because(reason.Invalid, "the kubeconfig cannot be used"), false
 	}
-	trial, err := y.open(t.Target, cfg)
+	trial, err := y.connect(t.Target, cfg)
 	if err != nil {
 		return object.Because(reason.Invalid, "the kubeconfig cannot be used: its CA, certificate, key or server is invalid"), false
 	}
@@ -58,7 +58,7 @@ func (y Trier) Try(ctx context.Context, t object.Trial) (why *object.Reason, ref
 
 // rounds asks again after a refusal, for rights that were just given may take a moment to count. Once it was refused, nothing but a
 // round that passes says otherwise, and none that did not end.
-func (t *trial) rounds(ctx context.Context, lists []object.List) (*object.Reason, bool) {
+func (t *verification) rounds(ctx context.Context, lists []object.List) (*object.Reason, bool) {
 	var last *object.Reason
 	for round, pause := 0, tryPause; ; round, pause = round+1, 2*pause {
 		why, refused := t.all(ctx, lists)
@@ -77,14 +77,14 @@ func (t *trial) rounds(ctx context.Context, lists []object.List) (*object.Reason
 	}
 }
 
-// trial is one connection.
-type trial struct {
+// verification is one connection.
+type verification struct {
 	own  *http.Transport
 	http *http.Client
 	at   *url.URL
 }
 
-func (y Trier) open(target api.ClusterName, cfg *rest.Config) (*trial, error) {
+func (y Verifier) connect(target api.ClusterName, cfg *rest.Config) (*verification, error) {
 	cfg.UserAgent = y.UserAgent
 	tc, err := cfg.TransportConfig()
 	if err != nil {
@@ -109,10 +109,10 @@ func (y Trier) open(target api.ClusterName, cfg *rest.Config) (*trial, error) {
 	if y.Wrap != nil {
 		wrapped = y.Wrap(target, wrapped)
 	}
-	return &trial{own, &http.Client{Transport: wrapped, CheckRedirect: follow}, at}, nil
+	return &verification{own, &http.Client{Transport: wrapped, CheckRedirect: denyRedirect}, at}, nil
 }
 
-func (t *trial) all(ctx context.Context, lists []object.List) (why *object.Reason, refused bool) {
+func (t *verification) all(ctx context.Context, lists []object.List) (why *object.Reason, refused bool) {
 	for _, l := range lists {
 		if why, refused = t.one(ctx, l); why != nil {
 			return why, refused
@@ -122,7 +122,7 @@ func (t *trial) all(ctx context.Context, lists []object.List) (why *object.Reaso
 }
 
 // one lists at most one object of a kind, as metadata: what is granted does not depend on that.
-func (t *trial) one(ctx context.Context, l object.List) (why *object.Reason, refused bool) {
+func (t *verification) one(ctx context.Context, l object.List) (why *object.Reason, refused bool) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, t.path(l), nil)
 	if err != nil {
 		return t.failed(reason.Invalid, l, "the address is invalid"), false
@@ -136,7 +136,7 @@ func (t *trial) one(ctx context.Context, l object.List) (why *object.Reason, ref
 	return t.judge(l, answer)
 }
 
-func (t *trial) path(l object.List) string {
+func (t *verification) path(l object.List) string {
 	at := *t.at
 	root := "/apis/" + l.Group
 	if l.Group == "" {
@@ -146,7 +146,7 @@ func (t *trial) path(l object.List) string {
 	return at.String()
 }
 
-func (t *trial) judge(l object.List, answer *http.Response) (why *object.Reason, refused bool) {
+func (t *verification) judge(l object.List, answer *http.Response) (why *object.Reason, refused bool) {
 	switch answer.StatusCode {
 	case http.StatusOK:
 		var list struct {
@@ -169,8 +169,8 @@ func (t *trial) judge(l object.List, answer *http.Response) (why *object.Reason,
 	return t.failed(reason.Unavailable, l, "the server answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode)), false
 }
 
-// lost is a request without an answer.
-func (t *trial) lost(l object.List, err error) (why *object.Reason, refused bool) {
+// lost returns a request without an answer.
+func (t *verification) lost(l object.List, err error) (why *object.Reason, refused bool) {
 	switch op := (*net.OpError)(nil); {
 	case isUntrusted(err):
 		return t.failed(reason.UntrustedCertificate, l, "the server's certificate does not match the kubeconfig's CA, or is for another address"), true
@@ -182,6 +182,6 @@ func (t *trial) lost(l object.List, err error) (why *object.Reason, refused bool
 	return t.failed(reason.Unreachable, l, "the connection broke"), false
 }
 
-func (t *trial) failed(code reason.Code, l object.List, format string, a ...any) *object.Reason {
+func (t *verification) failed(code reason.Code, l object.List, format string, a ...any) *object.Reason {
 	return object.Because(code, "LIST of %s at https://%s: %s", l, t.at.Host, fmt.Sprintf(format, a...))
 }

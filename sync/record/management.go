@@ -17,25 +17,25 @@ type Home struct {
 	Namespace string
 }
 
-// look reads some of a cluster: Observe or Live.
-type look func(context.Context, []object.Watch) (object.Observation, error)
+// readFunc reads some of a cluster: Observe or Live.
+type readFunc func(context.Context, []object.Watch) (object.Observation, error)
 
 // read reads the record: last, where that is still so. Without it no identity can be checked.
-func (h Home) read(ctx context.Context, owner string, look look, last inventory.Record) (inventory.Record, error) {
+func (h Home) read(ctx context.Context, owner string, look readFunc, last inventory.Record) (inventory.Record, error) {
 	key := inventory.RecordKey(owner, h.Namespace)
-	seen, err := look(ctx, []object.Watch{
+	observed, err := look(ctx, []object.Watch{
 		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
 		return inventory.Record{}, fmt.Errorf("read the record of clusters: %w", err)
 	}
-	if now := seen.Record(key); last.Clusters != nil && now.UID == last.Was.UID && now.ResourceVersion == last.Was.ResourceVersion {
+	if now := observed.Record(key); last.Clusters != nil && now.UID == last.Was.UID && now.ResourceVersion == last.Was.ResourceVersion {
 		return last, nil
 	}
-	return inventory.ReadRecord(key, seen)
+	return inventory.ReadRecord(key, observed)
 }
 
-// Record is what the management cluster remembers for an owner; an absent one is empty.
+// Record returns what the management cluster remembers for an owner; an absent one is empty.
 func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error) {
 	return h.read(ctx, owner, h.Cluster.Observe, inventory.Record{})
 }
@@ -43,8 +43,8 @@ func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error
 // amendments is how often a change of the record is tried: each time somebody else was quicker.
 const amendments = 20
 
-// Amend writes down what a person decided: it reads the record, has it changed, writes it, and begins anew if somebody else wrote it
-// meanwhile, so that of two people at once neither loses anything. An error of change ends it, and nothing is written.
+// Amend records what a person decided: it reads the record, has it changed, writes it, and begins again if somebody else wrote it meanwhile, so that
+// of two people at once neither loses anything. An error of change ends it, and nothing is written.
 func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Record) error) error {
 	var failed error
 	for range amendments {

@@ -11,41 +11,40 @@ import (
 
 const (
 	// Wrong proofs in a second, and at once: of one address, and of all that have shown no right one.
-	strangerRate, strangerBurst = 1, 20
-	strangersRate               = 10
-	maxStrangers                = 1024 // addresses that are remembered
+	clientRate, clientBurst = 1, 20
+	allClientsRate          = 10
+	maxClients              = 1024 // addresses that are remembered
 )
 
-// strangers counts wrong proofs by where they come from. It refuses nobody before his proof was looked at: behind a proxy
-// all have one address.
-type strangers struct {
+// clientLimits counts wrong proofs by where they come from. It refuses nobody before his proof was read: behind a proxy all have one address.
+type clientLimits struct {
 	mu  sync.Mutex
 	by  map[string]*rate.Limiter // mu
 	all *rate.Limiter
 }
 
-func newStrangers() *strangers {
-	return &strangers{by: map[string]*rate.Limiter{}, all: rate.NewLimiter(strangersRate, strangerBurst)}
+func newClientLimits() *clientLimits {
+	return &clientLimits{by: map[string]*rate.Limiter{}, all: rate.NewLimiter(allClientsRate, clientBurst)}
 }
 
 // spend counts a wrong proof, and says that it is one too many.
-func (s *strangers) spend(from string) bool {
+func (s *clientLimits) spend(from string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := s.by[from]
 	if one == nil {
-		if len(s.by) >= maxStrangers {
+		if len(s.by) >= maxClients {
 			clear(s.by) // the bucket of all stays
 		}
-		one = rate.NewLimiter(strangerRate, strangerBurst)
+		one = rate.NewLimiter(clientRate, clientBurst)
 		s.by[from] = one
 	}
 	mine, all := one.Allow(), s.all.Allow()
 	return !mine || !all
 }
 
-// suspect says that an address has sent too many wrong proofs.
-func (s *strangers) suspect(from string) bool {
+// untrusted reports whether an address has sent too many wrong proofs.
+func (s *clientLimits) untrusted(from string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := s.by[from]

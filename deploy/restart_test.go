@@ -9,8 +9,8 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// told ends one token and rotates the other: each source's control plane is told of the next one, and of nothing before.
-func (b *bed) told() {
+// restarted ends one token and rotates the other: each source's control plane is told of the next one, and of nothing before.
+func (b *testEnv) restarted() {
 	b.Helper()
 	for _, source := range []string{"west", "east"} {
 		if got := b.announced(source); got != "" {
@@ -28,12 +28,12 @@ func (b *bed) told() {
 	}
 }
 
-func (b *bed) announced(name string) string {
+func (b *testEnv) announced(name string) string {
 	b.Helper()
 	return b.destination(name).Spec.Template.Annotations["linkwright.dev/credentials"]
 }
 
-func (b *bed) destination(name string) *appsv1.Deployment {
+func (b *testEnv) destination(name string) *appsv1.Deployment {
 	b.Helper()
 	d, err := b.client(name).AppsV1().Deployments(testbed.ControlPlane).Get(b.Context(), "linkerd-destination", metav1.GetOptions{})
 	b.must(err)

@@ -18,44 +18,44 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// place is where an access leads to.
-type place struct {
+// target is where an access leads to.
+type target struct {
 	stamp string // of what it was read from; empty: nothing tells whether that has changed
 	cfg   *rest.Config
 	err   error // why it leads nowhere
 	own   *Own  // how its token is renewed; nil: it is not
 }
 
-// inCluster is the stamp of the cluster that we run in: its token is read anew by the connection itself.
+// inCluster is the stamp of the cluster that we run in: its token is read again by the connection itself.
 const inCluster = "in the cluster"
 
-// find gives where an access leads to: was, where that is still so.
-func (c *accesses) find(ctx context.Context, a api.Access, was place) place {
+// find returns where an access leads to: was, where that is still so.
+func (c *accesses) find(ctx context.Context, a api.Access, was target) target {
 	switch {
 	case a.InCluster && was.stamp == inCluster:
 		return was
 	case a.InCluster:
 		cfg, err := rest.InClusterConfig()
 		if err != nil {
-			return place{err: fmt.Errorf("access.inCluster: %w", err)}
+			return target{err: fmt.Errorf("access.inCluster: %w", err)}
 		}
 		cfg.BearerToken = "" // that of the moment: it would make a difference with every rotation
-		return place{stamp: inCluster, cfg: cfg}
+		return target{stamp: inCluster, cfg: cfg}
 	case a.Kubeconfig != nil:
 		return c.fromFile(*a.Kubeconfig, was)
 	case a.KubeconfigSecret != nil:
 		return c.fromSecret(ctx, *a.KubeconfigSecret, was)
 	}
-	return place{err: errors.New("access is empty")}
+	return target{err: errors.New("access is empty")}
 }
 
-func (c *accesses) fromFile(k api.KubeconfigFile, was place) place {
+func (c *accesses) fromFile(k api.KubeconfigFile, was target) target {
 	if !c.options.AllowPaths {
-		return place{err: fmt.Errorf("access.kubeconfig %s: linkwright reads files of this machine only with --allow-kubeconfig-paths; use access.kubeconfigSecret", k.Path)}
+		return target{err: fmt.Errorf("access.kubeconfig %s: linkwright reads files of this machine only with --allow-kubeconfig-paths; use access.kubeconfigSecret", k.Path)}
 	}
 	raw, err := os.ReadFile(k.Path)
 	if err != nil {
-		return place{err: fmt.Errorf("access.kubeconfig: %w", err)}
+		return target{err: fmt.Errorf("access.kubeconfig: %w", err)}
 	}
 	stamp := fmt.Sprintf("%q %q %x", k.Path, k.Context, sha256.Sum256(raw))
 	if stamp == was.stamp {
@@ -65,27 +65,27 @@ func (c *accesses) fromFile(k api.KubeconfigFile, was place) place {
 	if err != nil {
 		err = fmt.Errorf("access.kubeconfig %s: %w", k.Path, err)
 	}
-	return place{stamp: stamp, cfg: cfg, err: err}
+	return target{stamp: stamp, cfg: cfg, err: err}
 }
 
-func (c *accesses) fromSecret(ctx context.Context, s api.SecretKey, was place) place {
-	key := c.home.Key("Secret", s.Name)
+func (c *accesses) fromSecret(ctx context.Context, s api.SecretKey, was target) target {
+	key := c.management.Key("Secret", s.Name)
 	of, entry, _ := strings.Cut(was.stamp, "/")
 	if entry != s.Key {
 		of = ""
 	}
-	now, err := c.home.read(ctx, key, of)
+	now, err := c.management.read(ctx, key, of)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return place{err: fmt.Errorf("access.kubeconfigSecret: %w: create it with a kubeconfig under the key %s", err, s.Key)}
+		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: create it with a kubeconfig under the key %s", err, s.Key)}
 	case apierrors.IsForbidden(err):
-		return place{err: fmt.Errorf("access.kubeconfigSecret: %w: grant it with your own login: linkwright cluster add NAME PATH --context CONTEXT", err)}
+		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: grant it with your own login: linkwright cluster add NAME PATH --context CONTEXT", err)}
 	case err != nil:
-		return place{err: fmt.Errorf("access.kubeconfigSecret: %w", err)}
+		return target{err: fmt.Errorf("access.kubeconfigSecret: %w", err)}
 	case now.Body.IsZero():
 		return was
 	}
-	at := place{stamp: stampOf(now.Record) + "/" + s.Key}
+	at := target{stamp: stampOf(now.Record) + "/" + s.Key}
 	at.cfg, at.err = kubeconfigIn(key, s.Key, now.Body)
 	if own, ok := OwnAccess(now, s.Key); ok {
 		at.own = &own

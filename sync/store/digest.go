@@ -17,7 +17,7 @@ import (
 // sum is a short word for something that is only compared.
 type sum = [sha256.Size]byte
 
-// sumOf is that of a declaration.
+// sumOf returns that of a declaration.
 func sumOf(c api.Cluster) sum {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -26,22 +26,22 @@ func sumOf(c api.Cluster) sum {
 	return sha256.Sum256(text)
 }
 
-// shown is what others depend on in a cluster.
-type shown struct {
+// clusterDigest is what others depend on in a cluster.
+type clusterDigest struct {
 	sum    sum
 	commit api.Commit // that its base carries: it counts where it is barred
 	moved  int        // Clusters.moves when others' steps could differ by it last
 }
 
-// shownBy sums up what of a side other clusters depend on: facts, its gateways by second names, whether it was read or gives no answer, tokens, what
+// digestOf sums up what of a side other clusters depend on: facts, its gateways by second names, whether it was read or gives no answer, tokens, what
 // inventories hold, and the credentials that it uses, which must not lose their tokens. Which commit and term its base carries
 // is none of that, but for the commits that are barred.
 //
 // What a Linkerd Link tells is decoded once for each version of it: last is what was decoded of the side before, next of this
 // one.
-func shownBy(owner string, s state.Cluster, names []linkerd.Gateway, last announcements) (out shown, next announcements) {
+func digestOf(owner string, s state.Cluster, names []linkerd.Gateway, last conditionEntries) (out clusterDigest, next conditionEntries) {
 	var buf bytes.Buffer
-	next = make(announcements, len(last))
+	next = make(conditionEntries, len(last))
 	facts, err := json.Marshal(s.Facts)
 	fmt.Fprintln(&buf, names)
 	fmt.Fprintln(&buf, s.Known(), s.Err != nil, state.Silent(s), string(facts), err, s.Facts.Missing, s.Seen.Hidden)
@@ -56,7 +56,7 @@ func shownBy(owner string, s state.Cluster, names []linkerd.Gateway, last announ
 			buf.Write(body.Bytes())
 		default:
 			next[k] = last.of(k, body)
-			said := next[k].said
+			said := next[k].text
 			fmt.Fprintln(&buf, k)
 			buf.Write(said[:])
 		}
@@ -65,7 +65,7 @@ func shownBy(owner string, s state.Cluster, names []linkerd.Gateway, last announ
 	return out, next
 }
 
-// byNames are a cluster's gateways by its second names.
+// byNames returns a cluster's gateways by its second names.
 func byNames(f *fleet.Fleet, name api.ClusterName, s state.Cluster) (out []linkerd.Gateway) {
 	if f == nil || !s.Known() {
 		return nil
@@ -78,8 +78,8 @@ func byNames(f *fleet.Fleet, name api.ClusterName, s state.Cluster) (out []linke
 }
 
 // showBase writes what others read of a base, and gives its commit.
-func showBase(to *bytes.Buffer, owner string, seen object.Observation) api.Commit {
-	inv, _, err := inventory.Base(owner, seen)
+func showBase(to *bytes.Buffer, owner string, observed object.Observation) api.Commit {
+	inv, _, err := inventory.Base(owner, observed)
 	fmt.Fprintln(to, "base", inv.End, inv.Names, inv.Leaving, err)
 	for _, k := range inv.Entries {
 		fmt.Fprintln(to, k)
@@ -87,23 +87,23 @@ func showBase(to *bytes.Buffer, owner string, seen object.Observation) api.Commi
 	return inv.Commit
 }
 
-// shows says that other clusters' steps depend on an object, see shownBy.
+// shows reports whether other clusters' steps depend on an object, see shownBy.
 func shows(k object.Key) bool {
 	return k.Namespace == object.AccessNamespace || k.Kind == "Secret" || k.Kind == "Link"
 }
 
-// announcements are what Linkerd Links tell of credentials, by key.
-type announcements map[object.Key]announcement
+// conditionEntries are what Linkerd Links tell of credentials, by key.
+type conditionEntries map[object.Key]conditionEntry
 
-type announcement struct {
+type conditionEntry struct {
 	body object.Body // of which it was decoded
-	said sum
+	text sum
 }
 
-func (a announcements) of(k object.Key, body object.Body) announcement {
+func (a conditionEntries) of(k object.Key, body object.Body) conditionEntry {
 	if known, ok := a[k]; ok && known.body.Equal(body) {
 		return known
 	}
 	secret, entries := linkerd.Announced(body)
-	return announcement{body, sha256.Sum256(fmt.Appendln(nil, secret, entries))}
+	return conditionEntry{body, sha256.Sum256(fmt.Appendln(nil, secret, entries))}
 }

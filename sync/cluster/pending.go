@@ -11,7 +11,7 @@ import (
 func (c *Client) known(ctx context.Context, ch object.Change) (object.Record, error) {
 	c.feeds.underway(ch.Key)
 	now, err := c.writer.write(ctx, ch)
-	c.breaker.note(ctx, err)
+	c.breaker.record(ctx, err)
 	c.feeds.wrote(ch, now, err)
 	return now, err
 }
@@ -40,41 +40,41 @@ func (l *feeds) wrote(ch object.Change, now object.Record, err error) {
 	}
 	_, foreign := l.writes.moving[ch.Key]
 	delete(l.writes.moving, ch.Key)
-	d := due{number: l.writes.ended, version: now.ResourceVersion}
+	d := pendingWrite{number: l.writes.ended, version: now.ResourceVersion}
 	if ch.Action == object.Delete {
 		d.version, d.uid = ch.Was.ResourceVersion, ch.Was.UID
 	}
 	if err == nil && ch.Action != object.None && d.version != "" {
-		foreign = l.owe(ch, d) && foreign
+		foreign = l.addPending(ch, d) && foreign
 	}
 	if foreign {
-		l.moves.tell(ch.Key)
+		l.moves.add(ch.Key)
 	}
 }
 
-// owe has the feeds that are about an object show a write; another says that one shows something else already.
-func (l *feeds) owe(ch object.Change, d due) (another bool) {
+// addPending has the feeds that are about an object show a write; another says that one shows something else already.
+func (l *feeds) addPending(ch object.Change, d pendingWrite) (another bool) {
 	for _, f := range l.open {
-		if f.condition == hidden || !f.shows(ch.Key, ch.Object.Body) {
+		if f.condition == hidden || !f.selects(ch.Key, ch.Object.Body) {
 			continue
 		}
 		if f.condition == absent {
 			f.condition, l.seen = trying, nil
 		}
 		if f.condition == trying || f.condition == polled {
-			signal(f.again)
+			notify(f.again)
 		}
 		_, it := f.find(ch.Key.Namespace, ch.Key.Name)
 		another = another || !d.fits(it, f.at)
-		if f.condition == polled || !f.met(ch.Key, d) {
-			f.due[ch.Key] = d
+		if f.condition == polled || !f.caughtUp(ch.Key, d) {
+			f.pending[ch.Key] = d
 		}
 	}
 	return another
 }
 
-// fits says that what a feed shows is the outcome of a write, or what was before it.
-func (d due) fits(it *object.Item, at string) bool {
+// fits reports whether what a feed shows is the outcome of a write, or what was before it.
+func (d pendingWrite) fits(it *object.Item, at string) bool {
 	switch {
 	case it == nil:
 		return d.uid != "" || !reaches(at, d.version)
@@ -93,7 +93,7 @@ func labelsOf(body object.Body) (labels map[string]string) {
 	return labels
 }
 
-// valueOf is that of a member of a JSON object; nil: it has none.
+// valueOf returns that of a member of a JSON object; nil: it has none.
 func valueOf(raw []byte, name string) []byte {
 	p, ok := object.Member(raw, name)
 	if !ok || p.To == 0 {

@@ -52,8 +52,8 @@ func (w *walker) nearest(key string, f fields) string {
 	return api.DidYouMean(key, f.names())
 }
 
-// fieldHint suppresses the problem that a field is missing if an unknown field is a misspelling of it.
-func (w *walker) fieldHint(n *yaml.Node, at api.Path, key string, f fields) {
+// suppressMissing suppresses the problem that a field is missing if an unknown field is a misspelling of it.
+func (w *walker) suppressMissing(n *yaml.Node, at api.Path, key string, f fields) {
 	if w.full() {
 		return
 	}
@@ -112,7 +112,7 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 		case strays[e.key] != "": // told above
 		case f == nil:
 			w.fail(e.keyNode, below, "unknown field", cmp.Or(w.nearest(e.key, fields), misplaced(t, e)))
-			w.fieldHint(n, at, e.key, fields)
+			w.suppressMissing(n, at, e.key, fields)
 		case e.value.ShortTag() != "!!null":
 			out[e.key] = w.value(e.value, f.typ, below)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-func depths(s *scene) {
+func depths(s *testScene) {
 	mine := s.configMap("mine", "v")
 	rec := s.write(object.Create, mine, object.Record{})
 	for _, d := range []object.Depth{object.Reduced, object.Metadata, object.Whole} {
@@ -44,7 +44,7 @@ func names(seen object.Observation) (out []string) {
 	return out
 }
 
-func narrowed(s *scene) {
+func selectedObjects(s *testScene) {
 	for _, name := range []string{"a", "b", "c"} {
 		key := s.key("ConfigMap", name)
 		s.must(s.Foreign.Put(of(key, nil)))
@@ -68,7 +68,7 @@ func narrowed(s *scene) {
 	}
 }
 
-func united(s *scene) {
+func mergedWatches(s *testScene) {
 	for _, name := range []string{"a", "b"} {
 		s.must(s.Foreign.Put(of(s.key("ConfigMap", name), nil)))
 	}
@@ -83,7 +83,7 @@ func united(s *scene) {
 	}
 }
 
-func unserved(s *scene) {
+func unserved(s *testScene) {
 	seen := s.observe(
 		object.Watch{Group: "example.com", Version: "v1", Kind: "Widget"},
 		object.Watch{Group: "apps", Version: "v1beta1", Kind: "Deployment"},
@@ -97,7 +97,7 @@ func unserved(s *scene) {
 	}
 }
 
-func impossible(s *scene) {
+func impossibleWatch(s *testScene) {
 	for what, w := range map[string]object.Watch{
 		"a namespace of what has none":  {Version: "v1", Kind: "Namespace", Namespace: s.Namespace},
 		"names in no namespace":         {Version: "v1", Kind: "ConfigMap", Names: []string{"a"}},
@@ -109,7 +109,7 @@ func impossible(s *scene) {
 	}
 }
 
-func ended(s *scene) {
+func canceled(s *testScene) {
 	ctx, cancel := context.WithCancel(s.Context())
 	cancel()
 	_, err := s.Client.Observe(ctx, []object.Watch{s.watch("ConfigMap", object.Reduced)})
@@ -121,7 +121,7 @@ func ended(s *scene) {
 	}
 }
 
-func marks(s *scene) {
+func marks(s *testScene) {
 	mine := s.configMap("mine", "v")
 	s.write(object.Create, mine, object.Record{})
 	labelled := func(owner string) map[string]any {
@@ -144,7 +144,7 @@ func marks(s *scene) {
 	}
 }
 
-func uncovered(s *scene) {
+func uncoveredFields(s *testScene) {
 	for what, tt := range map[string]struct {
 		patch map[string]any
 		want  bool

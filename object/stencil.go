@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Stencil makes objects that differ from each other by one word alone, wherever it stands in their names and strings, for
-// a fraction of what New costs. The zero one makes nothing of use.
+// Stencil makes objects that differ only in one word, which may occur anywhere in their names and strings, much
+// faster than New. The zero value is not usable.
 type Stencil struct {
 	template    Object
 	word        string
@@ -16,8 +16,8 @@ type Stencil struct {
 	wordsBefore int      // how often the word stands before it
 }
 
-// NewStencil cuts the word out of an object that New has made; false: that cannot be done. The word must be one that needs
-// no escape in JSON, and stand nowhere but where another is to be filled in.
+// NewStencil makes a stencil of an object that New has made; false: that is impossible. The word must need no escape
+// in JSON, and occur only where another is to be filled in.
 func NewStencil(o Object, word string) (Stencil, bool) {
 	json := o.Body.Bytes()
 	at := bytes.Index(json, digestMember(o.Digest))

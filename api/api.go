@@ -1,4 +1,4 @@
-// Package api holds the words that may be declared: kinds, names, defaults and field checks.
+// Package api has the types of declarations, with their defaults and the checks of their fields.
 package api
 
 import (
@@ -11,13 +11,13 @@ import (
 const GroupVersion = "linkwright.dev/v1alpha1"
 
 type (
-	// ClusterName names a cluster: an RFC 1035 label of at most 52 characters, as CheckClusterName says.
+	// ClusterName names a cluster: an RFC 1035 label of at most 52 characters (see CheckClusterName).
 	ClusterName string
 	// Commit is a full hash, or empty for a tree that does not come from Git.
 	Commit string
 )
 
-// Short is the commit as people write it: twelve characters, or "(no commit)".
+// Short is the abbreviated hash: twelve characters, or "(no commit)".
 func (c Commit) Short() string {
 	if c == "" {
 		return "(no commit)"

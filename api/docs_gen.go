@@ -30,7 +30,7 @@ func docs(of string) string {
 	case "ClusterDoc":
 		return "Cluster declares a Kubernetes cluster that may take part in links: how to reach it, and what differs there from an ordinary installation of Linkerd."
 	case "ClusterName":
-		return "ClusterName names a cluster: an RFC 1035 label of at most 52 characters, as CheckClusterName says."
+		return "ClusterName names a cluster: an RFC 1035 label of at most 52 characters (see CheckClusterName)."
 	case "ClusterState":
 		return "ClusterState says whether a cluster takes part in links."
 	case "ClusterState=Active":

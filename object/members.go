@@ -23,8 +23,8 @@ func (m *Members) Text(name, value string) {
 	*m = appendString(*m, value)
 }
 
-// Some adds a string, unless it is empty.
-func (m *Members) Some(name, value string) {
+// TextIfSet adds a string, unless it is empty.
+func (m *Members) TextIfSet(name, value string) {
 	if value != "" {
 		m.Text(name, value)
 	}

@@ -38,7 +38,7 @@ type Record struct {
 	Keep                 bool                  // linkwright.dev/prune: disabled
 	HelmKeeps            bool                  // helm.sh/resource-policy: keep, which an adoption may have set
 	Going                bool                  // being deleted
-	Selects              bool                  // on objects with Linkerd's label of mirrors: a manager set spec.selector
+	HasSelector          bool                  // on objects with Linkerd's label of mirrors: a manager set spec.selector
 	Rivals               unique.Handle[string] // other managers, comma separated
 	Health               Health                // if the Watch has Health
 }
@@ -120,7 +120,7 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 		Keep:            m.Annotations[PruneAnnotation] == PruneDisabled,
 		HelmKeeps:       m.Annotations[HelmPolicy] == HelmKeep,
 		Going:           m.DeletionTimestamp != nil,
-		Selects:         hasSelector(m),
+		HasSelector:     hasSelector(m),
 		Rivals:          unique.Make(rivals),
 	}
 }

@@ -102,7 +102,7 @@ func (l Live) emptySelectors(end object.End, links []object.Key) (out []object.C
 
 // withoutSelectors is a live Link of linkwright without its selectors.
 func withoutSelectors(k object.Key, live object.Body) (object.Object, bool) {
-	content, owner, ok := linkerd.Emptied(live)
+	content, owner, ok := linkerd.WithoutSelectors(live)
 	if !ok {
 		return object.Object{}, false
 	}

@@ -23,7 +23,7 @@ func deployments(a Account) rules {
 	controller := func(expression string) string {
 		return destination + " || " + kept + " || " + expression
 	}
-	told := linkerd.ToldAnnotation(a.Owner)
+	told := linkerd.LoadedAnnotation(a.Owner)
 	return rules{
 		resource: "apps/deployments", verbs: written(),
 		variables: []admissionv1.Variable{

@@ -46,7 +46,7 @@ func (l *loader) addAll(found []api.Problem) {
 
 // room is the number of problems that may still be added; callers need not compute hints for more.
 func (l *loader) room(h problemKey) int {
-	return min(MaxTold-l.reported[h], MaxToldInAll-l.reported[problemKey{warning: h.warning}])
+	return min(MaxProblems-l.reported[h], MaxProblemsInTotal-l.reported[problemKey{warning: h.warning}])
 }
 
 // report returns the problems by position, up to the bounds, and counts the rest.
@@ -56,7 +56,7 @@ func (l *loader) report() []api.Problem {
 	written := map[problemKey]int{}
 	for i, p := range l.problems {
 		h := problemKey{p.Pos.File, p.Warning}
-		if written[h] < MaxTold {
+		if written[h] < MaxProblems {
 			written[h]++
 			p.Message, p.Hint = shorten(p.Message), shorten(p.Hint)
 			out = append(out, p)

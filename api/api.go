@@ -39,7 +39,7 @@ func (p Pair) Compare(q Pair) int {
 	return cmp.Or(cmp.Compare(p.Source, q.Source), cmp.Compare(p.Target, q.Target))
 }
 
-// Pos is where a word stands; lines and columns count from 1, 0 is unknown.
+// Pos is a position in a file; lines and columns count from 1, 0 is unknown.
 type Pos struct {
 	File      string
 	Line, Col int

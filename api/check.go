@@ -67,7 +67,7 @@ func findingWithHint(hint, format string, args ...any) []Finding {
 	return []Finding{{Message: fmt.Sprintf(format, args...), Hint: hint}}
 }
 
-// checkSyntax turns what a Kubernetes validator says of a value into one finding; an empty value is absent.
+// checkSyntax turns the errors of a Kubernetes validator into one finding; an empty value is absent.
 func checkSyntax[S ~string](value S, validate func(string) []string) []Finding {
 	if value == "" {
 		return nil

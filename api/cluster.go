@@ -21,11 +21,11 @@ type ClusterDoc struct {
 	Spec     Cluster `json:"spec"`
 }
 
-// TypeMeta says what a document is.
+// TypeMeta is the apiVersion and kind of a document.
 type TypeMeta struct {
 	// APIVersion is linkwright.dev/v1alpha1.
 	APIVersion string `json:"apiVersion"`
-	// Kind says what is declared.
+	// Kind is the kind of the declaration.
 	Kind string `json:"kind"`
 }
 
@@ -53,14 +53,14 @@ type Cluster struct {
 	// Overlay is a directory of this tree that holds a kustomize Component. It is applied to each end in this cluster:
 	// labels and annotations, and the few fields of workloads that people tune. Its own resources are applied once.
 	Overlay string `json:"overlay,omitempty"`
-	// State says whether the cluster takes part in links.
+	// State sets whether the cluster takes part in links.
 	State ClusterState `json:"state,omitempty"`
 	// Suspend keeps everything in the cluster as it is: linkwright writes and deletes nothing there. Removals of links to
 	// and from it do not begin at the other end either. Reports show it, and it is no failure.
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// ClusterState says whether a cluster takes part in links.
+// ClusterState sets whether a cluster takes part in links.
 type ClusterState string
 
 const (
@@ -78,7 +78,7 @@ type Access struct {
 	KubeconfigSecret *SecretKey `json:"kubeconfigSecret,omitempty"`
 	// Kubeconfig is a file on linkwright's machine. It needs --allow-kubeconfig-paths, and is for people and tests.
 	Kubeconfig *KubeconfigFile `json:"kubeconfig,omitempty"`
-	// InCluster says that linkwright runs in this cluster.
+	// InCluster means that linkwright runs in this cluster.
 	InCluster bool `json:"inCluster,omitempty"`
 }
 
@@ -98,7 +98,7 @@ type KubeconfigFile struct {
 	Context string `json:"context,omitempty"`
 }
 
-// Linkerd says where Linkerd lives in a cluster. Version, domains and trust are read live.
+// Linkerd sets where Linkerd lives in a cluster. Version, domains and trust are read live.
 type Linkerd struct {
 	// Namespace of the control plane.
 	Namespace string `json:"namespace,omitempty"`
@@ -108,7 +108,7 @@ type Linkerd struct {
 
 // Gateway is the target's gateway. What is declared wins; the rest is read from the gateway's Service.
 type Gateway struct {
-	// Enabled says whether there is a gateway; without one only remote discovery and federated services work.
+	// Enabled sets whether there is a gateway; without one only remote discovery and federated services work.
 	Enabled *bool `json:"enabled,omitempty"`
 	// Name of the Service in the multicluster namespace.
 	Name string `json:"name,omitempty"`

@@ -40,7 +40,7 @@ func Kinds() []string {
 
 func (k kind) field() Field { return walker{limits(), examples()}.kind(k) }
 
-// walker walks a Go value: its type says what may be declared, what it holds are defaults.
+// walker walks a Go value: its types are the fields of a declaration, its values are the defaults.
 type walker struct {
 	limits   map[string]Limits
 	examples map[string][]any

@@ -6,7 +6,7 @@ type Limits struct {
 	Pattern     string   // of a text; the syntax that JavaScript and Go have in common
 	Keys        string   // the same of a map's keys
 	MaxLength   int      // of a text; 0: any
-	Not         string   // a text that Pattern lets through, and that is refused all the same
+	Not         string   // a value that Pattern matches, and that is not allowed nevertheless
 	Least, Most *float64 // of a number
 	NotEmpty    bool     // of a list
 }
@@ -25,7 +25,7 @@ const (
 )
 
 // limits are known by the struct and the field, the path from a kind where the struct is of several, or the type;
-// [] stands for what a list or a map holds.
+// [] is the item of a list or the value of a map.
 func limits() map[string]Limits {
 	var (
 		cluster = Limits{Pattern: `^` + label1035 + `$`, MaxLength: 52, Not: "federated"}

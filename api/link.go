@@ -44,7 +44,7 @@ type LinkSpec struct {
 	Controller          Controller `json:"controller,omitzero"`
 	// Credentials are what the source uses against the target.
 	Credentials Credentials `json:"credentials,omitzero"`
-	// TrustAnchors says what happens if proxies of source and target have no valid trust anchor in common, without which
+	// TrustAnchors sets what happens if proxies of source and target have no valid trust anchor in common, without which
 	// they do not talk to each other. If an end shows no anchors, linkwright does not check this.
 	TrustAnchors Strictness `json:"trustAnchors,omitempty"`
 	// Suspend keeps both ends of the link as they are: linkwright writes and deletes nothing of it. Reports show it, and it
@@ -52,7 +52,7 @@ type LinkSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// Strictness says what happens if a check fails.
+// Strictness sets what happens if a check fails.
 type Strictness string
 
 const (
@@ -64,7 +64,7 @@ const (
 	Skip Strictness = "Skip"
 )
 
-// CredentialMode says where a link's credential comes from.
+// CredentialMode sets where a link's credential comes from.
 type CredentialMode string
 
 const (
@@ -81,7 +81,7 @@ const (
 
 // Credentials are what a source uses against its target.
 type Credentials struct {
-	// Mode says where the credential comes from.
+	// Mode sets where the credential comes from.
 	Mode CredentialMode `json:"mode,omitempty"`
 	// TTL is how long a token of mode Bound lives: a Go duration from 1h to 8760h, left out 720h; at least 168h for a link
 	// with remote discovery or federated services. It is renewed after two thirds of that.
@@ -90,7 +90,7 @@ type Credentials struct {
 	// mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a
 	// Link can have one: the links of a Mesh cannot share a Secret.
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
-	// Preflight says what happens if linkwright cannot verify the credential with the requests that Linkerd's readers send
+	// Preflight sets what happens if linkwright cannot verify the credential with the requests that Linkerd's readers send
 	// to the target. With Warn, only a definite no – 401, 403, a certificate that does not match – keeps a new credential
 	// from the source's control plane, which would not recover from it. With Require, any failure keeps it from the source.
 	// A credential that is in use stays.
@@ -196,7 +196,7 @@ func (c Credentials) check() []Finding {
 	return append(found, prefixed("secretRef", prefixed("name", checkSyntax(c.SecretRef.Name, checkDNSName)))...)
 }
 
-// Bounds of credentials.ttl. Renewals come a pass apart at least, which the least leaves room for; the most keeps a token
+// Bounds of credentials.ttl. The minimum leaves time for renewals, which happen during syncs; the maximum keeps a token
 // that nobody revokes from living for ever. What the source's control plane uses lives longer: it reads its credential
 // when it starts, and people need time to restart it.
 const (

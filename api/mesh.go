@@ -15,7 +15,7 @@ type MeshDoc struct {
 	Spec     Mesh `json:"spec"`
 }
 
-// Topology says which ordered pairs of a mesh's clusters are linked.
+// Topology sets which ordered pairs of a mesh's clusters are linked.
 type Topology string
 
 const (
@@ -29,7 +29,7 @@ const (
 type Mesh struct {
 	// Clusters chooses the members by their labels; {} is every cluster, as everywhere in Kubernetes.
 	Clusters metav1.LabelSelector `json:"clusters"`
-	// Topology says which pairs of the members are linked.
+	// Topology sets which pairs of the members are linked.
 	Topology Topology `json:"topology,omitempty"`
 	// Hubs chooses the hubs among the members, by their labels; only for topology HubAndSpoke, which needs it.
 	Hubs *metav1.LabelSelector `json:"hubs,omitempty"`

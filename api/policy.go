@@ -78,7 +78,7 @@ const (
 	ReplaceResourceQuota ReplacedKind = "ResourceQuota"
 )
 
-// PrunePolicy says which writes are allowed at all.
+// PrunePolicy sets which writes are allowed at all.
 type PrunePolicy string
 
 const (
@@ -93,7 +93,7 @@ const (
 // Prune limits what one commit may remove. A commit over a limit removes nothing anywhere until somebody approves it; what it
 // creates or changes is applied.
 type Prune struct {
-	// Policy says which writes are allowed at all.
+	// Policy sets which writes are allowed at all.
 	Policy PrunePolicy `json:"policy,omitempty"`
 	// MaxClusters is how many clusters one commit may remove.
 	MaxClusters *int `json:"maxClusters,omitempty"`
@@ -301,7 +301,7 @@ func notNegative(n *int) []Finding {
 // maxDrainDeadline bounds for how long a link that is declared no more may be left standing.
 const maxDrainDeadline = 24 * time.Hour
 
-// checkDeadline: unlike other durations, none at all says something.
+// checkDeadline allows zero, unlike for other durations.
 func checkDeadline(text string) []Finding {
 	if text == "" {
 		return nil

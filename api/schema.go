@@ -61,7 +61,7 @@ func Schema(kind string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// anySchema looks at the kind first, so that what an editor says is about that kind alone.
+// anySchema selects by kind first, so that an editor's messages are about that kind alone.
 func anySchema() *schema {
 	out := &schema{
 		Title: "Declaration", Description: "One declaration of linkwright: " + strings.Join(Kinds(), ", ") + ".",

@@ -1,6 +1,6 @@
 package object
 
-// Depth says how much of a live object is kept.
+// Depth is how much of a live object is kept.
 type Depth uint8
 
 // Depths.

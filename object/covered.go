@@ -162,7 +162,7 @@ func (e listItem) matches(w *scanner) bool {
 	return matching > 0 // what the item does not spell, the server filled in
 }
 
-// equals steps over a value and says whether it is this one. The server escapes less than encoding/json does, and whoever may
+// equals steps over a value and reports whether it is this one. The server escapes less than encoding/json does, and whoever may
 // write the object chooses the types of its keys: what differs in bytes is compared as values, unless it is plain.
 func (s *scalar) equals(w *scanner) bool {
 	raw := w.skip()

@@ -126,7 +126,7 @@ func (o Observation) Len() int {
 	return n
 }
 
-// find returns nil for what was not seen. It is asked for each object several times in each plan.
+// find returns nil for an object that was not read. Each plan calls it several times for each object.
 func (o Observation) find(k Key) *Item {
 	for i := range o.layers { // few: one kind, one layer
 		if l := &o.layers[i]; l.Kind == k.Kind && l.Group == k.Group {
@@ -255,7 +255,7 @@ func (e *Edit) merge(keys []Key) []Item {
 	edits := Layer{Items: make([]Item, len(keys))}
 	size := len(keys)
 	for i, k := range keys {
-		edits.Items[i] = Item{Namespace: k.Namespace, Name: k.Name} // dropped: stands for what it hides
+		edits.Items[i] = Item{Namespace: k.Namespace, Name: k.Name} // dropped: it replaces the item below
 		if it := e.items[k]; it != nil {
 			edits.Items[i] = *it
 		}

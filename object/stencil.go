@@ -13,7 +13,7 @@ type Stencil struct {
 	word        string
 	parts       [][]byte // of the JSON, around the word
 	digest      int      // where the digest's annotation begins
-	wordsBefore int      // how often the word stands before it
+	wordsBefore int      // how often the word occurs before it
 }
 
 // NewStencil makes a stencil of an object that New has made; false: that is impossible. The word must need no escape
@@ -51,7 +51,7 @@ func (s Stencil) Fill(word string) Object {
 	return o
 }
 
-// digestMember is the digest's annotation as it stands in an object's JSON; nothing else reads so: quotes in strings are escaped.
+// digestMember is the digest's annotation in an object's JSON. It occurs only once, because quotes in strings are escaped.
 func digestMember(digest uint64) []byte {
 	return slices.Concat(appendString(nil, DigestAnnotation), []byte(`:"`+FormatDigest(digest)+`"`))
 }

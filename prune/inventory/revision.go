@@ -14,7 +14,7 @@ import (
 // changes, and never for a time alone.
 type Revision struct {
 	Applied  api.Commit `json:"applied,omitempty"`  // empty: none yet, or a plain directory is applied
-	Observed api.Commit `json:"observed,omitempty"` // the newest that was seen; empty: none
+	Observed api.Commit `json:"observed,omitempty"` // the newest known one; empty: none
 	// Why is why the observed revision is not applied, or could not be observed; nil: it is applied.
 	Why *object.Reason `json:"why,omitempty"`
 	// Links is the number of declared links of the applied revision that are not suspended.
@@ -24,7 +24,7 @@ type Revision struct {
 	// SuspendedLinks are suspended links between clusters that are not; sorted.
 	SuspendedLinks []api.Pair `json:"suspendedLinks,omitempty"`
 	By             string     `json:"by,omitempty"`   // the process that wrote it
-	Since          time.Time  `json:"since,omitzero"` // since when it stands so, in UTC and whole seconds
+	Since          time.Time  `json:"since,omitzero"` // the last change, in UTC and whole seconds
 }
 
 // maxWhyLength bounds a message, in bytes.

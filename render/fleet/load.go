@@ -67,7 +67,7 @@ type loader struct {
 	secretFiles map[string]bool // files in which secrets were found
 
 	unknownKinds       map[string]bool // names in documents whose kind is unknown: any may be a cluster
-	namesSuppressed    bool            // a name that is not declared was not told, since any may be declared all the same
+	namesSuppressed    bool            // undeclared names were not reported, because unread documents may declare them
 	warningsSuppressed bool            // a check found something that it cannot be trusted with
 }
 
@@ -132,7 +132,7 @@ func (l *loader) kind(p parsed) string {
 	version, kind := child(p.root, "apiVersion"), text(child(p.root, "kind"))
 	kinds := []string{"Cluster", "Link", "Mesh", "SyncPolicy"}
 	switch {
-	case l.secretFiles[p.file] && mayReveal(p.root): // what it is, was told
+	case l.secretFiles[p.file] && mayReveal(p.root): // reported as a secret
 	case version == nil:
 		fail(p.root, "apiVersion is missing", cmp.Or(otherCase(p.root, "apiVersion"), "write apiVersion: "+api.GroupVersion))
 	case text(version) != api.GroupVersion && (strings.HasPrefix(text(version), groupPrefix) || mistyped(text(version))):

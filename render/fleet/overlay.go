@@ -49,7 +49,7 @@ func (l *loader) overlayMissing(d document, dir string) {
 // kustomizationDirs returns the directories with a kustomization, sorted.
 func kustomizationDirs(tree fs.FS) []string {
 	out := []string{}
-	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, _ error) error { // what cannot be read is told elsewhere
+	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, _ error) error { // errors are reported elsewhere
 		switch {
 		case name == ".":
 		case strings.HasPrefix(d.Name(), "."):

@@ -21,7 +21,7 @@ type walker struct {
 	file     string
 	types    types
 	problems []api.Problem
-	left     int // problems that are told; further ones are counted in more
+	left     int // problems that may still be added; further ones are counted in more
 	more     int
 	broken   map[string]bool // paths that a problem was said of, so that no second one is derived from it
 }
@@ -109,7 +109,7 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 	for _, e := range entries {
 		below, f := join(at, e.key), fields.find(e.key)
 		switch {
-		case strays[e.key] != "": // told above
+		case strays[e.key] != "": // reported above
 		case f == nil:
 			w.fail(e.keyNode, below, "unknown field", cmp.Or(w.nearest(e.key, fields), misplaced(t, e)))
 			w.suppressMissing(n, at, e.key, fields)

@@ -59,7 +59,7 @@ func (r *reader) addGatewayMissing(g Gateway, key object.Key, live bool) {
 	}
 }
 
-// By are the facts of the cluster under a second name, whose declaration may have another gateway. seen is what the facts were read from.
+// By are the facts of the cluster under a second name, whose declaration may have another gateway. seen is the observation that the facts were read from.
 func (f Facts) By(c api.Cluster, seen object.Observation) Facts {
 	r := reader{c: c, seen: seen, f: f}
 	r.f.Gateway = Gateway{}

@@ -7,7 +7,7 @@ import "strings"
 // would get its credentials.
 type field struct {
 	kind, path string              // kind as object.Key writes it; "*" in a path is the items of a list, by name
-	check      func(any) string    // says what is wrong with the new value, or nothing; nil: any will do
+	check      func(any) string    // what is wrong with the new value, or empty; nil: any value is allowed
 	keys       func(string) denial // the map may get keys, judged by this; what is rendered in it stays
 }
 

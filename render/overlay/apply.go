@@ -15,7 +15,7 @@ import (
 type Input struct {
 	Tree      fs.FS
 	Dir       string  // of the Component
-	At        api.Pos // where spec.overlay stands
+	At        api.Pos // of spec.overlay
 	Cluster   api.ClusterName
 	Owner     string
 	Namespace string          // the cluster's multicluster namespace: what the Component brings in goes there
@@ -27,7 +27,7 @@ type Output struct {
 	// Ends are the ends of the input, in their order. A blocked one stays as it was; one that the overlay does not
 	// change is the same value.
 	Ends     []object.Wanted
-	Problems []api.Problem // of the Component; with one of them that is no warning, all ends are held
+	Problems []api.Problem // of the Component; if one is no warning, all ends are blocked
 	Patches  []Patch       // of the Component; none, if the Component is wrong
 	// Err is why this machine could not build the Component, or could not build it with some ends: the first reason. It is no
 	// fault of the tree, so Problems does not have it, and the next call tries again. The affected ends, or all of them, are

@@ -213,7 +213,7 @@ func (k *child) end() {
 }
 
 func (k *child) reap() {
-	_ = k.stdin.Close() // Wait closes stdout and tells how it ended, which is known
+	_ = k.stdin.Close() // Wait closes stdout and returns how it ended, which is known
 	_ = k.cmd.Wait()
 }
 

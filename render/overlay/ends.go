@@ -21,8 +21,8 @@ type endResult struct {
 	changed   map[int]object.Object
 	chosen    []bool // whether each patch selects an object of the end
 	blocked   *object.Reason
-	transient bool  // held by what may be over at the next try: not remembered
-	failure   error // of this machine, by which it is held
+	transient bool  // blocked by an error that may not happen again: not cached
+	failure   error // of this machine, which blocks it
 }
 
 func (s endResult) apply(w object.Wanted) object.Wanted {

@@ -18,7 +18,7 @@ import (
 type extra struct {
 	id      identity
 	content map[string]any
-	origin  string // the file that it stands in
+	origin  string // its file
 	faults  []string
 }
 

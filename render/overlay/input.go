@@ -15,7 +15,7 @@ import (
 // input is one object as the input of a build.
 type input struct {
 	object     object.Object
-	end, index int            // where it stands
+	end, index int            // its position among ends, and among the end's objects
 	before     map[string]any // as it goes in
 	body       json.RawMessage
 }

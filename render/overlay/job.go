@@ -140,7 +140,7 @@ func (j job) origin(r *resource.Resource) (string, error) {
 	return name, nil
 }
 
-// chosen says of each target whether it chooses any object of the end as it was rendered.
+// chosen reports for each target whether it selects any object of the end as it was rendered.
 func (j job) chosen() ([]bool, error) {
 	if len(j.Targets) == 0 {
 		return nil, nil

@@ -50,7 +50,7 @@ func (g *validator) decode(p kustomizationRef, data []byte) (*kustomization, boo
 		if err != nil {
 			return nil, false
 		}
-		data = sound // it is not built any more: the rest is judged so that all problems are told
+		data = sound // it will not be built: the rest is validated to report all problems
 	}
 	if err := k.value.Unmarshal(data); err != nil {
 		k.typeError(err)

@@ -22,7 +22,7 @@ func (g *validator) documents(file string, data []byte) ([]*yaml.Node, []api.Pro
 	return documents(file, data)
 }
 
-// documents reads YAML as nodes and refuses what can be much larger than it looks: more than the limits, anchors,
+// documents reads YAML as nodes and fails what can be much larger than it looks: more than the limits, anchors,
 // aliases, merge keys. Positions are true for a whole file only.
 func documents(file string, data []byte) ([]*yaml.Node, []api.Problem) {
 	if n := countSigns(data); n > maxValues {
@@ -49,7 +49,7 @@ func documents(file string, data []byte) ([]*yaml.Node, []api.Problem) {
 	}
 }
 
-// countSigns counts the bytes of which at least one stands between two values.
+// countSigns counts bytes of which at least one is between any two values.
 func countSigns(data []byte) (n int) {
 	for _, b := range data {
 		switch b {
@@ -71,7 +71,7 @@ func syntaxError(file string, err error) api.Problem {
 	return api.Problem{Pos: at, Message: "invalid YAML: " + message}
 }
 
-// checkNode finds the first node that is refused.
+// checkNode finds the first node that is not allowed.
 func checkNode(file string, n *yaml.Node, depth int) *api.Problem {
 	refuse := func(message, hint string) *api.Problem {
 		return &api.Problem{Pos: api.Pos{File: file, Line: n.Line, Col: n.Column}, Message: message, Hint: hint}
@@ -113,7 +113,7 @@ func childOf(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// duplicateKey finds a key that stands in a mapping a second time. At the top, capitals make no other key.
+// duplicateKey finds a duplicate key of a mapping. At the top, keys that differ only in case are duplicates.
 func duplicateKey(n *yaml.Node, fold func(string) string) *yaml.Node {
 	if n.Kind == yaml.MappingNode {
 		seen := map[string]bool{}

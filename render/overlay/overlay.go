@@ -19,7 +19,7 @@ type Options struct {
 	Arguments []string // default: Child
 	Children  int      // at the same time, at most; default: as many as there are processors, but two
 	Limits    Limits
-	Warn      func(string) // told, once, that this machine cannot lock children in as it should; may be nil
+	Warn      func(string) // called once if this machine lacks a layer of the sandbox; may be nil
 }
 
 // Cage is the sandbox: it builds kustomizations in isolated child processes. It is safe for concurrent use.
@@ -31,7 +31,7 @@ type Cage struct {
 
 	mu      sync.Mutex
 	closed  bool
-	idle    []*child            // the one that worked last stands last
+	idle    []*child            // the one that worked last is the last
 	working map[*child]struct{} // to be ended by Close
 	ended   sync.WaitGroup      // children and their timers
 }

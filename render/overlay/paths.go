@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// kustomizations are the names that kustomize looks for in a directory.
+// kustomizationNames are the names of kustomization files that kustomize knows.
 func kustomizationNames() []string {
 	return []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 }

@@ -69,7 +69,7 @@ func Test(t *testing.T, open func(t *testing.T) World) {
 		"a replace makes another object":                  replaced,
 		"a release gives up":                              released,
 		"an adoption marks":                               adopted,
-		"a write tells why it is refused":                 refused,
+		"a write tells why it is refused":                 deniedWrites,
 		"live shows what observe does":                    liveSame,
 		"live shows own writes at once":                   liveOwnWrite,
 		"live shows what others do and tells":             liveForeignWrite,
@@ -136,20 +136,20 @@ func (s *testScene) watch(kind string, d object.Depth, names ...string) object.W
 
 func (s *testScene) observe(w ...object.Watch) object.Observation {
 	s.Helper()
-	seen, err := s.Client.Observe(s.Context(), w)
+	observed, err := s.Client.Observe(s.Context(), w)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return seen
+	return observed
 }
 
 func (s *testScene) live(w ...object.Watch) object.Observation {
 	s.Helper()
-	seen, err := s.Client.Live(s.Context(), w)
+	observed, err := s.Client.Live(s.Context(), w)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return seen
+	return observed
 }
 
 // record is that of a fresh look at one object.

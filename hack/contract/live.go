@@ -11,10 +11,10 @@ import (
 )
 
 // itemsOf is all that an observation says.
-func itemsOf(seen object.Observation) []string {
-	out := slices.Concat([]string{seen.Server}, seen.Unserved)
-	for k, r := range seen.Records() {
-		body, _ := seen.Body(k)
+func itemsOf(observed object.Observation) []string {
+	out := slices.Concat([]string{observed.Server}, observed.Unserved)
+	for k, r := range observed.Records() {
+		body, _ := observed.Body(k)
 		out = append(out, strings.Join([]string{k.String(), r.UID, r.ResourceVersion, r.Fields.Value(), r.Mark.String(), r.Rivals.Value(), string(body.Bytes())}, " "))
 	}
 	return out
@@ -141,8 +141,8 @@ func kinds(s *testScene) {
 	w := object.Watch{Group: group, Version: "v1", Kind: "Widget", Namespace: s.Namespace, Depth: object.Whole}
 	loose := w
 	loose.Version = ""
-	if seen := s.observe(w, loose); !slices.Equal(seen.Unserved, []string{loose.Called(), w.Called()}) {
-		s.Errorf("before: %v", seen.Unserved)
+	if observed := s.observe(w, loose); !slices.Equal(observed.Unserved, []string{loose.Called(), w.Called()}) {
+		s.Errorf("before: %v", observed.Unserved)
 	}
 	s.Serve(group, true)
 	o := s.ours(object.Key{Group: group, Kind: "Widget", Namespace: s.Namespace, Name: "a"}, map[string]any{"spec": map[string]any{"n": 1, "list": []any{"a"}}})
@@ -157,8 +157,8 @@ func kinds(s *testScene) {
 	}
 	s.Serve(group, false)
 	s.write(object.Delete, o, rec)
-	if seen := s.observe(w, loose); seen.Len() != 0 || len(seen.Unserved) != 2 {
-		s.Errorf("after: %v, unserved %v", names(seen), seen.Unserved)
+	if observed := s.observe(w, loose); observed.Len() != 0 || len(observed.Unserved) != 2 {
+		s.Errorf("after: %v, unserved %v", names(observed), observed.Unserved)
 	}
 }
 

@@ -247,7 +247,7 @@ func adopted(s *testScene) {
 	s.fails("what is gone", reason.NotFound, change(object.Adopt, o, now))
 }
 
-func refused(s *testScene) {
+func deniedWrites(s *testScene) {
 	o := s.ours(object.Key{Kind: "ConfigMap", Namespace: "no-such-namespace", Name: "a"}, nil)
 	s.fails("no such namespace", reason.NotFound, change(object.Create, o, object.Record{}))
 	o = s.ours(object.Key{Group: "example.com", Kind: "Widget", Namespace: s.Namespace, Name: "a"}, nil)

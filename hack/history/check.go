@@ -24,7 +24,7 @@ func (r *history) addBroken(format string, a ...any) {
 // declared, blocked, protected or suspended.
 func (r *history) checkWrite(p *process, c object.Change, was *simObject) string {
 	pl := r.clusters[r.currentName(c.End.Cluster)]
-	if p.asks {
+	if p.rotates {
 		return checkRotation(c, was)
 	}
 	if p.adopts != nil || p.releases != nil {

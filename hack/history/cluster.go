@@ -338,12 +338,12 @@ type cachedFacts struct {
 }
 
 // facts are read once from the same installation; those of half a look are not remembered.
-func (p *simCluster) facts(c api.Cluster, seen object.Observation, whole bool) linkerd.Facts {
+func (p *simCluster) facts(c api.Cluster, observed object.Observation, whole bool) linkerd.Facts {
 	now := cachedFacts{dressed: p.factsChanges, noCRD: p.noCRD, linkerd: c.Linkerd}
 	if was := p.cachedFacts; whole && was.dressed == now.dressed && was.noCRD == now.noCRD && was.linkerd == now.linkerd {
 		return was.facts
 	}
-	now.facts = linkerd.FactsOf(c, "https://"+string(p.originalName)+".example.com:6443", seen)
+	now.facts = linkerd.FactsOf(c, "https://"+string(p.originalName)+".example.com:6443", observed)
 	if whole {
 		p.cachedFacts = now
 	}

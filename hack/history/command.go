@@ -212,13 +212,13 @@ func (r *history) checkPending(p *process, c object.Change) string {
 
 // checkReplacement: of a declared link no controller and no Linkerd Link goes before what takes its place stands, or stood when the
 // process looked: nobody can know what others take away in the middle of a step.
-func (c commit) checkReplacement(p *simCluster, seen object.Observation, ch object.Change) string {
+func (c commit) checkReplacement(p *simCluster, observed object.Observation, ch object.Change) string {
 	l, ok := c.of(ch.End.Link)
 	if !ok || l.external || !ch.End.IsSource() || ch.Key.Kind != "Deployment" && ch.Key.Kind != "Link" {
 		return ""
 	}
 	for _, k := range []object.Key{deployment(p.mc, ch.End.Link.Target), linkKey(p.mc, ch.End.Link.Target)} {
-		if t := p.objects[k]; k != ch.Key && c.clusters[p.name].mc() == p.mc && (t == nil || t.madeBy != byLinkwright) && seen.Record(k).Mark != object.Ours {
+		if t := p.objects[k]; k != ch.Key && c.clusters[p.name].mc() == p.mc && (t == nil || t.madeBy != byLinkwright) && observed.Record(k).Mark != object.Ours {
 			return "(b) it goes before " + k.String() + " stands, which takes its place"
 		}
 	}

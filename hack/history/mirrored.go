@@ -11,12 +11,12 @@ func (r *history) checkMirror(pl *simCluster, t *simObject) string {
 	if t.key.Namespace != pl.mc && (pl.chartRan[t.target] || foreign || pl.ofForeignService(t)) && isControllerOwn(t) {
 		return ""
 	}
-	told := r.reportedAsOrphan(pl.name, t.key) || r.isUnknown(pl.name)
+	reported := r.reportedAsOrphan(pl.name, t.key) || r.isUnknown(pl.name)
 	for _, target := range mirroredFrom(t) {
 		link := api.Pair{Source: pl.name, Target: target}
 		l := pl.linkTo(target)
 		_, declared := r.head.of(link)
-		if told && pl.mayBeForeign(t, target) || r.isUnproven(pl, target, t) || l != nil && l.madeBy == byLinkwright && r.isOrphan(pl.name, l) {
+		if reported && pl.mayBeForeign(t, target) || r.isUnproven(pl, target, t) || l != nil && l.madeBy == byLinkwright && r.isOrphan(pl.name, l) {
 			continue
 		}
 		if !declared && pl.linked[target] && (l == nil || l.madeBy != byOthers) && !pl.hasController(target) &&
@@ -43,8 +43,8 @@ func mirroredFrom(t *simObject) (targets []api.ClusterName) {
 // 88025166, 88403550).
 func (r *history) isUnproven(pl *simCluster, target api.ClusterName, t *simObject) bool {
 	at := r.clusters[r.currentName(target)]
-	told := r.reportedAsOrphan(pl.name, t.key) || r.isUnknown(pl.name) && listsOrphan(pl.lastStep, t.key)
-	return told && pl.damagedAt > 0 && at != nil && (at.damagedAt > 0 || at.rebuilt)
+	reported := r.reportedAsOrphan(pl.name, t.key) || r.isUnknown(pl.name) && listsOrphan(pl.lastStep, t.key)
+	return reported && pl.damagedAt > 0 && at != nil && (at.damagedAt > 0 || at.rebuilt)
 }
 
 // mayBeForeign reports whether what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.

@@ -28,7 +28,7 @@ type process struct {
 
 	adopts   map[api.Pair]bool // it is a command of people's, which adopts these links
 	releases *state.Releasing  // or gives these up
-	asks     bool              // or asks for other tokens
+	rotates  bool              // or asks for other tokens
 }
 
 // readKey is what a cluster state depends on: a read with the same key gives the same state.
@@ -120,12 +120,12 @@ func (r *history) read(p *process, c fleet.Cluster) {
 		return
 	}
 	watches, whole := pl.miss(watches)
-	seen := pl.observe(watches)
-	if older := linkerd.OlderWatches(seen); len(older) > 0 { // asked for once it is known that today's are not served
+	observed := pl.observe(watches)
+	if older := linkerd.OlderWatches(observed); len(older) > 0 { // asked for once it is known that today's are not served
 		watches = append(watches, older...)
-		seen = pl.observe(watches)
+		observed = pl.observe(watches)
 	}
-	side := state.Cluster{Reading: state.Read, Looked: watches, Seen: seen, Pass: p.number}
+	side := state.Cluster{Reading: state.Read, Looked: watches, Seen: observed, Pass: p.number}
 	side.Facts = pl.facts(c.Spec, side.Seen, whole)
 	_, before := p.states[c.Name]
 	if was, had := p.readFrom[c.Name]; before && (!had || was != now) {

@@ -24,7 +24,7 @@ func rotationVerbs() []string {
 // only inventories.
 func (r *history) rotate(e Event) {
 	p := newProcess(0)
-	p.number, p.commit, p.asks = 1, r.head, true
+	p.number, p.commit, p.rotates = 1, r.head, true
 	for _, c := range r.allClusters(p.commit.fleet) {
 		r.read(p, c)
 	}

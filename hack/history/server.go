@@ -44,13 +44,13 @@ func (t *simObject) live() *Live {
 // and so is what is rendered from them.
 func (r *history) attachServer(p *simCluster, s Server) {
 	access := object.Key{Kind: "Namespace", Name: object.AccessNamespace}
-	seen, err := s.Observe(append(linkerd.Watches(api.Cluster{}.WithDefaults()),
+	observed, err := s.Observe(append(linkerd.Watches(api.Cluster{}.WithDefaults()),
 		object.Watch{Version: "v1", Kind: access.Kind, Names: []string{access.Name}}))
 	must(err)
 	for _, t := range p.all() {
-		body, ok := seen.Body(t.key)
+		body, ok := observed.Body(t.key)
 		next := *t
-		if rec := seen.Record(t.key); !rec.IsZero() {
+		if rec := observed.Record(t.key); !rec.IsZero() {
 			next.rec.UID = rec.UID
 		}
 		if ok {
@@ -60,7 +60,7 @@ func (r *history) attachServer(p *simCluster, s Server) {
 	}
 	p.uid = p.objects[object.Key{Kind: "Namespace", Name: "kube-system"}].rec.UID
 	home := p.foreignObject(access, map[string]string{object.OwnerLabel: owner}, nil)
-	home.madeBy, home.rec = byLinkwright, seen.Record(access)
+	home.madeBy, home.rec = byLinkwright, observed.Record(access)
 	p.put(home)
 	p.server = s
 }
@@ -99,11 +99,11 @@ func (r *history) compareRead(p *process, pl *simCluster, side state.Cluster, wh
 }
 
 // allReady makes all objects ready: a server without controllers makes no pods.
-func allReady(seen object.Observation) object.Observation {
-	e := seen.Edit()
-	for k, rec := range seen.Records() {
+func allReady(observed object.Observation) object.Observation {
+	e := observed.Edit()
+	for k, rec := range observed.Records() {
 		if !rec.Health.IsZero() {
-			body, _ := seen.Body(k)
+			body, _ := observed.Body(k)
 			rec.Health = object.Health{}
 			e.Put(k, rec, body)
 		}
@@ -160,7 +160,7 @@ func describeStep(s plan.Step) (out string) {
 }
 
 // compareWrite makes the same write on the server, and compares the results.
-func (r *history) compareWrite(p *process, pl *simCluster, c object.Change, refused error) {
+func (r *history) compareWrite(p *process, pl *simCluster, c object.Change, rejected error) {
 	if pl.server == nil {
 		return
 	}
@@ -170,8 +170,8 @@ func (r *history) compareWrite(p *process, pl *simCluster, c object.Change, refu
 		r.addBroken("%s: no %s of %s from what the server shows", pl.name, c.Action, c.Key)
 		return
 	}
-	if err := pl.server.Write(all[i]); (err == nil) != (refused == nil) {
-		r.addBroken("%s: %s of %s: in memory %v, at the server %v", pl.name, c.Action, c.Key, refused, err)
+	if err := pl.server.Write(all[i]); (err == nil) != (rejected == nil) {
+		r.addBroken("%s: %s of %s: in memory %v, at the server %v", pl.name, c.Action, c.Key, rejected, err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Try verifies a login: the server of the kubeconfig accepts a token of a live Secret of its own.
-func (s *Clusters) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
+func (s *Clusters) Try(ctx context.Context, t object.Trial) (why *object.Reason, denied bool) {
 	var config struct {
 		Clusters []struct{ Cluster struct{ Server string } }
 		Users    []struct{ User struct{ Token string } }
@@ -30,7 +30,7 @@ func (s *Clusters) Try(ctx context.Context, t object.Trial) (why *object.Reason,
 	return object.Because(reason.Unreachable, "LIST of services at %s: no such host", config.Clusters[0].Cluster.Server), false
 }
 
-func (c *Cluster) try(ctx context.Context, token string) (why *object.Reason, refused bool) {
+func (c *Cluster) try(ctx context.Context, token string) (why *object.Reason, denied bool) {
 	if c.respond(ctx) != nil {
 		return object.Because(reason.Unreachable, "LIST of services at %s: no answer", c.Address()), false
 	}

@@ -26,7 +26,7 @@ type replica struct {
 	failed func(link string, err error)
 
 	watcher *watcher  // of the Link; nil until its target answered
-	wanted  string    // which Link the last attempt was for
+	linkKey string    // which Link the last attempt was for
 	retry   time.Time // not before
 
 	cancel context.CancelFunc
@@ -133,7 +133,7 @@ func (r *replica) readLink(ctx context.Context) (link, bool, error) {
 // one watched; a target that did not answer is tried again after a while.
 func (r *replica) watchLink(ctx context.Context, l link) error {
 	key := fmt.Sprint(l.uid, l.text)
-	if r.wanted != key {
+	if r.linkKey != key {
 		r.stopWatching(key)
 		r.retry = time.Time{}
 	}
@@ -154,11 +154,11 @@ func (r *replica) watchLink(ctx context.Context, l link) error {
 }
 
 // stopWatching ends what is watched. The next attempt is for another Link, or none.
-func (r *replica) stopWatching(wanted string) {
+func (r *replica) stopWatching(linkKey string) {
 	if r.watcher != nil {
 		r.watcher.end()
 	}
-	r.watcher, r.wanted = nil, wanted
+	r.watcher, r.linkKey = nil, linkKey
 }
 
 // connect reads the Secret that the Link names.

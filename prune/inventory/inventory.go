@@ -62,14 +62,14 @@ func Watch() object.Watch {
 // Read returns the owner's inventories in a cluster, sorted by end. An inventory that cannot be read is an error beside
 // the others, and the cluster must then not be written, because its content is unknown. A foreign ConfigMap with the name of the base
 // is an error, too. One with the name of another inventory is ignored: it only conflicts with the inventory of its end.
-func Read(owner string, seen object.Observation) (out []Inventory, err error) {
+func Read(owner string, observed object.Observation) (out []Inventory, err error) {
 	var failed []string
-	for key := range seen.Kind("", "ConfigMap") {
-		foreign := seen.Record(key).Mark != object.Ours && key != Key(owner, object.End{})
+	for key := range observed.Kind("", "ConfigMap") {
+		foreign := observed.Record(key).Mark != object.Ours && key != Key(owner, object.End{})
 		if !Named(owner, key) || foreign {
 			continue
 		}
-		inv, err := read(owner, key, seen)
+		inv, err := read(owner, key, observed)
 		if errors.Is(err, errOtherName) && key != Key(owner, object.End{}) {
 			continue
 		}
@@ -89,12 +89,12 @@ func Read(owner string, seen object.Observation) (out []Inventory, err error) {
 // errOtherName means a copy of an inventory under another name. It is an orphan, and no inventory of any end.
 var errOtherName = errors.New("it has the name of another inventory")
 
-func read(owner string, key object.Key, seen object.Observation) (Inventory, error) {
-	was := seen.Record(key)
+func read(owner string, key object.Key, observed object.Observation) (Inventory, error) {
+	was := observed.Record(key)
 	if was.Mark != object.Ours {
 		return Inventory{}, fmt.Errorf("%s is %s, but has the name of an inventory: rename or delete it", key, was.Mark)
 	}
-	body, _ := seen.Body(key) // without one its content is unknown, too
+	body, _ := observed.Body(key) // without one its content is unknown, too
 	inv, err := decode(body)
 	if err != nil {
 		return Inventory{}, fmt.Errorf("read %s: %w", key, err)
@@ -107,18 +107,18 @@ func read(owner string, key object.Key, seen object.Observation) (Inventory, err
 }
 
 // Base is Read for the base alone, under any name of the cluster; false: there is none.
-func Base(owner string, seen object.Observation) (Inventory, bool, error) {
+func Base(owner string, observed object.Observation) (Inventory, bool, error) {
 	key := Key(owner, object.End{})
-	if seen.Record(key).IsZero() {
+	if observed.Record(key).IsZero() {
 		return Inventory{}, false, nil
 	}
-	inv, err := read(owner, key, seen)
+	inv, err := read(owner, key, observed)
 	return inv, err == nil, err
 }
 
 // ReadBase is Base without an error: it also returns false if the base cannot be read.
-func ReadBase(owner string, seen object.Observation) (Inventory, bool) {
-	inv, found, _ := Base(owner, seen)
+func ReadBase(owner string, observed object.Observation) (Inventory, bool) {
+	inv, found, _ := Base(owner, observed)
 	return inv, found
 }
 

@@ -12,14 +12,14 @@ func Named(owner string, k object.Key) bool {
 }
 
 // Of returns the inventory of one end alone; false: there is none that is the owner's and can be read.
-func Of(owner string, end object.End, seen object.Observation) (Inventory, bool) {
+func Of(owner string, end object.End, observed object.Observation) (Inventory, bool) {
 	key := Key(owner, end)
-	body, ok := seen.Body(key)
-	if !ok || seen.Record(key).Mark != object.Ours {
+	body, ok := observed.Body(key)
+	if !ok || observed.Record(key).Mark != object.Ours {
 		return Inventory{}, false
 	}
 	inv, err := decode(body)
-	inv.Was = seen.Record(key)
+	inv.Was = observed.Record(key)
 	found := err == nil && inv.End.Link == end.Link && inv.End.IsSource() == end.IsSource()
 	inv.End = end // its cluster may have had another name
 	return inv, found

@@ -54,9 +54,9 @@ func RecordKey(owner, namespace string) object.Key {
 }
 
 // ReadRecord reads the record from what was read of the management cluster; an absent one is empty.
-func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
-	r := Record{Clusters: map[api.ClusterName]Known{}, Was: seen.Record(key)}
-	body, ok := seen.Body(key)
+func ReadRecord(key object.Key, observed object.Observation) (Record, error) {
+	r := Record{Clusters: map[api.ClusterName]Known{}, Was: observed.Record(key)}
+	body, ok := observed.Body(key)
 	if !ok {
 		return r, nil
 	}

@@ -19,16 +19,16 @@ func (r *Rotation) same(o *Rotation) bool {
 
 // Asked is the rotation that the inventory of an end requests, or nil. It runs for every link in every sync, so an inventory without
 // the word is not decoded.
-func Asked(owner string, end object.End, seen object.Observation) *Rotation {
-	if !Mentions(owner, end, seen, `\"rotate\"`) {
+func Asked(owner string, end object.End, observed object.Observation) *Rotation {
+	if !Mentions(owner, end, observed, `\"rotate\"`) {
 		return nil
 	}
-	inv, _ := Of(owner, end, seen)
+	inv, _ := Of(owner, end, observed)
 	return inv.Rotate
 }
 
 // Mentions reports whether the text of an end's inventory contains a word. It saves decoding for rare fields.
-func Mentions(owner string, end object.End, seen object.Observation, word string) bool {
-	body, _ := seen.Body(Key(owner, end))
+func Mentions(owner string, end object.End, observed object.Observation, word string) bool {
+	body, _ := observed.Body(Key(owner, end))
 	return bytes.Contains(body.Bytes(), []byte(word))
 }

@@ -103,10 +103,10 @@ type lintInput struct {
 }
 
 // lint returns the warnings of all checks.
-func lint(x *lintInput, broken bool) []api.Problem {
+func lint(x *lintInput, hasErrors bool) []api.Problem {
 	var out []api.Problem
 	for _, c := range checks() {
-		if broken && c.condition == onlyValid {
+		if hasErrors && c.condition == onlyValid {
 			// An invalid Link leaves its clusters unlinked, so Unlinked means nothing here.
 			x.suppressed.warnings = x.suppressed.warnings || c.Code != Unlinked && len(c.find(x)) > 0
 			continue

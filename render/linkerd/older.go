@@ -30,9 +30,9 @@ func NeedsGateway(version string) bool { return version == "v1alpha1" }
 func SupportsExcludes(version string) bool { return version == LinkVersion }
 
 // Serves is the newest version of Linkerd Links that a cluster serves; empty: none.
-func Serves(seen object.Observation) string {
+func Serves(observed object.Observation) string {
 	for _, v := range LinkVersions() {
-		if !slices.Contains(seen.Unserved, linksIn(v).Called()) {
+		if !slices.Contains(observed.Unserved, linksIn(v).Called()) {
 			return v
 		}
 	}
@@ -41,9 +41,9 @@ func Serves(seen object.Observation) string {
 
 // OlderWatches are the watches of Links in older versions, for a cluster that does not serve LinkVersion. A cluster that serves it
 // needs none, because every version shows all Links.
-func OlderWatches(seen object.Observation) (out []object.Watch) {
+func OlderWatches(observed object.Observation) (out []object.Watch) {
 	versions := LinkVersions()
-	if !slices.Contains(seen.Unserved, linksIn(versions[0]).Called()) {
+	if !slices.Contains(observed.Unserved, linksIn(versions[0]).Called()) {
 		return nil
 	}
 	for _, v := range versions[1:] {

@@ -60,7 +60,7 @@ func (c *Cage) width() int { return cap(c.slots) }
 
 // Applier applies overlays. It caches what it built, and is safe for concurrent use.
 type Applier struct {
-	cage    builder
+	sandbox builder
 	kinds   Kinds
 	table   table
 	ends    *lruCache[endResult]
@@ -79,7 +79,7 @@ func NewApplier(c *Cage, k Kinds) *Applier { return newApplier(c, k) }
 
 func newApplier(c builder, k Kinds) *Applier {
 	return &Applier{
-		cage: c, kinds: k, table: newTable(),
+		sandbox: c, kinds: k, table: newTable(),
 		ends: newLRUCache[endResult](endsMemory), bases: newLRUCache[*base](basesMemory), backoff: &backoff{},
 	}
 }
@@ -87,7 +87,7 @@ func newApplier(c builder, k Kinds) *Applier {
 // Apply applies an overlay to the ends of its cluster. It blocks ends on failure: all of them if the
 // Component itself is invalid, else those that it cannot be applied to.
 func (a *Applier) Apply(ctx context.Context, in Input) Output {
-	c, problems := a.cage.check(in.Tree, in.Dir, in.At)
+	c, problems := a.sandbox.check(in.Tree, in.Dir, in.At)
 	t := &task{Applier: a, in: in, component: c}
 	if !hasErrors(problems) {
 		more, err := t.prepare(ctx)

@@ -55,7 +55,7 @@ func (t *task) problemsOf(err error) []api.Problem {
 }
 
 func (t *task) buildBase(ctx context.Context) (*base, error) {
-	done, err := t.cage.build(ctx, t.job(nil))
+	done, err := t.sandbox.build(ctx, t.job(nil))
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ const (
 // buildAll builds the ends with these indices in batches, several at once.
 func (t *task) buildAll(ctx context.Context, todo []int, out []endResult) {
 	var g errgroup.Group
-	g.SetLimit(t.cage.width())
+	g.SetLimit(t.sandbox.width())
 	failures := &atomic.Int32{}
 	for _, batch := range t.batches(todo) {
 		g.Go(func() error {
@@ -202,7 +202,7 @@ func (t *task) build(ctx context.Context, batch []int, out []endResult) error {
 	}
 	var done buildResult
 	if len(inputs) > 0 {
-		if done, err = t.cage.build(ctx, t.job(resources)); err != nil {
+		if done, err = t.sandbox.build(ctx, t.job(resources)); err != nil {
 			return err
 		}
 	}

@@ -112,7 +112,7 @@ func fieldNames() (names []string) {
 }
 
 // deniedField reports whether a field is not allowed, and what to write instead.
-func (k *kustomization) deniedField(field string) (hint string, refused bool) {
+func (k *kustomization) deniedField(field string) (hint string, denied bool) {
 	switch field {
 	case "generators", "transformers", "validators":
 		return "linkwright does not run plugins: write patches, labels, commonAnnotations or resources", true
@@ -130,7 +130,7 @@ func (k *kustomization) deniedField(field string) (hint string, refused bool) {
 }
 
 // deniedInComponent reports the fields that change more than a patch does: names, selectors, other objects.
-func deniedInComponent(field string) (hint string, refused bool) {
+func deniedInComponent(field string) (hint string, denied bool) {
 	switch field {
 	case "namePrefix", "nameSuffix", "namespace":
 		return "an overlay must not change names", true

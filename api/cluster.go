@@ -98,7 +98,7 @@ type KubeconfigFile struct {
 	Context string `json:"context,omitempty"`
 }
 
-// Linkerd sets where Linkerd lives in a cluster. Version, domains and trust are read live.
+// Linkerd is where Linkerd is installed in a cluster. Version, domains and trust are read live.
 type Linkerd struct {
 	// Namespace of the control plane.
 	Namespace string `json:"namespace,omitempty"`

@@ -138,7 +138,7 @@ func docs(of string) string {
 	case "LinkSpec.trustAnchors":
 		return "trustAnchors sets what happens if proxies of source and target have no valid trust anchor in common, without which they do not talk to each other. If an end shows no anchors, linkwright does not check this."
 	case "Linkerd":
-		return "Linkerd sets where Linkerd lives in a cluster. Version, domains and trust are read live."
+		return "Linkerd is where Linkerd is installed in a cluster. Version, domains and trust are read live."
 	case "Linkerd.multiclusterNamespace":
 		return "multiclusterNamespace of gateway, links and controllers."
 	case "Linkerd.namespace":

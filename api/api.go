@@ -1,4 +1,4 @@
-// Package api holds the words that may be declared: kinds, names, defaults and field checks.
+// Package api has the types of declarations, with their defaults and the checks of their fields.
 package api
 
 import (
@@ -11,13 +11,13 @@ import (
 const GroupVersion = "linkwright.dev/v1alpha1"
 
 type (
-	// ClusterName names a cluster: an RFC 1035 label of at most 52 characters, as CheckClusterName says.
+	// ClusterName names a cluster: an RFC 1035 label of at most 52 characters (see CheckClusterName).
 	ClusterName string
 	// Commit is a full hash, or empty for a tree that does not come from Git.
 	Commit string
 )
 
-// Short is the commit as people write it: twelve characters, or "(no commit)".
+// Short is the abbreviated hash: twelve characters, or "(no commit)".
 func (c Commit) Short() string {
 	if c == "" {
 		return "(no commit)"
@@ -39,7 +39,7 @@ func (p Pair) Compare(q Pair) int {
 	return cmp.Or(cmp.Compare(p.Source, q.Source), cmp.Compare(p.Target, q.Target))
 }
 
-// Pos is where a word stands; lines and columns count from 1, 0 is unknown.
+// Pos is a position in a file; lines and columns count from 1, 0 is unknown.
 type Pos struct {
 	File      string
 	Line, Col int

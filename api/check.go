@@ -51,59 +51,59 @@ func CheckClusterName(name ClusterName) error {
 	return nil
 }
 
-// under moves findings below a field.
-func under(field string, found []Finding) []Finding {
+// prefixed puts a field before the paths of findings.
+func prefixed(field string, found []Finding) []Finding {
 	for i := range found {
 		found[i].Path = slices.Insert(found[i].Path, 0, field)
 	}
 	return found
 }
 
-func fault(format string, args ...any) []Finding {
+func finding(format string, args ...any) []Finding {
 	return []Finding{{Message: fmt.Sprintf(format, args...)}}
 }
 
-func faultHint(hint, format string, args ...any) []Finding {
+func findingWithHint(hint, format string, args ...any) []Finding {
 	return []Finding{{Message: fmt.Sprintf(format, args...), Hint: hint}}
 }
 
-// syntax turns what a Kubernetes validator says of a value into one finding; an empty value is absent.
-func syntax[S ~string](value S, validate func(string) []string) []Finding {
+// checkSyntax turns the errors of a Kubernetes validator into one finding; an empty value is absent.
+func checkSyntax[S ~string](value S, validate func(string) []string) []Finding {
 	if value == "" {
 		return nil
 	}
 	if wrong := validate(string(value)); len(wrong) > 0 {
-		return fault("%q: %s", value, terse(wrong))
+		return finding("%q: %s", value, withoutExamples(wrong))
 	}
 	return nil
 }
 
-// oneOf checks an enumeration; an empty value is absent.
-func oneOf[E enum](value E) []Finding {
+// checkWord checks an enumeration; an empty value is absent.
+func checkWord[E enum](value E) []Finding {
 	all := value.Words()
 	if value == "" || slices.Contains(all, string(value)) {
 		return nil
 	}
-	return faultHint(DidYouMean(string(value), all), "%q is not one of %s", value, strings.Join(all, ", "))
+	return findingWithHint(DidYouMean(string(value), all), "%q is not one of %s", value, strings.Join(all, ", "))
 }
 
 func checkPort(port int32) []Finding {
 	if port == 0 || len(validation.IsValidPortNum(int(port))) == 0 {
 		return nil
 	}
-	return fault("%d is not a port: use 1 to 65535", port)
+	return finding("%d is not a port: use 1 to 65535", port)
 }
 
 func checkDNSName(name string) []string { return validation.IsDNS1123Subdomain(name) }
 
 func (m Meta) check() []Finding {
-	return slices.Concat(under("name", syntax(m.Name, checkDNSName)), under("labels", checkLabels(m.Labels)))
+	return slices.Concat(prefixed("name", checkSyntax(m.Name, checkDNSName)), prefixed("labels", checkLabels(m.Labels)))
 }
 
 func checkLabels(labels map[string]string) []Finding {
 	var found []Finding
 	for _, key := range sortedKeys(labels) {
-		found = append(found, under(key, checkLabel(key, labels[key]))...)
+		found = append(found, prefixed(key, checkLabel(key, labels[key]))...)
 	}
 	return found
 }
@@ -111,16 +111,16 @@ func checkLabels(labels map[string]string) []Finding {
 func checkLabel(key, value string) []Finding {
 	var found []Finding
 	if wrong := validation.IsQualifiedName(key); len(wrong) > 0 {
-		found = append(found, fault("%q is not a valid label key: %s", key, terse(wrong))...)
+		found = append(found, finding("%q is not a valid label key: %s", key, withoutExamples(wrong))...)
 	}
 	if wrong := validation.IsValidLabelValue(value); len(wrong) > 0 {
-		found = append(found, fault("%q is not a valid label value: %s", value, terse(wrong))...)
+		found = append(found, finding("%q is not a valid label value: %s", value, withoutExamples(wrong))...)
 	}
 	return found
 }
 
-// terse leaves out the examples and regular expressions of Kubernetes' messages.
-func terse(wrong []string) string {
+// withoutExamples leaves out the examples and regular expressions of Kubernetes' messages.
+func withoutExamples(wrong []string) string {
 	out := make([]string, len(wrong))
 	for i, text := range wrong {
 		out[i], _, _ = strings.Cut(text, " (e.g. ")

@@ -21,11 +21,11 @@ type ClusterDoc struct {
 	Spec     Cluster `json:"spec"`
 }
 
-// TypeMeta says what a document is.
+// TypeMeta is the apiVersion and kind of a document.
 type TypeMeta struct {
 	// APIVersion is linkwright.dev/v1alpha1.
 	APIVersion string `json:"apiVersion"`
-	// Kind says what is declared.
+	// Kind is the kind of the declaration.
 	Kind string `json:"kind"`
 }
 
@@ -53,14 +53,14 @@ type Cluster struct {
 	// Overlay is a directory of this tree that holds a kustomize Component. It is applied to each end in this cluster:
 	// labels and annotations, and the few fields of workloads that people tune. Its own resources are applied once.
 	Overlay string `json:"overlay,omitempty"`
-	// State says whether the cluster takes part in links.
+	// State sets whether the cluster takes part in links.
 	State ClusterState `json:"state,omitempty"`
 	// Suspend keeps everything in the cluster as it is: linkwright writes and deletes nothing there. Removals of links to
 	// and from it do not begin at the other end either. Reports show it, and it is no failure.
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// ClusterState says whether a cluster takes part in links.
+// ClusterState sets whether a cluster takes part in links.
 type ClusterState string
 
 const (
@@ -78,7 +78,7 @@ type Access struct {
 	KubeconfigSecret *SecretKey `json:"kubeconfigSecret,omitempty"`
 	// Kubeconfig is a file on linkwright's machine. It needs --allow-kubeconfig-paths, and is for people and tests.
 	Kubeconfig *KubeconfigFile `json:"kubeconfig,omitempty"`
-	// InCluster says that linkwright runs in this cluster.
+	// InCluster means that linkwright runs in this cluster.
 	InCluster bool `json:"inCluster,omitempty"`
 }
 
@@ -98,7 +98,7 @@ type KubeconfigFile struct {
 	Context string `json:"context,omitempty"`
 }
 
-// Linkerd says where Linkerd lives in a cluster. Version, domains and trust are read live.
+// Linkerd is where Linkerd is installed in a cluster. Version, domains and trust are read live.
 type Linkerd struct {
 	// Namespace of the control plane.
 	Namespace string `json:"namespace,omitempty"`
@@ -108,7 +108,7 @@ type Linkerd struct {
 
 // Gateway is the target's gateway. What is declared wins; the rest is read from the gateway's Service.
 type Gateway struct {
-	// Enabled says whether there is a gateway; without one only remote discovery and federated services work.
+	// Enabled sets whether there is a gateway; without one only remote discovery and federated services work.
 	Enabled *bool `json:"enabled,omitempty"`
 	// Name of the Service in the multicluster namespace.
 	Name string `json:"name,omitempty"`
@@ -137,9 +137,9 @@ func (g Gateway) On() bool { return g.Enabled == nil || *g.Enabled }
 // Check returns what is wrong with the values of the declaration.
 func (d ClusterDoc) Check() []Finding {
 	return slices.Concat(
-		under("metadata", under("name", checkClusterName(d.Metadata.Name))),
-		under("metadata", under("labels", checkLabels(d.Metadata.Labels))),
-		under("spec", d.Spec.check()),
+		prefixed("metadata", prefixed("name", checkClusterName(d.Metadata.Name))),
+		prefixed("metadata", prefixed("labels", checkLabels(d.Metadata.Labels))),
+		prefixed("spec", d.Spec.check()),
 	)
 }
 
@@ -148,7 +148,7 @@ func checkClusterName(name string) []Finding {
 		return nil
 	}
 	if err := CheckClusterName(ClusterName(name)); err != nil {
-		return fault("%v", err)
+		return finding("%v", err)
 	}
 	return nil
 }
@@ -158,13 +158,13 @@ func (c Cluster) check() []Finding {
 		return c.checkSecondName()
 	}
 	return slices.Concat(
-		under("access", c.Access.check()),
-		under("access", c.checkReachable()),
-		under("apiServer", checkAPIServer(c.APIServer)),
-		under("linkerd", c.Linkerd.check()),
-		under("gateway", c.Gateway.check()),
-		under("overlay", checkOverlay(c.Overlay)),
-		under("state", oneOf(c.State)),
+		prefixed("access", c.Access.check()),
+		prefixed("access", c.checkReachable()),
+		prefixed("apiServer", checkAPIServer(c.APIServer)),
+		prefixed("linkerd", c.Linkerd.check()),
+		prefixed("gateway", c.Gateway.check()),
+		prefixed("overlay", checkOverlay(c.Overlay)),
+		prefixed("state", checkWord(c.State)),
 	)
 }
 
@@ -183,11 +183,11 @@ func (c Cluster) checkSecondName() []Finding {
 		{"suspend", c.Suspend},
 	} {
 		if field.declared {
-			out = append(out, under(field.name, faultHint("declare it in that cluster, or remove sameAs",
+			out = append(out, prefixed(field.name, findingWithHint("declare it in that cluster, or remove sameAs",
 				"a second name uses the %s of cluster %s", field.name, c.SameAs))...)
 		}
 	}
-	return append(out, under("gateway", c.Gateway.check())...)
+	return append(out, prefixed("gateway", c.Gateway.check())...)
 }
 
 // checkOverlay: a directory of the tree, below its root; which one, and what is in it, is a question to the tree.
@@ -196,9 +196,9 @@ func checkOverlay(dir string) []Finding {
 		return nil
 	}
 	if plain := path.Clean(dir); plain != "." && fs.ValidPath(plain) && !strings.ContainsAny(plain, `:\`) {
-		return faultHint("write it as "+plain, "%q is not a plain path", dir)
+		return findingWithHint("write it as "+plain, "%q is not a plain path", dir)
 	}
-	return faultHint("write a path from the root of the declarations, such as overlays/east", "%q is not a directory of this tree", dir)
+	return findingWithHint("write a path from the root of the declarations, such as overlays/east", "%q is not a directory of this tree", dir)
 }
 
 // checkReachable: the address of an in-cluster access means nothing to peers.
@@ -206,7 +206,7 @@ func (c Cluster) checkReachable() []Finding {
 	if !c.Access.InCluster || c.APIServer != "" {
 		return nil
 	}
-	return under("inCluster", faultHint("add spec.apiServer, the https URL that other clusters use",
+	return prefixed("inCluster", findingWithHint("add spec.apiServer, the https URL that other clusters use",
 		"inCluster needs spec.apiServer, because other clusters cannot use the address inside the cluster"))
 }
 
@@ -223,20 +223,20 @@ func (a Access) check() []Finding {
 	}
 	switch len(ways) {
 	case 0:
-		return faultHint("declare kubeconfigSecret, kubeconfig or inCluster: true; or spec.sameAs, for a second name of a declared cluster", "no access is declared")
+		return findingWithHint("declare kubeconfigSecret, kubeconfig or inCluster: true; or spec.sameAs, for a second name of a declared cluster", "no access is declared")
 	case 1:
 		return a.KubeconfigSecret.check()
 	}
-	return faultHint("keep one", "%d kinds of access are declared: %s", len(ways), strings.Join(ways, ", "))
+	return findingWithHint("keep one", "%d kinds of access are declared: %s", len(ways), strings.Join(ways, ", "))
 }
 
 func (s *SecretKey) check() []Finding {
 	if s == nil {
 		return nil
 	}
-	return under("kubeconfigSecret", slices.Concat(
-		under("name", syntax(s.Name, checkDNSName)),
-		under("key", syntax(s.Key, validation.IsConfigMapKey)),
+	return prefixed("kubeconfigSecret", slices.Concat(
+		prefixed("name", checkSyntax(s.Name, checkDNSName)),
+		prefixed("key", checkSyntax(s.Key, validation.IsConfigMapKey)),
 	))
 }
 
@@ -247,15 +247,15 @@ func checkAPIServer(server string) []Finding {
 	u, err := url.Parse(server)
 	switch {
 	case err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "":
-		return faultHint("write a URL such as https://east.example.com:6443", "%q is not an https URL", server)
+		return findingWithHint("write a URL such as https://east.example.com:6443", "%q is not an https URL", server)
 	case strings.ContainsFunc(server, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return faultHint("write an internationalized name in its ASCII form, such as https://xn--mnchen-3ya.example.com", "%q has spaces, or characters that are not printable ASCII", server)
+		return findingWithHint("write an internationalized name in its ASCII form, such as https://xn--mnchen-3ya.example.com", "%q has spaces, or characters that are not printable ASCII", server)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fault("%q has more than a host, a port and a path: remove the rest", server)
+		return finding("%q has more than a host, a port and a path: remove the rest", server)
 	case u.Port() != "":
 		port, err := strconv.ParseUint(u.Port(), 10, 16)
 		if err != nil || port == 0 {
-			return fault("the port of %q is not between 1 and 65535", server)
+			return finding("the port of %q is not between 1 and 65535", server)
 		}
 	}
 	return nil
@@ -263,20 +263,20 @@ func checkAPIServer(server string) []Finding {
 
 func (l Linkerd) check() []Finding {
 	return slices.Concat(
-		under("namespace", syntax(l.Namespace, validation.IsDNS1123Label)),
-		under("multiclusterNamespace", syntax(l.MulticlusterNamespace, validation.IsDNS1123Label)),
+		prefixed("namespace", checkSyntax(l.Namespace, validation.IsDNS1123Label)),
+		prefixed("multiclusterNamespace", checkSyntax(l.MulticlusterNamespace, validation.IsDNS1123Label)),
 	)
 }
 
 func (g Gateway) check() []Finding {
 	found := slices.Concat(
-		under("name", syntax(g.Name, validation.IsDNS1035Label)),
-		under("port", checkPort(g.Port)),
-		under("identity", syntax(g.Identity, checkDNSName)),
-		under("probe", g.Probe.check()),
+		prefixed("name", checkSyntax(g.Name, validation.IsDNS1035Label)),
+		prefixed("port", checkPort(g.Port)),
+		prefixed("identity", checkSyntax(g.Identity, checkDNSName)),
+		prefixed("probe", g.Probe.check()),
 	)
 	for i, address := range g.Addresses {
-		found = append(found, under("addresses", under(strconv.Itoa(i), checkAddress(address)))...)
+		found = append(found, prefixed("addresses", prefixed(strconv.Itoa(i), checkAddress(address)))...)
 	}
 	return found
 }
@@ -287,13 +287,13 @@ func checkAddress(address string) []Finding {
 	ip, err := netip.ParseAddr(address)
 	switch {
 	case strings.ContainsAny(address, " ,\t\n"):
-		return faultHint("write one list item for each address", "%q is more than one address", address)
+		return findingWithHint("write one list item for each address", "%q is more than one address", address)
 	case err != nil && (len(checkDNSName(address)) > 0 || endsInDigits(address)):
-		return fault("%q is neither an IP address nor a host name", address)
+		return finding("%q is neither an IP address nor a host name", address)
 	case err == nil && ip.Zone() != "":
-		return fault("%q has a zone, which means nothing to other clusters", address)
+		return finding("%q has a zone, which means nothing to other clusters", address)
 	case err == nil && (ip.IsUnspecified() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast()):
-		return fault("other clusters cannot reach %q, because it is unspecified, loopback or link-local", address)
+		return finding("other clusters cannot reach %q, because it is unspecified, loopback or link-local", address)
 	}
 	return nil
 }
@@ -307,8 +307,8 @@ func endsInDigits(name string) bool {
 func (p Probe) check() []Finding {
 	var found []Finding
 	if p.Path != "" && !strings.HasPrefix(p.Path, "/") {
-		found = under("path", fault("%q does not begin with /", p.Path))
+		found = prefixed("path", finding("%q does not begin with /", p.Path))
 	}
-	found = append(found, under("port", checkPort(p.Port))...)
-	return append(found, under("period", checkDuration(p.Period, time.Nanosecond))...)
+	found = append(found, prefixed("port", checkPort(p.Port))...)
+	return append(found, prefixed("period", checkDuration(p.Period, time.Nanosecond))...)
 }

@@ -69,22 +69,22 @@ func (c Cluster) WithDefaults() Cluster {
 	if s := c.Access.KubeconfigSecret; s != nil && s.Key == "" {
 		c.Access.KubeconfigSecret = &SecretKey{Name: s.Name, Key: DefaultKubeconfigKey}
 	}
-	fill(&c.Linkerd.Namespace, DefaultNamespace)
-	fill(&c.Linkerd.MulticlusterNamespace, DefaultMulticlusterNamespace)
-	fill(&c.Gateway.Name, DefaultGateway)
-	fillPtr(&c.Gateway.Enabled, true)
-	fill(&c.State, Active)
+	setDefault(&c.Linkerd.Namespace, DefaultNamespace)
+	setDefault(&c.Linkerd.MulticlusterNamespace, DefaultMulticlusterNamespace)
+	setDefault(&c.Gateway.Name, DefaultGateway)
+	setDefaultPtr(&c.Gateway.Enabled, true)
+	setDefault(&c.State, Active)
 	return c
 }
 
 // WithDefaults returns the spec with every default written out but the selector, which depends on the target: see SelectorFor.
 func (s LinkSpec) WithDefaults() LinkSpec {
-	fill(&s.Controller.Mode, PerLink)
-	fill(&s.Controller.LogLevel, DefaultLogLevel)
-	fillPtr(&s.Controller.Replicas, DefaultReplicas)
-	fill(&s.Credentials.Mode, LegacyToken)
-	fill(&s.Credentials.Preflight, Warn)
-	fill(&s.TrustAnchors, Warn)
+	setDefault(&s.Controller.Mode, PerLink)
+	setDefault(&s.Controller.LogLevel, DefaultLogLevel)
+	setDefaultPtr(&s.Controller.Replicas, DefaultReplicas)
+	setDefault(&s.Credentials.Mode, LegacyToken)
+	setDefault(&s.Credentials.Preflight, Warn)
+	setDefault(&s.TrustAnchors, Warn)
 	return s
 }
 
@@ -118,7 +118,7 @@ func (s LinkSpec) SecretFor(target ClusterName) string {
 
 // WithDefaults returns the mesh with every default written out, its template included.
 func (m Mesh) WithDefaults() Mesh {
-	fill(&m.Topology, Full)
+	setDefault(&m.Topology, Full)
 	m.Template = m.Template.WithDefaults()
 	return m
 }
@@ -126,24 +126,24 @@ func (m Mesh) WithDefaults() Mesh {
 // WithDefaults returns the policy with every default written out; the interval only where there is no schedule.
 func (p SyncPolicy) WithDefaults() SyncPolicy {
 	if p.Schedule == "" {
-		fill(&p.Interval, defaultInterval)
+		setDefault(&p.Interval, defaultInterval)
 	}
-	fill(&p.Prune.Policy, PruneSync)
-	fillPtr(&p.Prune.MaxClusters, DefaultMaxClusters)
-	fill(&p.Prune.MaxLinks, DefaultMaxLinks)
-	fillPtr(&p.Prune.MinAllowed, DefaultMinAllowed)
-	fill(&p.Prune.MaxMirrors, DefaultMaxMirrors)
-	fill(&p.Prune.DrainDeadline, defaultDrainDeadline)
+	setDefault(&p.Prune.Policy, PruneSync)
+	setDefaultPtr(&p.Prune.MaxClusters, DefaultMaxClusters)
+	setDefault(&p.Prune.MaxLinks, DefaultMaxLinks)
+	setDefaultPtr(&p.Prune.MinAllowed, DefaultMinAllowed)
+	setDefault(&p.Prune.MaxMirrors, DefaultMaxMirrors)
+	setDefault(&p.Prune.DrainDeadline, defaultDrainDeadline)
 	return p
 }
 
-func fill[S ~string](field *S, value S) {
+func setDefault[S ~string](field *S, value S) {
 	if *field == "" {
 		*field = value
 	}
 }
 
-func fillPtr[T any](field **T, value T) {
+func setDefaultPtr[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value
 	}

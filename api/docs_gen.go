@@ -8,7 +8,7 @@ func docs(of string) string {
 	case "Access":
 		return "Access is how linkwright reaches the cluster: exactly one of its fields is declared."
 	case "Access.inCluster":
-		return "inCluster says that linkwright runs in this cluster."
+		return "inCluster means that linkwright runs in this cluster."
 	case "Access.kubeconfig":
 		return "kubeconfig is a file on linkwright's machine. It needs --allow-kubeconfig-paths, and is for people and tests."
 	case "Access.kubeconfigSecret":
@@ -24,15 +24,15 @@ func docs(of string) string {
 	case "Cluster.sameAs":
 		return "sameAs makes this a second name of another declared cluster. Links can have it as their target, and not as their source. It has a gateway and labels of its own, and nothing else: all other fields are those of that cluster."
 	case "Cluster.state":
-		return "state says whether the cluster takes part in links."
+		return "state sets whether the cluster takes part in links."
 	case "Cluster.suspend":
 		return "suspend keeps everything in the cluster as it is: linkwright writes and deletes nothing there. Removals of links to and from it do not begin at the other end either. Reports show it, and it is no failure."
 	case "ClusterDoc":
 		return "Cluster declares a Kubernetes cluster that may take part in links: how to reach it, and what differs there from an ordinary installation of Linkerd."
 	case "ClusterName":
-		return "ClusterName names a cluster: an RFC 1035 label of at most 52 characters, as CheckClusterName says."
+		return "ClusterName names a cluster: an RFC 1035 label of at most 52 characters (see CheckClusterName)."
 	case "ClusterState":
-		return "ClusterState says whether a cluster takes part in links."
+		return "ClusterState sets whether a cluster takes part in links."
 	case "ClusterState=Active":
 		return "lets it take part. It is the default."
 	case "ClusterState=Leaving":
@@ -62,7 +62,7 @@ func docs(of string) string {
 	case "ControllerMode=PerLink":
 		return "lets linkwright render the controller. It is the default."
 	case "CredentialMode":
-		return "CredentialMode says where a link's credential comes from."
+		return "CredentialMode sets where a link's credential comes from."
 	case "CredentialMode=Bound":
 		return "lets linkwright ask for tokens that expire, and renew them in time. Deleting the Secret that a token is bound to revokes it."
 	case "CredentialMode=Existing":
@@ -72,9 +72,9 @@ func docs(of string) string {
 	case "Credentials":
 		return "Credentials are what a source uses against its target."
 	case "Credentials.mode":
-		return "mode says where the credential comes from."
+		return "mode sets where the credential comes from."
 	case "Credentials.preflight":
-		return "preflight says what happens if linkwright cannot verify the credential with the requests that Linkerd's readers send to the target. With Warn, only a definite no – 401, 403, a certificate that does not match – keeps a new credential from the source's control plane, which would not recover from it. With Require, any failure keeps it from the source. A credential that is in use stays."
+		return "preflight sets what happens if linkwright cannot verify the credential with the requests that Linkerd's readers send to the target. With Warn, only a definite no – 401, 403, a certificate that does not match – keeps a new credential from the source's control plane, which would not recover from it. With Require, any failure keeps it from the source. A credential that is in use stays."
 	case "Credentials.secretRef":
 		return "secretRef names the Secret of mode Existing in the source's multicluster namespace, of type mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a Link can have one: the links of a Mesh cannot share a Secret."
 	case "Credentials.ttl":
@@ -90,7 +90,7 @@ func docs(of string) string {
 	case "Gateway.addresses":
 		return "addresses are IPs or host names that other clusters use; left out, they are read live."
 	case "Gateway.enabled":
-		return "enabled says whether there is a gateway; without one only remote discovery and federated services work."
+		return "enabled sets whether there is a gateway; without one only remote discovery and federated services work."
 	case "Gateway.identity":
 		return "identity is the gateway's TLS identity; left out, it is read live."
 	case "Gateway.name":
@@ -136,9 +136,9 @@ func docs(of string) string {
 	case "LinkSpec.suspend":
 		return "suspend keeps both ends of the link as they are: linkwright writes and deletes nothing of it. Reports show it, and it is no failure. linkwright removes a link that is no longer declared, suspended or not."
 	case "LinkSpec.trustAnchors":
-		return "trustAnchors says what happens if proxies of source and target have no valid trust anchor in common, without which they do not talk to each other. If an end shows no anchors, linkwright does not check this."
+		return "trustAnchors sets what happens if proxies of source and target have no valid trust anchor in common, without which they do not talk to each other. If an end shows no anchors, linkwright does not check this."
 	case "Linkerd":
-		return "Linkerd says where Linkerd lives in a cluster. Version, domains and trust are read live."
+		return "Linkerd is where Linkerd is installed in a cluster. Version, domains and trust are read live."
 	case "Linkerd.multiclusterNamespace":
 		return "multiclusterNamespace of gateway, links and controllers."
 	case "Linkerd.namespace":
@@ -156,7 +156,7 @@ func docs(of string) string {
 	case "Mesh.template":
 		return "template is what all links of the mesh have in common: a Link's spec without source and target."
 	case "Mesh.topology":
-		return "topology says which pairs of the members are linked."
+		return "topology sets which pairs of the members are linked."
 	case "MeshDoc":
 		return "Mesh declares many links at once: a rule over clusters chosen by their labels, so that a cluster joins by being declared. Two meshes may not give the same pair."
 	case "Meta":
@@ -188,11 +188,11 @@ func docs(of string) string {
 	case "Prune.minAllowed":
 		return "minAllowed is how many links of a cluster one commit may always remove, whatever share that is."
 	case "Prune.policy":
-		return "policy says which writes are allowed at all."
+		return "policy sets which writes are allowed at all."
 	case "PruneLimits":
 		return "PruneLimits are the limits of spec.prune as numbers. Shares are percentages."
 	case "PrunePolicy":
-		return "PrunePolicy says which writes are allowed at all."
+		return "PrunePolicy sets which writes are allowed at all."
 	case "PrunePolicy=CreateOnly":
 		return "creates what is missing and changes nothing else."
 	case "PrunePolicy=Sync":
@@ -216,7 +216,7 @@ func docs(of string) string {
 	case "SecretRef.name":
 		return "name of the Secret."
 	case "Strictness":
-		return "Strictness says what happens if a check fails."
+		return "Strictness sets what happens if a check fails."
 	case "Strictness=Require":
 		return "blocks the link's end in the source until the check passes: what is there stays as it is."
 	case "Strictness=Skip":
@@ -236,17 +236,17 @@ func docs(of string) string {
 	case "SyncPolicyDoc":
 		return "SyncPolicy declares how often linkwright checks Git and what it may delete. There is at most one; without it the defaults apply."
 	case "Topology":
-		return "Topology says which ordered pairs of a mesh's clusters are linked."
+		return "Topology sets which ordered pairs of a mesh's clusters are linked."
 	case "Topology=Full":
 		return "links every ordered pair of distinct clusters. It is the default."
 	case "Topology=HubAndSpoke":
 		return "links, in both directions, every hub with every other member; spokes are not linked with each other."
 	case "TypeMeta":
-		return "TypeMeta says what a document is."
+		return "TypeMeta is the apiVersion and kind of a document."
 	case "TypeMeta.apiVersion":
 		return "apiVersion is linkwright.dev/v1alpha1."
 	case "TypeMeta.kind":
-		return "kind says what is declared."
+		return "kind is the kind of the declaration."
 	}
 	return ""
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Types of fields, as people call them.
+// Types of fields.
 const (
 	Object   = "object" // with Fields
 	List     = "list"   // of Of
@@ -19,24 +19,24 @@ const (
 	Quantity = "quantity" // a number, perhaps with a unit, such as 64Mi
 )
 
-// Field is all that is known of one field that may be declared; a whole declaration is a field, too, called by its kind.
-// It is made of the Go types: their comments, their JSON tags, WithDefaults and Words.
+// Field describes one field of a declaration; a whole declaration is a field, too, named by its kind.
+// It is derived from the Go types: their comments, their JSON tags, WithDefaults and Words.
 type Field struct {
 	Name        string
 	Type        string
 	Description string
 	Required    bool
-	Default     any    // a string, bool, int64 or float64; nil: none, or the description tells it
-	Words       []Word // where only these are allowed
+	Default     any    // a string, bool, int64 or float64; nil: none, or the description has it
+	Words       []Word // the only allowed values; empty: any
 	Examples    []any
 	Limits      Limits
-	Fields      []Field // of an Object, in the order in which they are usually written
-	Of          *Field  // what a List or a Map holds; it has no name
+	Fields      []Field // of an Object, in their usual order
+	Of          *Field  // the item of a List or the value of a Map; it has no name
 
 	of string // the Go type
 }
 
-// Word is one of few allowed values. Its meaning is a phrase without a subject, or empty where it goes without saying.
+// Word is one allowed value. Its meaning is a phrase without a subject, or empty if it is obvious.
 type Word struct{ Name, Meaning string }
 
 // Declaration is the field of a whole declaration. The kind is found whatever its capitals; the error for an unknown

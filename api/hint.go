@@ -39,11 +39,11 @@ func distance(a, b string, limit int) int {
 	case abs(len(a)-len(b)) >= limit:
 		return limit
 	}
-	return edits(a, b)
+	return editDistance(a, b)
 }
 
-// edits is the number of inserted, deleted, replaced or swapped neighbouring bytes between a and b (optimal string alignment).
-func edits(a, b string) int {
+// editDistance is the number of inserted, deleted, replaced or swapped neighbouring bytes between a and b (optimal string alignment).
+func editDistance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		last[j] = j
@@ -51,7 +51,7 @@ func edits(a, b string) int {
 	for i := 1; i <= len(a); i++ {
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+differ(a[i-1], b[j-1]))
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+substitutionCost(a[i-1], b[j-1]))
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
@@ -61,7 +61,7 @@ func edits(a, b string) int {
 	return last[len(b)]
 }
 
-func differ(a, b byte) int {
+func substitutionCost(a, b byte) int {
 	if a == b {
 		return 0
 	}

@@ -40,7 +40,7 @@ func Kinds() []string {
 
 func (k kind) field() Field { return walker{limits(), examples()}.kind(k) }
 
-// walker walks a Go value: its type says what may be declared, what it holds are defaults.
+// walker walks a Go value: its types are the fields of a declaration, its values are the defaults.
 type walker struct {
 	limits   map[string]Limits
 	examples map[string][]any
@@ -73,20 +73,20 @@ func (w walker) value(v reflect.Value, keys ...string) Field {
 	t := v.Type()
 	keys = append(slices.Clip(keys), t.Name())
 	out := Field{
-		of: t.Name(), Type: typeOf(t), Description: typeDoc(t), Words: wordsOf(t), Default: fallback,
-		Limits: first(w.limits, keys), Examples: first(w.examples, keys),
+		of: t.Name(), Type: typeName(t), Description: typeDoc(t), Words: wordsOf(t), Default: fallback,
+		Limits: firstOf(w.limits, keys), Examples: firstOf(w.examples, keys),
 	}
 	switch out.Type {
 	case Object:
 		out.Fields = w.fields(v, keys[0])
 	case List, Map:
-		of := w.value(reflect.Zero(t.Elem()), suffixed(keys, "[]")...)
+		of := w.value(reflect.Zero(t.Elem()), withSuffix(keys, "[]")...)
 		out.Of = &of
 	}
 	return out
 }
 
-func first[V any](table map[string]V, keys []string) (found V) {
+func firstOf[V any](table map[string]V, keys []string) (found V) {
 	for _, key := range keys {
 		if v, ok := table[key]; ok {
 			return v
@@ -107,7 +107,7 @@ func (w walker) fields(v reflect.Value, path string) []Field {
 			own := v.Type().Name() + "." + name
 			field := w.value(below, path+"."+name, own)
 			field.Name = name
-			field.Description = cmp.Or(fieldDoc(v.Type(), name), calledBy(name, field))
+			field.Description = cmp.Or(fieldDoc(v.Type(), name), describeAs(name, field))
 			field.Required = !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
 			out = append(out, field)
 		}
@@ -115,15 +115,15 @@ func (w walker) fields(v reflect.Value, path string) []Field {
 	return out
 }
 
-// calledBy is what the type of a field says of itself, said of the field.
-func calledBy(name string, f Field) string {
+// describeAs is the description of a field's type, with the field's name in place of the type's.
+func describeAs(name string, f Field) string {
 	if rest, ok := strings.CutPrefix(f.Description, f.of+" "); ok {
 		return name + " " + rest
 	}
 	return f.Description
 }
 
-func suffixed(keys []string, suffix string) []string {
+func withSuffix(keys []string, suffix string) []string {
 	out := make([]string, len(keys))
 	for i, key := range keys {
 		out[i] = key + suffix
@@ -131,7 +131,7 @@ func suffixed(keys []string, suffix string) []string {
 	return out
 }
 
-func typeOf(t reflect.Type) string {
+func typeName(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[resource.Quantity]():
 		return Quantity

@@ -6,7 +6,7 @@ type Limits struct {
 	Pattern     string   // of a text; the syntax that JavaScript and Go have in common
 	Keys        string   // the same of a map's keys
 	MaxLength   int      // of a text; 0: any
-	Not         string   // a text that Pattern lets through, and that is refused all the same
+	Not         string   // a value that Pattern matches, and that is not allowed nevertheless
 	Least, Most *float64 // of a number
 	NotEmpty    bool     // of a list
 }
@@ -25,7 +25,7 @@ const (
 )
 
 // limits are known by the struct and the field, the path from a kind where the struct is of several, or the type;
-// [] stands for what a list or a map holds.
+// [] is the item of a list or the value of a map.
 func limits() map[string]Limits {
 	var (
 		cluster = Limits{Pattern: `^` + label1035 + `$`, MaxLength: 52, Not: "federated"}
@@ -93,17 +93,17 @@ func examples() map[string][]any {
 		"Link.metadata.name":                {"west-east"},
 		"Link.source":                       {"west"},
 		"Link.target":                       {"east"},
-		"LinkSpec.selector":                 {selecting("mirror.linkerd.io/exported", "true")},
-		"LinkSpec.remoteDiscoverySelector":  {selecting("mirror.linkerd.io/exported", "remote-discovery")},
-		"LinkSpec.federatedServiceSelector": {selecting("mirror.linkerd.io/federated", "member")},
+		"LinkSpec.selector":                 {selectorExample("mirror.linkerd.io/exported", "true")},
+		"LinkSpec.remoteDiscoverySelector":  {selectorExample("mirror.linkerd.io/exported", "remote-discovery")},
+		"LinkSpec.federatedServiceSelector": {selectorExample("mirror.linkerd.io/federated", "member")},
 		"LinkSpec.excludedLabels":           {[]any{"example.com/team", "example.com/*"}},
 		"LinkSpec.excludedAnnotations":      {[]any{"example.com/team", "example.com/*"}},
 		"SecretRef.name":                    {"east-credentials"},
 		"Controller.image":                  {"registry.example.com/linkerd/controller:edge-25.8.1"},
 		"Controller.resources":              {map[string]any{"requests": map[string]any{"cpu": "50m", "memory": "64Mi"}}},
 		"Mesh.metadata.name":                {"prod"},
-		"Mesh.clusters":                     {selecting("env", "prod")},
-		"Mesh.hubs":                         {selecting("role", "hub")},
+		"Mesh.clusters":                     {selectorExample("env", "prod")},
+		"Mesh.hubs":                         {selectorExample("role", "hub")},
 		"Mesh.except":                       {[]any{map[string]any{"source": "west", "target": "east"}}},
 		"SyncPolicy.interval":               {"30s", "5m"},
 		"SyncPolicy.schedule":               {"*/5 * * * *", "CRON_TZ=Europe/Berlin 30 6 * * 1-5"},
@@ -116,6 +116,6 @@ func examples() map[string][]any {
 	}
 }
 
-func selecting(key, value string) map[string]any {
+func selectorExample(key, value string) map[string]any {
 	return map[string]any{"matchLabels": map[string]any{key: value}}
 }

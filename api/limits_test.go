@@ -18,12 +18,12 @@ func TestPatterns(t *testing.T) {
 	}{
 		"ClusterName":                  {func(s string) bool { return CheckClusterName(ClusterName(s)) == nil }, true},
 		"Cluster.metadata.name":        {func(s string) bool { return CheckClusterName(ClusterName(s)) == nil }, true},
-		"Meta.name":                    {sound(checkDNSName), true},
-		"Gateway.name":                 {sound(validation.IsDNS1035Label), true},
-		"Linkerd.namespace":            {sound(validation.IsDNS1123Label), true},
-		"SecretKey.key":                {sound(validation.IsConfigMapKey), false},
-		"LabelSelectorRequirement.key": {sound(validation.IsQualifiedName), true},
-		"Meta.labels[]":                {sound(validation.IsValidLabelValue), true},
+		"Meta.name":                    {accepts(checkDNSName), true},
+		"Gateway.name":                 {accepts(validation.IsDNS1035Label), true},
+		"Linkerd.namespace":            {accepts(validation.IsDNS1123Label), true},
+		"SecretKey.key":                {accepts(validation.IsConfigMapKey), false},
+		"LabelSelectorRequirement.key": {accepts(validation.IsQualifiedName), true},
+		"Meta.labels[]":                {accepts(validation.IsValidLabelValue), true},
 		"LinkSpec.excludedLabels[]":    {func(s string) bool { return len(checkExcluded([]string{s})) == 0 }, true},
 		"Cluster.overlay":              {func(s string) bool { return len(checkOverlay(s)) == 0 }, false},
 		"Cluster.apiServer":            {func(s string) bool { return noError(checkAPIServer(s)) }, false},
@@ -48,7 +48,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-func sound(validate func(string) []string) func(string) bool {
+func accepts(validate func(string) []string) func(string) bool {
 	return func(s string) bool { return len(validate(s)) == 0 }
 }
 

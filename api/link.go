@@ -44,7 +44,7 @@ type LinkSpec struct {
 	Controller          Controller `json:"controller,omitzero"`
 	// Credentials are what the source uses against the target.
 	Credentials Credentials `json:"credentials,omitzero"`
-	// TrustAnchors says what happens if proxies of source and target have no valid trust anchor in common, without which
+	// TrustAnchors sets what happens if proxies of source and target have no valid trust anchor in common, without which
 	// they do not talk to each other. If an end shows no anchors, linkwright does not check this.
 	TrustAnchors Strictness `json:"trustAnchors,omitempty"`
 	// Suspend keeps both ends of the link as they are: linkwright writes and deletes nothing of it. Reports show it, and it
@@ -52,7 +52,7 @@ type LinkSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// Strictness says what happens if a check fails.
+// Strictness sets what happens if a check fails.
 type Strictness string
 
 const (
@@ -64,7 +64,7 @@ const (
 	Skip Strictness = "Skip"
 )
 
-// CredentialMode says where a link's credential comes from.
+// CredentialMode sets where a link's credential comes from.
 type CredentialMode string
 
 const (
@@ -81,7 +81,7 @@ const (
 
 // Credentials are what a source uses against its target.
 type Credentials struct {
-	// Mode says where the credential comes from.
+	// Mode sets where the credential comes from.
 	Mode CredentialMode `json:"mode,omitempty"`
 	// TTL is how long a token of mode Bound lives: a Go duration from 1h to 8760h, left out 720h; at least 168h for a link
 	// with remote discovery or federated services. It is renewed after two thirds of that.
@@ -90,7 +90,7 @@ type Credentials struct {
 	// mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a
 	// Link can have one: the links of a Mesh cannot share a Secret.
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
-	// Preflight says what happens if linkwright cannot verify the credential with the requests that Linkerd's readers send
+	// Preflight sets what happens if linkwright cannot verify the credential with the requests that Linkerd's readers send
 	// to the target. With Warn, only a definite no – 401, 403, a certificate that does not match – keeps a new credential
 	// from the source's control plane, which would not recover from it. With Require, any failure keeps it from the source.
 	// A credential that is in use stays.
@@ -157,51 +157,51 @@ func selects(s *metav1.LabelSelector) bool {
 // Check returns what is wrong with the values of the declaration. Whether its clusters exist is a question to the fleet.
 func (d LinkDoc) Check() []Finding {
 	return slices.Concat(
-		under("metadata", d.Metadata.check()),
-		under("spec", d.Spec.check()),
+		prefixed("metadata", d.Metadata.check()),
+		prefixed("spec", d.Spec.check()),
 	)
 }
 
 func (l Link) check() []Finding {
 	found := l.LinkSpec.check()
 	if l.Source == l.Target && l.Source != "" {
-		found = append(found, under("target", fault("cluster %q is linked to itself", l.Source))...)
+		found = append(found, prefixed("target", finding("cluster %q is linked to itself", l.Source))...)
 	}
 	return found
 }
 
 func (s LinkSpec) check() []Finding {
 	return slices.Concat(
-		under("selector", checkSelector(s.Selector)),
-		under("remoteDiscoverySelector", checkSelector(s.RemoteDiscoverySelector)),
-		under("federatedServiceSelector", checkSelector(s.FederatedServiceSelector)),
-		under("excludedLabels", checkExcluded(s.ExcludedLabels)),
-		under("excludedAnnotations", checkExcluded(s.ExcludedAnnotations)),
-		under("controller", s.Controller.check()),
-		under("trustAnchors", oneOf(s.TrustAnchors)),
-		under("credentials", s.Credentials.check()),
-		under("credentials", s.checkSecretRef()),
-		under("credentials", s.checkTTL()),
+		prefixed("selector", checkSelector(s.Selector)),
+		prefixed("remoteDiscoverySelector", checkSelector(s.RemoteDiscoverySelector)),
+		prefixed("federatedServiceSelector", checkSelector(s.FederatedServiceSelector)),
+		prefixed("excludedLabels", checkExcluded(s.ExcludedLabels)),
+		prefixed("excludedAnnotations", checkExcluded(s.ExcludedAnnotations)),
+		prefixed("controller", s.Controller.check()),
+		prefixed("trustAnchors", checkWord(s.TrustAnchors)),
+		prefixed("credentials", s.Credentials.check()),
+		prefixed("credentials", s.checkSecretRef()),
+		prefixed("credentials", s.checkTTL()),
 	)
 }
 
 func (c Credentials) check() []Finding {
-	found := slices.Concat(under("mode", oneOf(c.Mode)), under("preflight", oneOf(c.Preflight)))
+	found := slices.Concat(prefixed("mode", checkWord(c.Mode)), prefixed("preflight", checkWord(c.Preflight)))
 	if c.SecretRef == nil {
 		return found
 	}
 	if c.Mode != Existing {
-		found = append(found, under("secretRef", faultHint("add mode: Existing, or remove secretRef", "only mode Existing uses secretRef"))...)
+		found = append(found, prefixed("secretRef", findingWithHint("add mode: Existing, or remove secretRef", "only mode Existing uses secretRef"))...)
 	}
-	return append(found, under("secretRef", under("name", syntax(c.SecretRef.Name, checkDNSName)))...)
+	return append(found, prefixed("secretRef", prefixed("name", checkSyntax(c.SecretRef.Name, checkDNSName)))...)
 }
 
-// Bounds of credentials.ttl. Renewals come a pass apart at least, which the least leaves room for; the most keeps a token
+// Bounds of credentials.ttl. The minimum leaves time for renewals, which happen during syncs; the maximum keeps a token
 // that nobody revokes from living for ever. What the source's control plane uses lives longer: it reads its credential
 // when it starts, and people need time to restart it.
 const (
-	leastTTL, mostTTL = time.Hour, 8760 * time.Hour
-	leastTTLDiscovery = 7 * 24 * time.Hour
+	minTTL, maxTTL  = time.Hour, 8760 * time.Hour
+	minDiscoveryTTL = 7 * 24 * time.Hour
 )
 
 func (s LinkSpec) checkTTL() []Finding {
@@ -210,16 +210,16 @@ func (s LinkSpec) checkTTL() []Finding {
 		return nil
 	}
 	if c.Mode != Bound {
-		return under("ttl", faultHint("add mode: Bound, or remove ttl", "only tokens of mode Bound expire"))
+		return prefixed("ttl", findingWithHint("add mode: Bound, or remove ttl", "only tokens of mode Bound expire"))
 	}
-	if found := checkDuration(c.TTL, leastTTL); len(found) > 0 {
-		return under("ttl", found)
+	if found := checkDuration(c.TTL, minTTL); len(found) > 0 {
+		return prefixed("ttl", found)
 	}
 	switch ttl := s.TokenTTL(); {
-	case ttl > mostTTL:
-		return under("ttl", fault("%s is more than %s", c.TTL, mostTTL))
-	case s.UsesRemoteDiscovery() && ttl < leastTTLDiscovery:
-		return under("ttl", faultHint("declare at least 168h",
+	case ttl > maxTTL:
+		return prefixed("ttl", finding("%s is more than %s", c.TTL, maxTTL))
+	case s.UsesRemoteDiscovery() && ttl < minDiscoveryTTL:
+		return prefixed("ttl", findingWithHint("declare at least 168h",
 			"%s is too short for remote discovery and federated services, because Linkerd's control plane reads its credential only when it starts", c.TTL))
 	}
 	return nil
@@ -231,7 +231,7 @@ func (s LinkSpec) checkSecretRef() []Finding {
 	if s.Credentials.SecretRef == nil || s.Controller.Mode != External {
 		return nil
 	}
-	return under("secretRef", faultHint("remove secretRef, and name the Secret cluster-credentials-<target>",
+	return prefixed("secretRef", findingWithHint("remove secretRef, and name the Secret cluster-credentials-<target>",
 		"a controller of mode External can read only the Secret cluster-credentials-<target>"))
 }
 
@@ -243,7 +243,7 @@ func checkExcluded(keys []string) []Finding {
 		if all && len(checkDNSName(prefix)) == 0 || !all && len(validation.IsQualifiedName(key)) == 0 {
 			continue
 		}
-		found = append(found, under(strconv.Itoa(i), faultHint("write a key such as example.com/team, or example.com/*",
+		found = append(found, prefixed(strconv.Itoa(i), findingWithHint("write a key such as example.com/team, or example.com/*",
 			"%q is neither a key nor <prefix>/*", key))...)
 	}
 	return found
@@ -251,14 +251,14 @@ func checkExcluded(keys []string) []Finding {
 
 func (c Controller) check() []Finding {
 	found := slices.Concat(
-		under("mode", oneOf(c.Mode)),
-		under("logLevel", oneOf(c.LogLevel)),
+		prefixed("mode", checkWord(c.Mode)),
+		prefixed("logLevel", checkWord(c.LogLevel)),
 	)
 	if c.Replicas != nil && *c.Replicas < 1 {
-		found = append(found, under("replicas", faultHint("remove the link instead", "%d is less than 1", *c.Replicas))...)
+		found = append(found, prefixed("replicas", findingWithHint("remove the link instead", "%d is less than 1", *c.Replicas))...)
 	}
 	if strings.ContainsAny(c.Image, " \t\n") {
-		found = append(found, under("image", fault("%q is not an image, because it contains a space", c.Image))...)
+		found = append(found, prefixed("image", finding("%q is not an image, because it contains a space", c.Image))...)
 	}
 	return found
 }
@@ -268,9 +268,9 @@ func checkSelector(s *metav1.LabelSelector) []Finding {
 	if s == nil {
 		return nil
 	}
-	found := under("matchLabels", checkLabels(s.MatchLabels))
+	found := prefixed("matchLabels", checkLabels(s.MatchLabels))
 	for i, r := range s.MatchExpressions {
-		found = append(found, under("matchExpressions", under(strconv.Itoa(i), checkRequirement(r)))...)
+		found = append(found, prefixed("matchExpressions", prefixed(strconv.Itoa(i), checkRequirement(r)))...)
 	}
 	return found
 }
@@ -278,21 +278,21 @@ func checkSelector(s *metav1.LabelSelector) []Finding {
 // checkRequirement has the rules of apimachinery's ValidateLabelSelectorRequirement, each finding at its own field.
 func checkRequirement(r metav1.LabelSelectorRequirement) []Finding {
 	found := slices.Concat(
-		under("key", syntax(r.Key, validation.IsQualifiedName)),
-		under("operator", oneOf(operator(r.Operator))),
+		prefixed("key", checkSyntax(r.Key, validation.IsQualifiedName)),
+		prefixed("operator", checkWord(operator(r.Operator))),
 	)
 	switch r.Operator {
 	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
 		if len(r.Values) == 0 {
-			found = append(found, fault("operator %s needs values", r.Operator)...)
+			found = append(found, finding("operator %s needs values", r.Operator)...)
 		}
 	case metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist:
 		if len(r.Values) > 0 {
-			found = append(found, under("values", fault("operator %s takes no values", r.Operator))...)
+			found = append(found, prefixed("values", finding("operator %s takes no values", r.Operator))...)
 		}
 	}
 	for i, v := range r.Values {
-		found = append(found, under("values", under(strconv.Itoa(i), syntax(v, validation.IsValidLabelValue)))...)
+		found = append(found, prefixed("values", prefixed(strconv.Itoa(i), checkSyntax(v, validation.IsValidLabelValue)))...)
 	}
 	return found
 }

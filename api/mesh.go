@@ -15,7 +15,7 @@ type MeshDoc struct {
 	Spec     Mesh `json:"spec"`
 }
 
-// Topology says which ordered pairs of a mesh's clusters are linked.
+// Topology sets which ordered pairs of a mesh's clusters are linked.
 type Topology string
 
 const (
@@ -29,7 +29,7 @@ const (
 type Mesh struct {
 	// Clusters chooses the members by their labels; {} is every cluster, as everywhere in Kubernetes.
 	Clusters metav1.LabelSelector `json:"clusters"`
-	// Topology says which pairs of the members are linked.
+	// Topology sets which pairs of the members are linked.
 	Topology Topology `json:"topology,omitempty"`
 	// Hubs chooses the hubs among the members, by their labels; only for topology HubAndSpoke, which needs it.
 	Hubs *metav1.LabelSelector `json:"hubs,omitempty"`
@@ -53,14 +53,14 @@ func (e Except) Pair() Pair { return Pair(e) }
 // Check returns what is wrong with the values of the declaration. Whom it selects is a question to the fleet.
 func (d MeshDoc) Check() []Finding {
 	return slices.Concat(
-		under("metadata", d.Metadata.check()),
-		under("spec", slices.Concat(
-			under("clusters", checkSelector(&d.Spec.Clusters)),
-			under("topology", oneOf(d.Spec.Topology)),
-			under("hubs", d.Spec.checkHubs()),
-			under("except", d.Spec.checkExcept()),
-			under("template", d.Spec.Template.check()),
-			under("template", d.Spec.Template.checkShared()),
+		prefixed("metadata", d.Metadata.check()),
+		prefixed("spec", slices.Concat(
+			prefixed("clusters", checkSelector(&d.Spec.Clusters)),
+			prefixed("topology", checkWord(d.Spec.Topology)),
+			prefixed("hubs", d.Spec.checkHubs()),
+			prefixed("except", d.Spec.checkExcept()),
+			prefixed("template", d.Spec.Template.check()),
+			prefixed("template", d.Spec.Template.checkShared()),
 		)),
 	)
 }
@@ -68,9 +68,9 @@ func (d MeshDoc) Check() []Finding {
 func (m Mesh) checkHubs() []Finding {
 	switch {
 	case m.Topology == HubAndSpoke && m.Hubs == nil:
-		return faultHint("choose the hubs by their labels", "topology HubAndSpoke needs hubs")
+		return findingWithHint("choose the hubs by their labels", "topology HubAndSpoke needs hubs")
 	case m.Topology != HubAndSpoke && m.Hubs != nil:
-		return faultHint("add topology: HubAndSpoke, or remove hubs", "only topology HubAndSpoke has hubs")
+		return findingWithHint("add topology: HubAndSpoke, or remove hubs", "only topology HubAndSpoke has hubs")
 	}
 	return checkSelector(m.Hubs)
 }
@@ -82,9 +82,9 @@ func (m Mesh) checkExcept() []Finding {
 		before, twice := first[e]
 		switch {
 		case e.Source == e.Target && e.Source != "":
-			found = append(found, under(strconv.Itoa(i), fault("a mesh never links cluster %q to itself", e.Source))...)
+			found = append(found, prefixed(strconv.Itoa(i), finding("a mesh never links cluster %q to itself", e.Source))...)
 		case twice:
-			found = append(found, under(strconv.Itoa(i), faultHint("remove one", "%s is declared twice, first in except[%d]", e.Pair(), before))...)
+			found = append(found, prefixed(strconv.Itoa(i), findingWithHint("remove one", "%s is declared twice, first in except[%d]", e.Pair(), before))...)
 		default:
 			first[e] = i
 		}
@@ -97,6 +97,6 @@ func (s LinkSpec) checkShared() []Finding {
 	if s.Credentials.SecretRef == nil {
 		return nil
 	}
-	return under("credentials", under("secretRef", faultHint("remove secretRef, so that each link uses the Secret cluster-credentials-<target>; or declare a Link",
+	return prefixed("credentials", prefixed("secretRef", findingWithHint("remove secretRef, so that each link uses the Secret cluster-credentials-<target>; or declare a Link",
 		"the links of a mesh cannot share one Secret")))
 }

@@ -78,7 +78,7 @@ const (
 	ReplaceResourceQuota ReplacedKind = "ResourceQuota"
 )
 
-// PrunePolicy says which writes are allowed at all.
+// PrunePolicy sets which writes are allowed at all.
 type PrunePolicy string
 
 const (
@@ -93,7 +93,7 @@ const (
 // Prune limits what one commit may remove. A commit over a limit removes nothing anywhere until somebody approves it; what it
 // creates or changes is applied.
 type Prune struct {
-	// Policy says which writes are allowed at all.
+	// Policy sets which writes are allowed at all.
 	Policy PrunePolicy `json:"policy,omitempty"`
 	// MaxClusters is how many clusters one commit may remove.
 	MaxClusters *int `json:"maxClusters,omitempty"`
@@ -165,20 +165,20 @@ func parseSchedule(text string) (cron.Schedule, error) {
 	return s, nil
 }
 
-// leastInterval spares the Git server.
-const leastInterval = 5 * time.Second
+// minInterval spares the Git server.
+const minInterval = 5 * time.Second
 
 // Check returns what is wrong with the values of the declaration.
 func (d SyncPolicyDoc) Check() []Finding {
 	p := d.Spec
 	spec := slices.Concat(
-		under("interval", checkDuration(p.Interval, leastInterval)),
-		under("schedule", p.checkSchedule()),
-		under("prune", p.Prune.check()),
-		under("ignore", p.checkIgnore()),
-		under("replace", p.checkReplace()),
+		prefixed("interval", checkDuration(p.Interval, minInterval)),
+		prefixed("schedule", p.checkSchedule()),
+		prefixed("prune", p.Prune.check()),
+		prefixed("ignore", p.checkIgnore()),
+		prefixed("replace", p.checkReplace()),
 	)
-	return slices.Concat(under("metadata", d.Metadata.check()), under("spec", spec))
+	return slices.Concat(prefixed("metadata", d.Metadata.check()), prefixed("spec", spec))
 }
 
 func (p SyncPolicy) checkSchedule() []Finding {
@@ -186,10 +186,10 @@ func (p SyncPolicy) checkSchedule() []Finding {
 		return nil
 	}
 	if p.Interval != "" {
-		return faultHint("remove one", "interval and schedule are both declared")
+		return findingWithHint("remove one", "interval and schedule are both declared")
 	}
 	if _, err := parseSchedule(p.Schedule); err != nil {
-		return faultHint(`write five fields, such as "*/5 * * * *"`, "%q is not a schedule: %v", p.Schedule, err)
+		return findingWithHint(`write five fields, such as "*/5 * * * *"`, "%q is not a schedule: %v", p.Schedule, err)
 	}
 	return nil
 }
@@ -198,10 +198,10 @@ func (p SyncPolicy) checkIgnore() []Finding {
 	var found []Finding
 	for i, rule := range p.Ignore {
 		at := slices.Concat(
-			under("kind", oneOf(rule.Kind)),
-			under("fields", checkFields(rule.Fields)),
+			prefixed("kind", checkWord(rule.Kind)),
+			prefixed("fields", checkFields(rule.Fields)),
 		)
-		found = append(found, under(strconv.Itoa(i), at)...)
+		found = append(found, prefixed(strconv.Itoa(i), at)...)
 	}
 	return found
 }
@@ -209,7 +209,7 @@ func (p SyncPolicy) checkIgnore() []Finding {
 func (p SyncPolicy) checkReplace() []Finding {
 	var found []Finding
 	for i, rule := range p.Replace {
-		found = append(found, under(strconv.Itoa(i), under("kind", rule.Kind.check()))...)
+		found = append(found, prefixed(strconv.Itoa(i), prefixed("kind", rule.Kind.check()))...)
 	}
 	return found
 }
@@ -229,9 +229,9 @@ func (k ReplacedKind) check() []Finding {
 	case "RoleBinding", "ClusterRoleBinding":
 		why, hint = "it needs no rule", "remove it: linkwright always replaces a binding to another role"
 	default:
-		return oneOf(k)
+		return checkWord(k)
 	}
-	return faultHint(hint, "a rule must not name %s: %s", k, why)
+	return findingWithHint(hint, "a rule must not name %s: %s", k, why)
 }
 
 // Replaces reports whether objects of a kind may be deleted and made anew for an immutable field.
@@ -242,19 +242,19 @@ func (p SyncPolicy) Replaces(kind string) bool {
 // checkFields: whole branches below spec, by names of fields.
 func checkFields(fields []string) []Finding {
 	if fields != nil && len(fields) == 0 {
-		return fault("no field is named")
+		return finding("no field is named")
 	}
 	var found []Finding
 	for i, field := range fields {
 		names := strings.Split(field, ".")
-		if len(names) < 2 || names[0] != "spec" || !eachWord(names) {
-			found = append(found, under(strconv.Itoa(i), faultHint("write a path such as spec.replicas", "%q is not a path of fields below spec", field))...)
+		if len(names) < 2 || names[0] != "spec" || !areFieldNames(names) {
+			found = append(found, prefixed(strconv.Itoa(i), findingWithHint("write a path such as spec.replicas", "%q is not a path of fields below spec", field))...)
 		}
 	}
 	return found
 }
 
-func eachWord(names []string) bool {
+func areFieldNames(names []string) bool {
 	for _, name := range names {
 		if name == "" || strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
 			return false
@@ -271,37 +271,37 @@ func checkDuration(text string, least time.Duration) []Finding {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return faultHint("write a duration such as 30s or 5m", "%q is not a duration", text)
+		return findingWithHint("write a duration such as 30s or 5m", "%q is not a duration", text)
 	case d <= 0:
-		return fault("%q is not above zero", text)
+		return finding("%q is not above zero", text)
 	case d < least:
-		return fault("%q is shorter than %s", text, least)
+		return finding("%q is shorter than %s", text, least)
 	}
 	return nil
 }
 
 func (p Prune) check() []Finding {
 	return slices.Concat(
-		under("policy", oneOf(p.Policy)),
-		under("maxClusters", notNegative(p.MaxClusters)),
-		under("maxLinks", p.MaxLinks.check()),
-		under("minAllowed", notNegative(p.MinAllowed)),
-		under("maxMirrors", p.MaxMirrors.check()),
-		under("drainDeadline", checkDeadline(p.DrainDeadline)),
+		prefixed("policy", checkWord(p.Policy)),
+		prefixed("maxClusters", notNegative(p.MaxClusters)),
+		prefixed("maxLinks", p.MaxLinks.check()),
+		prefixed("minAllowed", notNegative(p.MinAllowed)),
+		prefixed("maxMirrors", p.MaxMirrors.check()),
+		prefixed("drainDeadline", checkDeadline(p.DrainDeadline)),
 	)
 }
 
 func notNegative(n *int) []Finding {
 	if n != nil && *n < 0 {
-		return fault("%d is less than 0", *n)
+		return finding("%d is less than 0", *n)
 	}
 	return nil
 }
 
-// longestDrain bounds for how long a link that is declared no more may be left standing.
-const longestDrain = 24 * time.Hour
+// maxDrainDeadline bounds for how long a link that is declared no more may be left standing.
+const maxDrainDeadline = 24 * time.Hour
 
-// checkDeadline: unlike other durations, none at all says something.
+// checkDeadline allows zero, unlike for other durations.
 func checkDeadline(text string) []Finding {
 	if text == "" {
 		return nil
@@ -309,11 +309,11 @@ func checkDeadline(text string) []Finding {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return faultHint("write a duration such as 5m, or 0s to remove at once", "%q is not a duration", text)
+		return findingWithHint("write a duration such as 5m, or 0s to remove at once", "%q is not a duration", text)
 	case d < 0:
-		return fault("%q is negative", text)
-	case d > longestDrain:
-		return fault("%q is longer than %s", text, longestDrain)
+		return finding("%q is negative", text)
+	case d > maxDrainDeadline:
+		return finding("%q is longer than %s", text, maxDrainDeadline)
 	}
 	return nil
 }

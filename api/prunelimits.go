@@ -23,7 +23,7 @@ func (p Percentage) check() []Finding {
 	if n, err := strconv.Atoi(digits); p == "" || whole && err == nil && n >= 0 && n <= 100 && strconv.Itoa(n) == digits {
 		return nil
 	}
-	return faultHint("write a percentage such as 30%", "%q is not a percentage from 0%% to 100%%", string(p))
+	return findingWithHint("write a percentage such as 30%", "%q is not a percentage from 0%% to 100%%", string(p))
 }
 
 // PruneLimits are the limits of spec.prune as numbers. Shares are percentages.

@@ -61,7 +61,7 @@ func Schema(kind string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// anySchema looks at the kind first, so that what an editor says is about that kind alone.
+// anySchema selects by kind first, so that an editor's messages are about that kind alone.
 func anySchema() *schema {
 	out := &schema{
 		Title: "Declaration", Description: "One declaration of linkwright: " + strings.Join(Kinds(), ", ") + ".",
@@ -69,13 +69,13 @@ func anySchema() *schema {
 		Properties: map[string]any{"apiVersion": &schema{Const: GroupVersion}, "kind": &schema{Enum: Kinds()}},
 	}
 	for _, k := range kinds() {
-		out.AllOf = append(out.AllOf, &schema{If: has("kind", k.name), Then: k.field().schema()})
+		out.AllOf = append(out.AllOf, &schema{If: isOneOf("kind", k.name), Then: k.field().schema()})
 	}
 	return out
 }
 
-// has holds where a field is one of some words.
-func has(name string, words ...string) *schema {
+// isOneOf is the schema of objects whose field has one of some values.
+func isOneOf(name string, words ...string) *schema {
 	return &schema{Properties: map[string]any{name: &schema{Enum: words}}, Required: []string{name}}
 }
 
@@ -92,7 +92,7 @@ func (f Field) schema() *schema {
 	}
 	switch f.Type {
 	case Object:
-		f.object(out)
+		f.addFields(out)
 	case List:
 		out.Type, out.Items = "array", f.Of.schema()
 	case Map:
@@ -120,7 +120,7 @@ func (l Limits) limit(s *schema) {
 	}
 }
 
-func (f Field) object(s *schema) {
+func (f Field) addFields(s *schema) {
 	s.AdditionalProperties = false
 	s.Properties = map[string]any{}
 	for _, below := range f.Fields {
@@ -129,11 +129,11 @@ func (f Field) object(s *schema) {
 			s.Required = append(s.Required, below.Name)
 		}
 	}
-	f.together(s)
+	f.addRules(s)
 }
 
-// together are the rules about several fields of one object; Check has each of them with better words.
-func (f Field) together(s *schema) {
+// addRules adds the rules about several fields of one object; Check has them all, with better messages.
+func (f Field) addRules(s *schema) {
 	switch f.of {
 	case "Access":
 		for _, way := range f.Fields {
@@ -148,17 +148,17 @@ func (f Field) together(s *schema) {
 		s.If = &schema{Required: []string{"sameAs"}}
 		s.Then = &schema{Properties: map[string]any{"apiServer": false, "linkerd": false, "overlay": false, "state": false, "suspend": false}}
 	case "Credentials":
-		s.If, s.Then, s.Else = has("mode", string(Existing)), without("ttl"), without("secretRef")
+		s.If, s.Then, s.Else = isOneOf("mode", string(Existing)), absent("ttl"), absent("secretRef")
 	case "Mesh":
-		s.If, s.Then, s.Else = has("topology", string(HubAndSpoke)), &schema{Required: []string{"hubs"}}, without("hubs")
+		s.If, s.Then, s.Else = isOneOf("topology", string(HubAndSpoke)), &schema{Required: []string{"hubs"}}, absent("hubs")
 	case "SyncPolicy":
-		s.If, s.Then = &schema{Required: []string{"schedule"}}, without("interval")
+		s.If, s.Then = &schema{Required: []string{"schedule"}}, absent("interval")
 	case "LabelSelectorRequirement":
-		s.If = has("operator", "In", "NotIn")
+		s.If = isOneOf("operator", "In", "NotIn")
 		s.Then = &schema{Properties: map[string]any{"values": &schema{MinItems: 1}}, Required: []string{"values"}}
 		s.Else = &schema{Properties: map[string]any{"values": &schema{MaxItems: new(0)}}}
 	}
 }
 
-// without refuses a field.
-func without(name string) *schema { return &schema{Properties: map[string]any{name: false}} }
+// absent is the schema of objects without a field.
+func absent(name string) *schema { return &schema{Properties: map[string]any{name: false}} }

@@ -12,16 +12,16 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// stage is what an arm is measured at.
+// stage is one measured apply.
 type stage string
 
 const (
-	first   stage = "first apply"
-	nothing stage = "nothing changed"
-	onePart stage = "1 % changed"
+	firstApply stage = "first apply"
+	noChange   stage = "nothing changed"
+	onePercent stage = "1 % changed"
 )
 
-// arm applies the same objects in its own way, and leaves the same behind.
+// arm is one way to apply the same objects, with the same result.
 type arm struct {
 	name   string
 	stages []stage
@@ -30,116 +30,116 @@ type arm struct {
 	end     func() error // nil: nothing is left to be ended
 }
 
-// contest is one run: a bed, the objects of both commits, and what was measured.
-type contest struct {
-	bed     *bed
-	fleet   *declared
-	home    *played
-	targets map[api.ClusterName]*played
-	links   int
+// benchmark is one run: a control plane, the objects of both commits, and the measurements.
+type benchmark struct {
+	env               *environment
+	fleet             *declared
+	managementCluster *simCluster
+	targets           map[api.ClusterName]*simCluster
+	links             int
 
-	objects map[stage][]object.Object              // after each stage, in the order in which linkwright wrote them
-	prints  map[stage]map[string][sha256.Size]byte // what is live then
-	changed int                                    // objects of the last stage's commit that differ
-	again   int                                    // writes of the first apply beyond one for each object
-	costs   map[string]map[stage][]cost            // by arm, in order of rounds
+	objects  map[stage][]object.Object              // after each stage, in the order in which linkwright wrote them
+	digests  map[stage]map[string][sha256.Size]byte // what is live then
+	changed  int                                    // objects of the last stage's commit that differ
+	rewrites int                                    // writes of the first apply beyond one for each object
+	costs    map[string]map[stage][]cost            // by arm, in order of rounds
 }
 
-// newContest starts a bed and rehearses; nothing of it is left behind.
-func newContest(ctx context.Context, opts options) (*contest, error) {
-	b, err := newBed(ctx)
+// newBenchmark starts a control plane and makes a dry run, of which it leaves nothing.
+func newBenchmark(ctx context.Context, opts options) (*benchmark, error) {
+	b, err := newEnvironment(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d, each := &declared{}, perLink
 	if opts.discovery {
-		d.more, each = discovering, perLink+1
+		d.extraFields, each = discoveryFields, perLink+1
 	}
-	c := &contest{
-		bed: b, fleet: d, home: &played{}, links: max(10, opts.objects/each),
-		objects: map[stage][]object.Object{}, prints: map[stage]map[string][sha256.Size]byte{}, costs: map[string]map[stage][]cost{},
+	c := &benchmark{
+		env: b, fleet: d, managementCluster: &simCluster{}, links: max(10, opts.objects/each),
+		objects: map[stage][]object.Object{}, digests: map[stage]map[string][sha256.Size]byte{}, costs: map[string]map[stage][]cost{},
 	}
-	if err := c.rehearse(ctx); err != nil {
+	if err := c.dryRun(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("rehearse: %w", err), b.Close())
 	}
 	return c, nil
 }
 
-// fill has everything in place, as a process leaves it that made one pass.
-func (c *contest) fill(ctx context.Context) error {
-	if _, err := c.once(ctx, first); err != nil {
+// syncOnce makes everything be as after a single sync.
+func (c *benchmark) syncOnce(ctx context.Context) error {
+	if _, err := c.syncLinks(ctx, firstApply); err != nil {
 		return err
 	}
-	return c.bed.ready(ctx)
+	return c.env.ready(ctx)
 }
 
 func takeApply(ctx context.Context, opts options) (err error) {
-	c, err := newContest(ctx, opts)
+	c, err := newBenchmark(ctx, opts)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.bed.Close()) }()
-	c.bed.meter.profiles = opts.profiles
+	defer func() { err = errors.Join(err, c.env.Close()) }()
+	c.env.meter.profiles = opts.profiles
 	arms := c.arms(opts.widths)
 	if opts.arms != "" {
 		arms = slices.DeleteFunc(arms, func(a arm) bool { return !slices.Contains(strings.Split(opts.arms, ","), a.name) })
 	}
 	for round := range opts.rounds {
 		for _, a := range arms {
-			if err := c.turn(ctx, a); err != nil {
+			if err := c.measureArm(ctx, a); err != nil {
 				return fmt.Errorf("round %d, %s: %w", round+1, a.name, err)
 			}
 		}
 		slices.Reverse(arms)
 	}
-	c.tell(opts.widths)
+	c.report(opts.widths)
 	return nil
 }
 
-// rehearse lets linkwright write both commits once: so it is known which objects there are, the targets have all of theirs
+// dryRun lets linkwright write both commits once: so it is known which objects there are, the targets have all of theirs
 // in place, and every server is warm.
-func (c *contest) rehearse(ctx context.Context) error {
-	cs, err := open(ctx, c.bed.counted(), c.bed.count, nil)
+func (c *benchmark) dryRun(ctx context.Context) error {
+	cs, err := open(ctx, c.env.counted(), c.env.count, nil)
 	if err != nil {
 		return err
 	}
-	like, err := look(ctx, cs)
+	like, err := readSource(ctx, cs)
 	if err = errors.Join(err, cs.close(ctx)); err != nil {
 		return err
 	}
-	c.targets = c.dressed(like)
-	for _, s := range []stage{first, onePart} {
-		wrote, err := c.once(ctx, s)
+	c.targets = c.targetClusters(like)
+	for _, s := range []stage{firstApply, onePercent} {
+		wrote, err := c.syncLinks(ctx, s)
 		if err != nil {
 			return err
 		}
-		c.note(s, wrote)
-		if c.prints[s], err = c.bed.print(ctx); err != nil {
+		c.record(s, wrote)
+		if c.digests[s], err = c.env.digest(ctx); err != nil {
 			return err
 		}
-		if len(c.prints[s]) != len(c.objects[s]) {
-			return fmt.Errorf("%d objects were written, %d are there", len(c.objects[s]), len(c.prints[s]))
+		if len(c.digests[s]) != len(c.objects[s]) {
+			return fmt.Errorf("%d objects were written, %d are there", len(c.objects[s]), len(c.digests[s]))
 		}
 	}
-	c.objects[nothing], c.prints[nothing] = c.objects[first], c.prints[first]
-	say("%d links, %d objects of which %d change", c.links, len(c.objects[first]), c.changed)
-	return c.bed.clean(ctx)
+	c.objects[noChange], c.digests[noChange] = c.objects[firstApply], c.digests[firstApply]
+	logf("%d links, %d objects of which %d change", c.links, len(c.objects[firstApply]), c.changed)
+	return c.env.clean(ctx)
 }
 
-// dressed plays all targets, with nothing of ours in them.
-func (c *contest) dressed(like object.Observation) map[api.ClusterName]*played {
-	out := map[api.ClusterName]*played{}
+// targetClusters plays all targets, with nothing of ours in them.
+func (c *benchmark) targetClusters(like object.Observation) map[api.ClusterName]*simCluster {
+	out := map[api.ClusterName]*simCluster{}
 	for i := range c.links {
-		out[api.ClusterName(target(i))] = dressed(like, "uid-of-"+target(i))
+		out[api.ClusterName(target(i))] = newSimCluster(like, "uid-of-"+target(i))
 	}
 	return out
 }
 
-// note remembers what a commit's objects are, of the namespace aside: that stays.
-func (c *contest) note(s stage, wrote []object.Change) {
+// record remembers what a commit's objects are, of the namespace aside: that stays.
+func (c *benchmark) record(s stage, wrote []object.Change) {
 	at := map[object.Key]int{}
-	if s == onePart {
-		c.objects[s] = slices.Clone(c.objects[first])
+	if s == onePercent {
+		c.objects[s] = slices.Clone(c.objects[firstApply])
 	}
 	for i, o := range c.objects[s] {
 		at[o.Key] = i
@@ -154,19 +154,19 @@ func (c *contest) note(s stage, wrote []object.Change) {
 			c.objects[s] = append(c.objects[s], ch.Object)
 		default:
 			c.objects[s][i] = ch.Object
-			if s == first {
-				c.again++
+			if s == firstApply {
+				c.rewrites++
 			} else {
 				c.changed++
 			}
 		}
 	}
-	c.bed.knows(c.objects[s])
+	c.env.addKinds(c.objects[s])
 }
 
-// once is linkwright's one pass, of a process that was just started, over what is declared at a stage.
-func (c *contest) once(ctx context.Context, s stage) ([]object.Change, error) {
-	run, wrote, err := c.pass(s)
+// syncLinks is linkwright's one pass, of a process that was just started, over what is declared at a stage.
+func (c *benchmark) syncLinks(ctx context.Context, s stage) ([]object.Change, error) {
+	run, wrote, err := c.newSync(s)
 	if err != nil {
 		return nil, err
 	}
@@ -175,31 +175,31 @@ func (c *contest) once(ctx context.Context, s stage) ([]object.Change, error) {
 }
 
 // declare puts the commit of a stage in force.
-func (c *contest) declare(s stage) error {
-	level := usual
-	if s == onePart {
+func (c *benchmark) declare(s stage) error {
+	level := defaultLogLevel
+	if s == onePercent {
 		level = "debug"
 	}
 	return c.fleet.declare(c.links, c.links*perLink/100, level)
 }
 
-func (c *contest) pass(s stage) (run func(context.Context) error, wrote func() []object.Change, err error) {
+func (c *benchmark) newSync(s stage) (run func(context.Context) error, wrote func() []object.Change, err error) {
 	if err := c.declare(s); err != nil {
 		return nil, nil, err
 	}
 	var cs *clusters
 	run = func(ctx context.Context) (err error) {
-		if cs, err = open(ctx, c.bed.Clusters[0].Config, c.bed.count, c.targets); err != nil {
+		if cs, err = open(ctx, c.env.Clusters[0].Config, c.env.count, c.targets); err != nil {
 			return err
 		}
-		report, err := loop(c.fleet, cs, c.home, nil).Once(ctx, 1)
+		report, err := loop(c.fleet, cs, c.managementCluster, nil).Once(ctx, 1)
 		return errors.Join(err, failures(report), cs.close(ctx))
 	}
-	return run, func() []object.Change { return cs.taken() }, nil
+	return run, func() []object.Change { return cs.takeWrites() }, nil
 }
 
-// turn is one arm's turn of one round: every stage is checked, and nothing is left behind.
-func (c *contest) turn(ctx context.Context, a arm) error {
+// measureArm is one arm's turn of one round: every stage is checked, and nothing is left behind.
+func (c *benchmark) measureArm(ctx context.Context, a arm) error {
 	if c.costs[a.name] == nil {
 		c.costs[a.name] = map[stage][]cost{}
 	}
@@ -208,18 +208,18 @@ func (c *contest) turn(ctx context.Context, a arm) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
-		took, err := c.bed.meter.measure(ctx, a.name+" "+string(s), do)
+		took, err := c.env.meter.measure(ctx, a.name+" "+string(s), do)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
-		say("%-12s %-16s %6.2f s; %s", a.name, s, took.wall.Seconds(), took.requests)
+		logf("%-12s %-16s %6.2f s; %s", a.name, s, took.wall.Seconds(), took.requests)
 		c.costs[a.name][s] = append(c.costs[a.name][s], took)
-		live, err := c.bed.print(ctx)
-		if err = errors.Join(err, differ(c.prints[s], live)); err != nil {
+		live, err := c.env.digest(ctx)
+		if err = errors.Join(err, compareDigests(c.digests[s], live)); err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
-		if s == first {
-			if err := c.bed.ready(ctx); err != nil {
+		if s == firstApply {
+			if err := c.env.ready(ctx); err != nil {
 				return err
 			}
 		}
@@ -229,7 +229,7 @@ func (c *contest) turn(ctx context.Context, a arm) error {
 			return err
 		}
 	}
-	return c.bed.clean(ctx)
+	return c.env.clean(ctx)
 }
 
 func rawName(width int) string { return fmt.Sprintf("raw %d", width) }

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// cost is what something took: wall time, and processor time of this process, the API server and etcd.
+// cost is wall time, and processor time of this process, the API server and etcd.
 type cost struct {
 	wall, client, server, etcd time.Duration
 	requests                   tally
 }
 
 // ticks are the kernel's, a hundred a second, in which /proc counts.
-const tick = 10 * time.Millisecond
+const ticksPerSecond = 10 * time.Millisecond
 
-// meter measures against one control plane.
+// meter measures one control plane.
 type meter struct {
 	server, etcd int // process ids; etcd's is that of the supervisor, in which it runs
 	count        *counter
@@ -38,9 +38,9 @@ func newMeter(apiserver int, count *counter) (*meter, error) {
 	return &meter{server: apiserver, etcd: parent, count: count}, err
 }
 
-// measure runs f once everything before it has come to rest; name is the profile's.
+// measure runs f once the servers are idle; name is that of the profile.
 func (m *meter) measure(ctx context.Context, name string, f func(context.Context) error) (cost, error) {
-	if err := m.rest(ctx); err != nil {
+	if err := m.waitIdle(ctx); err != nil {
 		return cost{}, err
 	}
 	stop, err := m.profile(name)
@@ -81,11 +81,11 @@ func (m *meter) profile(name string) (stop func(), err error) {
 	}, pprof.StartCPUProfile(file)
 }
 
-// restful is the share of a core below which a server is at rest.
-const restful = 0.1
+// idleShare is the share of a core below which a server is idle.
+const idleShare = 0.1
 
-// rest waits, 20 s at most, until API server and etcd have nothing left to do of what was before, and clears our heap.
-func (m *meter) rest(ctx context.Context) error {
+// waitIdle waits up to 20 s until API server and etcd are idle, and runs the garbage collector.
+func (m *meter) waitIdle(ctx context.Context) error {
 	runtime.GC()
 	every := time.NewTicker(500 * time.Millisecond)
 	defer every.Stop()
@@ -102,7 +102,7 @@ func (m *meter) rest(ctx context.Context) error {
 		var now cost
 		now, err = m.now()
 		busy := now.server + now.etcd - last.server - last.etcd
-		if float64(busy) < restful*float64(now.wall-last.wall) {
+		if float64(busy) < idleShare*float64(now.wall-last.wall) {
 			return err
 		}
 		last = now
@@ -122,7 +122,7 @@ func (m *meter) now() (cost, error) {
 	return cost{wall: time.Duration(time.Now().UnixNano()), client: ownCPU(), server: server, etcd: etcd}, nil
 }
 
-// ownCPU is what this process has used; children are not in it.
+// ownCPU is the processor time of this process without its children.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -141,7 +141,7 @@ func cpuOf(pid int) (time.Duration, error) {
 		return 0, err
 	}
 	system, err := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * tick, err
+	return time.Duration(user+system) * ticksPerSecond, err
 }
 
 // stat returns the fields of /proc/PID/stat behind the command's name.

@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// patience bounds waiting for what a daemon does by itself.
-const patience = 10 * time.Minute
+// timeout bounds waiting for a daemon.
+const timeout = 10 * time.Minute
 
 // daemon is a running loop, with watches.
 type daemon struct {
@@ -21,13 +21,13 @@ type daemon struct {
 	stop     func() error
 }
 
-// start runs the loop of a term over the contest's clusters, as a process that was just started.
-func (c *contest) start(ctx context.Context) (*daemon, error) {
-	cs, err := open(ctx, c.bed.Clusters[0].Config, c.bed.count, c.targets)
+// start runs a leader's loop over the benchmark's clusters, as a process that was just started.
+func (c *benchmark) start(ctx context.Context) (*daemon, error) {
+	cs, err := open(ctx, c.env.Clusters[0].Config, c.env.count, c.targets)
 	if err != nil {
 		return nil, err
 	}
-	d := begin(ctx, loop(c.fleet, cs, c.home, cs.registry), cs.close)
+	d := begin(ctx, loop(c.fleet, cs, c.managementCluster, cs.registry), cs.close)
 	d.clusters = cs
 	return d, nil
 }
@@ -45,28 +45,28 @@ func begin(ctx context.Context, l *lw.Loop, end func(context.Context) error) *da
 	return d
 }
 
-// publish keeps the last report for who asks.
+// publish keeps the last report.
 func (d *daemon) publish(r report.Report) {
 	if r.When != report.AtEnd {
 		return // no pass
 	}
-	d.forget()
+	d.dropReport()
 	d.reports <- r
 }
 
-// forget drops a report that nobody asked for.
-func (d *daemon) forget() {
+// dropReport drops a report that nobody took.
+func (d *daemon) dropReport() {
 	select {
 	case <-d.reports:
 	default:
 	}
 }
 
-// passes waits for so many more passes, and gives the report of the last.
-func (d *daemon) passes(ctx context.Context, n int) (last report.Report, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// nextReports waits for n more syncs, and returns the report of the last.
+func (d *daemon) nextReports(ctx context.Context, n int) (last report.Report, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	d.forget()
+	d.dropReport()
 	for range n {
 		select {
 		case <-ctx.Done():
@@ -77,13 +77,13 @@ func (d *daemon) passes(ctx context.Context, n int) (last report.Report, err err
 	return last, nil
 }
 
-// written waits until so many objects, our namespace aside, were written since the last time.
+// written waits until so many objects, without the access namespace, were written since the last call.
 func (d *daemon) written(ctx context.Context, want int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	got := 0
 	for {
-		for _, ch := range d.clusters.taken() {
+		for _, ch := range d.clusters.takeWrites() {
 			if ch.Key.Kind != "Namespace" {
 				got++
 			}
@@ -99,17 +99,17 @@ func (d *daemon) written(ctx context.Context, want int) error {
 	}
 }
 
-// rest waits until every end is in place: then nothing is left to be done.
-func (d *daemon) rest(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// waitReady waits until every end is ready.
+func (d *daemon) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	d.forget()
+	d.dropReport()
 	for {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait until every end is in place: %w", ctx.Err())
 		case r := <-d.reports:
-			if unsettled(r) == 0 {
+			if unreadyEnds(r) == 0 {
 				return nil
 			}
 		}

@@ -17,31 +17,31 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// edited is the label that is edited: every object of ours has it.
-const edited, asDeclared = "velero.io/exclude-from-backup", "true"
+// editLabel is the edited label: every object of linkwright has it.
+const editLabel, declaredValue = "velero.io/exclude-from-backup", "true"
 
-// damage is what was edited and is not repaired yet, and how long repairs took.
-type damage struct {
-	mu    sync.Mutex
-	open  map[string]*wound
-	took  []time.Duration
-	empty chan struct{} // told when nothing is open
+// repairs are the edits that are not repaired yet, and the durations of repairs.
+type repairs struct {
+	mu        sync.Mutex
+	pending   map[string]*pendingEdit
+	durations []time.Duration
+	empty     chan struct{} // told when nothing is open
 }
 
-// wound is one edit: shown once a watch has told of it.
-type wound struct {
+// pendingEdit is one edit; seen: the watch has reported it.
+type pendingEdit struct {
 	since time.Time
-	shown bool
+	seen  bool
 }
 
-// takeDrift edits objects of ours as a stranger, and tells how long it takes until a watch of its own sees them repaired.
+// takeDrift edits linkwright's objects as somebody else, and measures how long it takes until its own watch sees them repaired.
 func takeDrift(ctx context.Context, opts options) (err error) {
-	c, err := newContest(ctx, opts)
+	c, err := newBenchmark(ctx, opts)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.bed.Close()) }()
-	if err := c.fill(ctx); err != nil {
+	defer func() { err = errors.Join(err, c.env.Close()) }()
+	if err := c.syncOnce(ctx); err != nil {
 		return err
 	}
 	d, err := c.start(ctx)
@@ -49,38 +49,38 @@ func takeDrift(ctx context.Context, opts options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	if err := d.rest(ctx); err != nil {
+	if err := d.waitReady(ctx); err != nil {
 		return err
 	}
-	c.bed.meter.profiles = opts.profiles
+	c.env.meter.profiles = opts.profiles
 	var took []time.Duration
-	cost, err := c.bed.meter.measure(ctx, "drift", func(ctx context.Context) error {
-		took, err = c.edit(ctx, opts)
+	cost, err := c.env.meter.measure(ctx, "drift", func(ctx context.Context) error {
+		took, err = c.editObjects(ctx, opts)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	fmt.Printf("\n%d objects, %d foreign edits a second for %d s; from the moment an edit is sent until another client's watch shows its repair\n\n",
-		len(c.objects[first]), opts.edits, opts.seconds)
+		len(c.objects[firstApply]), opts.edits, opts.seconds)
 	table([]any{"edits", "repaired", "p50", "p99", "most", "linkwright's requests", "CPU of this process"},
 		[][]any{{opts.edits * opts.seconds, len(took), quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1), cost.requests, cost.client}})
 	return nil
 }
 
-// edit spoils objects one after the other, none twice.
-func (c *contest) edit(ctx context.Context, opts options) ([]time.Duration, error) {
-	victims := slices.DeleteFunc(slices.Clone(c.objects[first]), func(o object.Object) bool { return o.Key.Kind == "ConfigMap" })
+// editObjects edits objects one after the other, each once.
+func (c *benchmark) editObjects(ctx context.Context, opts options) ([]time.Duration, error) {
+	victims := slices.DeleteFunc(slices.Clone(c.objects[firstApply]), func(o object.Object) bool { return o.Key.Kind == "ConfigMap" })
 	rand.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
 	n := opts.edits * opts.seconds
 	if n > len(victims) {
 		return nil, fmt.Errorf("%d edits need as many objects: there are %d", n, len(victims))
 	}
 	victims = victims[:n]
-	hurt := &damage{open: map[string]*wound{}, empty: make(chan struct{}, 1)}
+	hurt := &repairs{pending: map[string]*pendingEdit{}, empty: make(chan struct{}, 1)}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := c.bed.watch(watching, hurt.saw); err != nil {
+	if err := c.env.watch(watching, hurt.observe); err != nil {
 		return nil, err
 	}
 	g, inner := errgroup.WithContext(ctx)
@@ -92,53 +92,53 @@ func (c *contest) edit(ctx context.Context, opts options) ([]time.Duration, erro
 			return nil, g.Wait()
 		case <-every.C:
 		}
-		g.Go(func() error { return c.bed.spoil(inner, hurt, o, fmt.Sprintf("edit-%d", i)) })
+		g.Go(func() error { return c.env.edit(inner, hurt, o, fmt.Sprintf("edit-%d", i)) })
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return hurt.healed(ctx)
+	return hurt.waitRepaired(ctx)
 }
 
-func (b *bed) spoil(ctx context.Context, hurt *damage, o object.Object, value string) error {
-	k := collectedOf(o)
-	hurt.begin(nameOf(k, o.Key.Name))
+func (b *environment) edit(ctx context.Context, hurt *repairs, o object.Object, value string) error {
+	k := namespacedKindOf(o)
+	hurt.add(nameOf(k, o.Key.Name))
 	_, err := b.client.Resource(k.GroupVersionResource).Namespace(k.namespace).Patch(ctx, o.Key.Name, types.MergePatchType,
-		fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, edited, value), metav1.PatchOptions{FieldManager: "stranger"})
+		fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, editLabel, value), metav1.PatchOptions{FieldManager: "stranger"})
 	return err
 }
 
-func (d *damage) begin(name string) {
+func (d *repairs) add(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.open[name] = &wound{since: time.Now()}
+	d.pending[name] = &pendingEdit{since: time.Now()}
 }
 
-// saw is told of every event.
-func (d *damage) saw(name string, o *unstructured.Unstructured) {
+// observe handles every event.
+func (d *repairs) observe(name string, o *unstructured.Unstructured) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	w := d.open[name]
+	w := d.pending[name]
 	switch {
 	case w == nil:
 		return
-	case o.GetLabels()[edited] != asDeclared:
-		w.shown = true
-	case w.shown:
-		d.took = append(d.took, time.Since(w.since))
-		if delete(d.open, name); len(d.open) == 0 {
-			tell(d.empty)
+	case o.GetLabels()[editLabel] != declaredValue:
+		w.seen = true
+	case w.seen:
+		d.durations = append(d.durations, time.Since(w.since))
+		if delete(d.pending, name); len(d.pending) == 0 {
+			notify(d.empty)
 		}
 	}
 }
 
-// healed waits until nothing is open.
-func (d *damage) healed(ctx context.Context) ([]time.Duration, error) {
+// waitRepaired waits until all edits are repaired.
+func (d *repairs) waitRepaired(ctx context.Context) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
 		d.mu.Lock()
-		left, took := len(d.open), slices.Clone(d.took)
+		left, took := len(d.pending), slices.Clone(d.durations)
 		d.mu.Unlock()
 		if left == 0 {
 			return took, nil
@@ -151,8 +151,8 @@ func (d *damage) healed(ctx context.Context) ([]time.Duration, error) {
 	}
 }
 
-// watch tells of every event on what arms write, until ctx ends.
-func (b *bed) watch(ctx context.Context, saw func(string, *unstructured.Unstructured)) error {
+// watch calls saw for every event on objects of arms, until ctx ends.
+func (b *environment) watch(ctx context.Context, saw func(string, *unstructured.Unstructured)) error {
 	for k := range b.kinds {
 		at := b.client.Resource(k.GroupVersionResource).Namespace(k.namespace)
 		list, err := at.List(ctx, metav1.ListOptions{Limit: 1})

@@ -22,10 +22,10 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// clusters are a fleet's: the source is real, everything else is played.
+// clusters are the clusters of a fleet: the source is real, all others are simulated.
 type clusters struct {
 	registry *cluster.Registry
-	played   map[api.ClusterName]*played
+	played   map[api.ClusterName]*simCluster
 
 	mu    sync.Mutex
 	wrote []object.Change // in the source, as they were done
@@ -33,7 +33,7 @@ type clusters struct {
 }
 
 // open connects to the source anew, as a process that was just started does.
-func open(ctx context.Context, cfg *rest.Config, count *counter, targets map[api.ClusterName]*played) (*clusters, error) {
+func open(ctx context.Context, cfg *rest.Config, count *counter, targets map[api.ClusterName]*simCluster) (*clusters, error) {
 	c := &clusters{registry: cluster.New(cluster.Options{Wrap: func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper { return count.wrap(next) }}), played: targets, news: make(chan struct{}, 1)}
 	return c, c.registry.Spawn(ctx, source, cfg)
 }
@@ -48,7 +48,7 @@ func (c *clusters) WithCluster(ctx context.Context, name api.ClusterName, f func
 	if name != source {
 		return f(c.played[name])
 	}
-	return c.registry.WithClient(ctx, name, func(client *cluster.Client) error { return f(noting{client, c.note}) })
+	return c.registry.WithClient(ctx, name, func(client *cluster.Client) error { return f(recordingCluster{client, c.record}) })
 }
 
 // Token implements sync.Clusters.
@@ -58,14 +58,14 @@ func (*clusters) Token(context.Context, api.ClusterName, object.TokenRequest) (o
 
 var errLegacy = errors.New("tokens of mode LegacyToken are not asked for")
 
-// noting is a real connection; what is written is told.
-type noting struct {
+// recordingCluster is a real connection whose writes are recorded.
+type recordingCluster struct {
 	*cluster.Client
 	to func(object.Change)
 }
 
 // Write implements object.Cluster.
-func (n noting) Write(ctx context.Context, c object.Change) (object.Record, error) {
+func (n recordingCluster) Write(ctx context.Context, c object.Change) (object.Record, error) {
 	now, err := n.Client.Write(ctx, c)
 	if err == nil {
 		n.to(c)
@@ -73,23 +73,23 @@ func (n noting) Write(ctx context.Context, c object.Change) (object.Record, erro
 	return now, err
 }
 
-func (c *clusters) note(ch object.Change) {
+func (c *clusters) record(ch object.Change) {
 	c.mu.Lock()
 	c.wrote = append(c.wrote, ch)
 	c.mu.Unlock()
-	tell(c.news)
+	notify(c.news)
 }
 
-// tell says on a channel that holds one that there is something.
-func tell(news chan<- struct{}) {
+// notify sends to a channel with room for one value, unless it is full.
+func notify(news chan<- struct{}) {
 	select {
 	case news <- struct{}{}:
 	default:
 	}
 }
 
-// taken returns what was written since the last time.
-func (c *clusters) taken() []object.Change {
+// takeWrites returns the writes since its last call.
+func (c *clusters) takeWrites() []object.Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.wrote
@@ -97,9 +97,9 @@ func (c *clusters) taken() []object.Change {
 	return out
 }
 
-// loop is linkwright's own, with render and everything; it waits for nothing that happens by itself. With changes it is a
-// daemon's, without a process of one pass.
-func loop(d *declared, c lw.Clusters, home *played, changes lw.Changes) *lw.Loop {
+// loop is linkwright's own loop with real rendering. With changes it is that of a daemon, without that of a
+// single sync.
+func loop(d *declared, c lw.Clusters, home *simCluster, changes lw.Changes) *lw.Loop {
 	return &lw.Loop{
 		Options: lw.Options{Owner: object.DefaultOwner}, Declared: d, Clusters: c, Home: record.Home{Cluster: home, Namespace: "linkwright"},
 		Renderer: render.New(object.DefaultOwner), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
@@ -107,7 +107,7 @@ func loop(d *declared, c lw.Clusters, home *played, changes lw.Changes) *lw.Loop
 	}
 }
 
-// failures are what a report tells of writes that failed and clusters that were refused.
+// failures are the failed writes and denied clusters of a report.
 func failures(r report.Report) error {
 	var errs []error
 	for _, c := range r.Clusters {
@@ -129,8 +129,8 @@ func failures(r report.Report) error {
 	return errors.Join(errs...)
 }
 
-// unsettled counts the ends that are not as they are to be.
-func unsettled(r report.Report) int {
+// unreadyEnds counts the ends that are not ready.
+func unreadyEnds(r report.Report) int {
 	n := 0
 	for _, c := range r.Clusters {
 		for _, row := range c.Step.Rows {
@@ -142,8 +142,8 @@ func unsettled(r report.Report) int {
 	return n
 }
 
-// look reads from the source what a target would show, so that targets can be played.
-func look(ctx context.Context, c *clusters) (seen object.Observation, err error) {
+// readSource reads from the source what targets have, too, to simulate them.
+func readSource(ctx context.Context, c *clusters) (seen object.Observation, err error) {
 	err = c.registry.WithClient(ctx, source, func(client *cluster.Client) error {
 		seen, err = client.Observe(ctx, linkerd.Watches(api.Cluster{}.WithDefaults()))
 		return err

@@ -12,18 +12,18 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// paced is for how long a link that followed a fact does not follow the next (docs/explanation/engine.md), and a little more.
-const paced = 31 * time.Second
+// followInterval is a little more than the time for which a link that followed a fact does not follow the next (docs/explanation/engine.md).
+const followInterval = 31 * time.Second
 
 // What is measured in turn.
 const (
-	alone    = "one gateway at a time"
-	together = "all gateways at once"
+	oneAtATime = "one gateway at a time"
+	together   = "all gateways at once"
 )
 
 // takeFacts returns how long it takes from a changed gateway of a target until its source's Linkerd Link has the new address.
 func takeFacts(ctx context.Context, opts options) (err error) {
-	if err := enough(opts.clusters * need); err != nil {
+	if err := checkMemory(opts.clusters * need); err != nil {
 		return err
 	}
 	r, err := newRing(ctx, opts.clusters)
@@ -33,17 +33,17 @@ func takeFacts(ctx context.Context, opts options) (err error) {
 	defer func() { err = errors.Join(err, r.daemon.stop(), r.bed.Close()) }()
 	times := map[string][]time.Duration{}
 	for round := range opts.rounds * 2 {
-		what := []string{alone, together}[round%2]
+		what := []string{oneAtATime, together}[round%2]
 		took, err := r.follow(ctx, what, round)
 		if err != nil {
 			return fmt.Errorf("round %d, %s: %w", round+1, what, err)
 		}
 		times[what] = append(times[what], took...)
-		say("%-22s p50 %v, most %v so far", what, quantile(times[what], 0.5), quantile(times[what], 1))
+		logf("%-22s p50 %v, most %v so far", what, quantile(times[what], 0.5), quantile(times[what], 1))
 	}
 	fmt.Printf("\n%d links in a ring of as many light clusters; from before a gateway's address is changed until the Linkerd Link of its source is written\n\n", opts.clusters)
 	var rows [][]any
-	for _, what := range []string{alone, together} {
+	for _, what := range []string{oneAtATime, together} {
 		t := times[what]
 		rows = append(rows, []any{what, len(t), quantile(t, 0.5), quantile(t, 0.99), quantile(t, 1)})
 	}
@@ -51,15 +51,15 @@ func takeFacts(ctx context.Context, opts options) (err error) {
 	return nil
 }
 
-// follow changes the gateway of every cluster once all links may follow again, and gives how long each took.
-func (r *ring) follow(ctx context.Context, what string, round int) ([]time.Duration, error) {
-	if err := r.pause(ctx); err != nil {
+// follow changes the gateway of every cluster once no link is rate-limited, and returns how long each link took.
+func (r *clusterRing) follow(ctx context.Context, what string, round int) ([]time.Duration, error) {
+	if err := r.waitUnlimited(ctx); err != nil {
 		return nil, err
 	}
 	n := len(r.bed.Clusters)
 	started := make([]time.Time, n)
 	g, inner := errgroup.WithContext(ctx)
-	if what == alone {
+	if what == oneAtATime {
 		g.SetLimit(1)
 	}
 	for i, target := range r.bed.Clusters {
@@ -68,19 +68,19 @@ func (r *ring) follow(ctx context.Context, what string, round int) ([]time.Durat
 			if round%4 > 1 {
 				address = fmt.Sprintf("198.51.100.%d", 1+i+round%2*100)
 			}
-			r.await(source, fmt.Sprintf(`"gatewayAddress":%q`, address))
+			r.expect(source, fmt.Sprintf(`"gatewayAddress":%q`, address))
 			started[i] = time.Now()
 			if err := testbed.SetGateway(inner, target.Config, address); err != nil || what == together {
 				return err
 			}
-			_, err := r.reached(inner, "")
+			_, err := r.waitReached(inner, "")
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	at, err := r.reached(ctx, "")
+	at, err := r.waitReached(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -91,15 +91,15 @@ func (r *ring) follow(ctx context.Context, what string, round int) ([]time.Durat
 	return took, nil
 }
 
-// pause waits until every link may follow a fact at once.
-func (r *ring) pause(ctx context.Context) error {
-	if err := r.rest(ctx); err != nil {
+// waitUnlimited waits until no link is rate-limited.
+func (r *clusterRing) waitUnlimited(ctx context.Context) error {
+	if err := r.waitReady(ctx); err != nil {
 		return err
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(paced):
+	case <-time.After(followInterval):
 		return nil
 	}
 }

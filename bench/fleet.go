@@ -20,17 +20,17 @@ const source api.ClusterName = "west"
 // Deployment, and the inventory.
 const perLink = 9
 
-// discovering is what a link declares with -discovery. It has one object more, the control plane's Secret; and its Linkerd
+// discoveryFields is what a link declares with -discovery. It has one object more, the control plane's Secret; and its Linkerd
 // Link is written twice: it names these selectors only once that Secret is there.
-const discovering = ", remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}" +
+const discoveryFields = ", remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}" +
 	", federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}"
 
-// usual is how a controller logs where nothing else is declared.
-const usual = "info"
+// defaultLogLevel is how a controller logs where nothing else is declared.
+const defaultLogLevel = "info"
 
 // declared are links from one source to many targets, in a fleet whose commits follow each other.
 type declared struct {
-	more string // in the spec of each link
+	extraFields string // in the spec of each link
 
 	mu    sync.Mutex
 	fleet *fleet.Fleet
@@ -43,18 +43,18 @@ func (d *declared) declare(links, changed int, level string) error {
 	for i := range links {
 		name := target(i)
 		text.WriteString(clusterDoc(name))
-		as := usual
+		as := defaultLogLevel
 		if i < changed {
 			as = level
 		}
 		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %s, target: %s, controller: {logLevel: %s}%s}\n",
-			api.GroupVersion, source, name, source, name, as, d.more)
+			api.GroupVersion, source, name, source, name, as, d.extraFields)
 	}
 	return d.load(text.String())
 }
 
-// alone makes a fleet of the same clusters without links.
-func (d *declared) alone(links int) error {
+// declareUnlinked makes a fleet of the same clusters without links.
+func (d *declared) declareUnlinked(links int) error {
 	var text strings.Builder
 	text.WriteString(policyDoc + clusterDoc(string(source)))
 	for i := range links {

@@ -20,23 +20,23 @@ import (
 // need is the memory in MiB that a light cluster takes.
 const need = 500
 
-// ring is a fleet of real clusters, each linked to the next, and a daemon over it.
-type ring struct {
+// clusterRing is a fleet of real clusters, each linked to the next, and a daemon.
+type clusterRing struct {
 	bed      *testbed.Bed
 	fleet    *declared
 	registry *cluster.Registry
 	daemon   *daemon
 	commit   int
 
-	mu    sync.Mutex
-	want  map[api.ClusterName]string    // what the Linkerd Link of a cluster must hold
-	wrote map[api.ClusterName]time.Time // when one was written that does
-	news  chan struct{}
+	mu        sync.Mutex
+	expected  map[api.ClusterName]string    // what the Linkerd Link of a cluster must hold
+	writtenAt map[api.ClusterName]time.Time // when one was written that does
+	news      chan struct{}
 }
 
 // takeIsolation returns how long a commit takes to reach the other clusters while one of them hangs.
 func takeIsolation(ctx context.Context, opts options) (err error) {
-	if err := enough(opts.clusters * need); err != nil {
+	if err := checkMemory(opts.clusters * need); err != nil {
 		return err
 	}
 	r, err := newRing(ctx, opts.clusters)
@@ -47,15 +47,15 @@ func takeIsolation(ctx context.Context, opts options) (err error) {
 	times := map[string][]time.Duration{}
 	for round := range opts.rounds * 2 {
 		hangs := r.bed.Clusters[(7*round)%opts.clusters]
-		if err := r.round(ctx, hangs, times); err != nil {
+		if err := r.measureRound(ctx, hangs, times); err != nil {
 			return fmt.Errorf("round %d, while %s hangs: %w", round+1, hangs.Name, err)
 		}
 	}
 	fmt.Printf("\n%d light clusters in a ring; from a commit that is told until the Linkerd Link of each other cluster is written\n\n", opts.clusters)
 	var rows [][]any
-	for _, what := range []string{nobody, fresh, known} {
+	for _, what := range []string{noneHangs, hangsNow, stillHangs} {
 		t := times[what]
-		rows = append(rows, []any{what, len(t), quantile(t, 0.5), quantile(t, 0.99), fmt.Sprintf("%.3f", float64(quantile(t, 0.99))/float64(quantile(times[nobody], 0.99)))})
+		rows = append(rows, []any{what, len(t), quantile(t, 0.5), quantile(t, 0.99), fmt.Sprintf("%.3f", float64(quantile(t, 0.99))/float64(quantile(times[noneHangs], 0.99)))})
 	}
 	table([]any{"hangs", "passes of a cluster", "p50", "p99", "p99 ÷ that while nobody hangs"}, rows)
 	return nil
@@ -63,13 +63,13 @@ func takeIsolation(ctx context.Context, opts options) (err error) {
 
 // What is measured in turn.
 const (
-	nobody = "nobody"
-	fresh  = "one, since now"
-	known  = "one, for a while"
+	noneHangs  = "nobody"
+	hangsNow   = "one, since now"
+	stillHangs = "one, for a while"
 )
 
-// enough returns an error if the machine has no room for so much.
-func enough(mib int) error {
+// checkMemory returns an error if the machine has no room for so much.
+func checkMemory(mib int) error {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func enough(mib int) error {
 	return err
 }
 
-func newRing(ctx context.Context, clusters int) (_ *ring, err error) {
+func newRing(ctx context.Context, clusters int) (_ *clusterRing, err error) {
 	names := make([]string, clusters)
 	for i := range names {
 		names[i] = fmt.Sprintf("c%02d", i)
@@ -91,7 +91,7 @@ func newRing(ctx context.Context, clusters int) (_ *ring, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ring{bed: bed, fleet: &declared{}, want: map[api.ClusterName]string{}, wrote: map[api.ClusterName]time.Time{}, news: make(chan struct{}, 1)}
+	r := &clusterRing{bed: bed, fleet: &declared{}, expected: map[api.ClusterName]string{}, writtenAt: map[api.ClusterName]time.Time{}, news: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, bed.Close())
@@ -109,12 +109,12 @@ func newRing(ctx context.Context, clusters int) (_ *ring, err error) {
 	return r, r.begin(ctx)
 }
 
-// begin has everything in place.
-func (r *ring) begin(ctx context.Context) error {
+// begin waits until everything is ready.
+func (r *clusterRing) begin(ctx context.Context) error {
 	if err := r.declare(); err != nil {
 		return err
 	}
-	l := loop(r.fleet, r, &played{}, r.registry)
+	l := loop(r.fleet, r, &simCluster{}, r.registry)
 	r.daemon = begin(ctx, l, func(ctx context.Context) error {
 		var errs []error
 		for _, name := range r.registry.Names() {
@@ -122,19 +122,19 @@ func (r *ring) begin(ctx context.Context) error {
 		}
 		return errors.Join(errs...)
 	})
-	return r.rest(ctx)
+	return r.waitReady(ctx)
 }
 
-// rest waits until every cluster has the commit and every end is in place; Deployments are helped to become available.
-func (r *ring) rest(ctx context.Context) error {
-	if _, err := r.reached(ctx, ""); err != nil {
+// waitReady waits until every cluster has the commit and every end is in place; Deployments are helped to become available.
+func (r *clusterRing) waitReady(ctx context.Context) error {
+	if _, err := r.waitReached(ctx, ""); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		for _, c := range r.bed.Clusters {
-			b := &bed{}
+			b := &environment{}
 			if err := b.connect(c); err != nil {
 				return err
 			}
@@ -142,20 +142,20 @@ func (r *ring) rest(ctx context.Context) error {
 				return err
 			}
 		}
-		last, err := r.daemon.passes(ctx, 1)
-		if err != nil || unsettled(last) == 0 {
+		last, err := r.daemon.nextReports(ctx, 1)
+		if err != nil || unreadyEnds(last) == 0 {
 			return err
 		}
 	}
 }
 
 // declare makes a commit that changes the Linkerd Link of every cluster, and nothing else.
-func (r *ring) declare() error {
+func (r *clusterRing) declare() error {
 	r.commit++
 	var text strings.Builder
 	text.WriteString(policyDoc)
 	for i, c := range r.bed.Clusters {
-		r.await(api.ClusterName(c.Name), fmt.Sprintf(`"commit-%d"`, r.commit))
+		r.expect(api.ClusterName(c.Name), fmt.Sprintf(`"commit-%d"`, r.commit))
 		text.WriteString(clusterDoc(c.Name))
 		next := r.bed.Clusters[(i+1)%len(r.bed.Clusters)].Name
 		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %s, target: %s, excludedLabels: [commit-%d]}\n",
@@ -164,45 +164,45 @@ func (r *ring) declare() error {
 	return r.fleet.load(text.String())
 }
 
-// await has a Linkerd Link of a cluster count from now on only if it holds a text.
-func (r *ring) await(name api.ClusterName, text string) {
+// expect sets the text that a cluster's Linkerd Link must have to count as written.
+func (r *clusterRing) expect(name api.ClusterName, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.want[name] = text
-	delete(r.wrote, name)
+	r.expected[name] = text
+	delete(r.writtenAt, name)
 }
 
-// round measures a commit while nobody hangs, one while a cluster hangs since just now, and one while it still does.
-func (r *ring) round(ctx context.Context, hangs *testbed.Cluster, times map[string][]time.Duration) error {
-	if err := r.pass(ctx, nobody, hangs.Name, times); err != nil {
+// measureRound measures a commit while nobody hangs, one while a cluster hangs since just now, and one while it still does.
+func (r *clusterRing) measureRound(ctx context.Context, hangs *testbed.Cluster, times map[string][]time.Duration) error {
+	if err := r.measureCommit(ctx, noneHangs, hangs.Name, times); err != nil {
 		return err
 	}
-	if err := r.rest(ctx); err != nil {
+	if err := r.waitReady(ctx); err != nil {
 		return err
 	}
 	if err := hangs.Pause(); err != nil {
 		return err
 	}
-	for _, what := range []string{fresh, known} { // the second once the pass of the first is told
-		err := r.pass(ctx, what, hangs.Name, times)
+	for _, what := range []string{hangsNow, stillHangs} { // the second once the pass of the first is told
+		err := r.measureCommit(ctx, what, hangs.Name, times)
 		if err == nil {
-			_, err = r.daemon.passes(ctx, 1)
+			_, err = r.daemon.nextReports(ctx, 1)
 		}
 		if err != nil {
 			return errors.Join(err, hangs.Resume())
 		}
 	}
-	return errors.Join(hangs.Resume(), r.rest(ctx))
+	return errors.Join(hangs.Resume(), r.waitReady(ctx))
 }
 
-// pass tells of a commit and waits until all clusters but one have it.
-func (r *ring) pass(ctx context.Context, what, but string, times map[string][]time.Duration) error {
+// measureCommit publishes a commit and waits until all clusters but one have it.
+func (r *clusterRing) measureCommit(ctx context.Context, what, but string, times map[string][]time.Duration) error {
 	if err := r.declare(); err != nil {
 		return err
 	}
 	start := time.Now()
 	r.daemon.poke <- struct{}{}
-	at, err := r.reached(ctx, but)
+	at, err := r.waitReached(ctx, but)
 	if err != nil {
 		return err
 	}
@@ -211,13 +211,13 @@ func (r *ring) pass(ctx context.Context, what, but string, times map[string][]ti
 			times[what] = append(times[what], done.Sub(start))
 		}
 	}
-	say("%-16s %s: p50 %v, most %v so far", what, but, quantile(times[what], 0.5), quantile(times[what], 1))
+	logf("%-16s %s: p50 %v, most %v so far", what, but, quantile(times[what], 0.5), quantile(times[what], 1))
 	return nil
 }
 
-// reached waits until what is awaited is written in all clusters but one, and says when.
-func (r *ring) reached(ctx context.Context, but string) (map[api.ClusterName]time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// waitReached waits until the expected text is written in all clusters but one, and returns the times.
+func (r *clusterRing) waitReached(ctx context.Context, but string) (map[api.ClusterName]time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		at, missing := r.written(but)
@@ -232,13 +232,13 @@ func (r *ring) reached(ctx context.Context, but string) (map[api.ClusterName]tim
 	}
 }
 
-func (r *ring) written(but string) (at map[api.ClusterName]time.Time, missing []string) {
+func (r *clusterRing) written(but string) (at map[api.ClusterName]time.Time, missing []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at = map[api.ClusterName]time.Time{}
 	for _, c := range r.bed.Clusters {
 		name := api.ClusterName(c.Name)
-		if done, ok := r.wrote[name]; ok {
+		if done, ok := r.writtenAt[name]; ok {
 			at[name] = done
 		} else if c.Name != but {
 			missing = append(missing, c.Name)
@@ -248,27 +248,27 @@ func (r *ring) written(but string) (at map[api.ClusterName]time.Time, missing []
 }
 
 // Follow implements sync.Clusters.
-func (*ring) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { return nil }
+func (*clusterRing) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { return nil }
 
 // Token implements sync.Clusters.
-func (*ring) Token(context.Context, api.ClusterName, object.TokenRequest) (object.Secret, error) {
+func (*clusterRing) Token(context.Context, api.ClusterName, object.TokenRequest) (object.Secret, error) {
 	return object.Secret{}, errLegacy
 }
 
 // WithCluster implements sync.Clusters.
-func (r *ring) WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error {
+func (r *clusterRing) WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error {
 	return r.registry.WithClient(ctx, name, func(client *cluster.Client) error {
-		return f(noting{client, func(c object.Change) { r.note(name, c) }})
+		return f(recordingCluster{client, func(c object.Change) { r.record(name, c) }})
 	})
 }
 
-// note takes the time of a Linkerd Link that holds what is awaited, the first time.
-func (r *ring) note(name api.ClusterName, c object.Change) {
+// record takes the time of a Linkerd Link that holds what is awaited, the first time.
+func (r *clusterRing) record(name api.ClusterName, c object.Change) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, done := r.wrote[name]; !done && c.Key.Kind == "Link" && strings.Contains(string(c.Object.Body.Bytes()), r.want[name]) {
-		r.wrote[name] = now
-		tell(r.news)
+	if _, done := r.writtenAt[name]; !done && c.Key.Kind == "Link" && strings.Contains(string(c.Object.Body.Bytes()), r.expected[name]) {
+		r.writtenAt[name] = now
+		notify(r.news)
 	}
 }

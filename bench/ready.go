@@ -15,7 +15,7 @@ import (
 )
 
 // ready makes every Deployment available, as its controller would where there are nodes: a light control plane has none.
-func (b *bed) ready(ctx context.Context) error {
+func (b *environment) ready(ctx context.Context) error {
 	deployments := b.client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}).Namespace(testbed.Multicluster)
 	list, err := deployments.List(ctx, metav1.ListOptions{LabelSelector: ownedBy})
 	if err != nil {

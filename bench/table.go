@@ -65,5 +65,5 @@ func line(w io.Writer, cells []any) {
 	_, _ = fmt.Fprintln(w)
 }
 
-// say tells how it goes, beside the figures.
-func say(format string, a ...any) { fmt.Fprintf(os.Stderr, format+"\n", a...) }
+// logf prints progress to stderr.
+func logf(format string, a ...any) { fmt.Fprintf(os.Stderr, format+"\n", a...) }

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// watchesEach are kept of one cluster: as many as a daemon keeps of one that nothing unusual is declared for.
-	watchesEach = 24
-	// fleetOf clusters are what the figures are told for, too.
-	fleetOf = 1000
-	// shownEach objects are in every kind.
-	shownEach = 3
+	// watchesPerCluster are kept of one cluster: as many as a daemon keeps of one that nothing unusual is declared for.
+	watchesPerCluster = 24
+	// fleetSize clusters are what the figures are told for, too.
+	fleetSize = 1000
+	// objectsPerKind objects are in every kind.
+	objectsPerKind = 3
 	// bookmarkEvery is how often an API server tells a watch how far it is.
 	bookmarkEvery = time.Minute
-	// settled is how long after the last watch began what comes with it is over.
-	settled = 2 * time.Second
+	// settleTime is how long after the last watch began what comes with it is over.
+	settleTime = 2 * time.Second
 )
 
 // Parts of the figure that are processes of their own, and the variable of the environment that says which one this is.
@@ -39,7 +39,7 @@ const (
 	theirPart    = "client-go"
 )
 
-// part is what a process is told to do.
+// part is the task of a child process.
 type part struct {
 	Name string
 	address
@@ -53,8 +53,8 @@ type address struct {
 	CA   []byte // PEM
 }
 
-// kept is what a process holds, and does, with all watches open: in bytes and seconds. All but Base is over what it held before.
-type kept struct {
+// measurement is the memory and work of a process with all watches open, in bytes and seconds. All but Base are increases.
+type measurement struct {
 	Base, Heap, Stacks, Goroutines float64 // Base: resident before the first watch
 	Begun, Resident                float64 // resident just after the last began, and once garbage is given back
 	CPU                            float64 // at rest
@@ -65,11 +65,11 @@ type kept struct {
 // process of its own, and so is each arm in each round.
 func takeWatches(ctx context.Context, opts options) error {
 	if text := os.Getenv(partVariable); text != "" {
-		return takePart(ctx, text)
+		return runChild(ctx, text)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	server, err := startPart(ctx, part{Name: serverPart})
+	server, err := startChild(ctx, part{Name: serverPart})
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func takeWatches(ctx context.Context, opts options) error {
 		cancel()
 		_ = server.cmd.Wait() // it was killed
 	}()
-	todo := part{Clusters: max(1, opts.watches/watchesEach), Seconds: opts.seconds, Profiles: opts.profiles}
+	todo := part{Clusters: max(1, opts.watches/watchesPerCluster), Seconds: opts.seconds, Profiles: opts.profiles}
 	if err := server.says.Decode(&todo.address); err != nil {
 		return fmt.Errorf("the server does not say where it is: %w", err)
 	}
@@ -85,25 +85,25 @@ func takeWatches(ctx context.Context, opts options) error {
 	if opts.arms != "" {
 		arms = slices.DeleteFunc(arms, func(name string) bool { return !slices.Contains(strings.Split(opts.arms, ","), name) })
 	}
-	took := map[string][]kept{}
+	took := map[string][]measurement{}
 	for round := range opts.rounds {
 		for _, todo.Name = range arms {
-			k, err := todo.take(ctx)
+			k, err := todo.measure(ctx)
 			if err != nil {
 				return fmt.Errorf("round %d, %s: %w", round+1, todo.Name, err)
 			}
 			took[todo.Name] = append(took[todo.Name], k)
-			say("%-10s %.0f watches on %.0f connections", todo.Name, k.Watches, k.Connections)
+			logf("%-10s %.0f watches on %.0f connections", todo.Name, k.Watches, k.Connections)
 		}
 		slices.Reverse(arms)
 	}
-	todo.tell(took)
+	todo.report(took)
 	return nil
 }
 
-// take has one arm measured in a new process.
-func (p part) take(ctx context.Context) (k kept, err error) {
-	arm, err := startPart(ctx, p)
+// measure has one arm measured in a new process.
+func (p part) measure(ctx context.Context) (k measurement, err error) {
+	arm, err := startChild(ctx, p)
 	if err != nil {
 		return k, err
 	}
@@ -111,15 +111,15 @@ func (p part) take(ctx context.Context) (k kept, err error) {
 	return k, errors.Join(err, arm.cmd.Wait())
 }
 
-// started is a part that runs.
-type started struct {
+// childProcess is a running part.
+type childProcess struct {
 	cmd  *exec.Cmd
 	says *json.Decoder
 }
 
-// startPart starts this program again. Both arms look after their connections alike: pings of client-go's transports come
+// startChild starts this program again. Both arms look after their connections alike: pings of client-go's transports come
 // from the environment.
-func startPart(ctx context.Context, p part) (*started, error) {
+func startChild(ctx context.Context, p part) (*childProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func startPart(ctx context.Context, p part) (*started, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &started{cmd: exec.CommandContext(ctx, self, os.Args[1:]...)}
+	s := &childProcess{cmd: exec.CommandContext(ctx, self, os.Args[1:]...)}
 	s.cmd.Env = append(os.Environ(), partVariable+"="+string(text), "HTTP2_READ_IDLE_TIMEOUT_SECONDS=8", "HTTP2_PING_TIMEOUT_SECONDS=5")
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
@@ -139,36 +139,36 @@ func startPart(ctx context.Context, p part) (*started, error) {
 	return s, s.cmd.Start()
 }
 
-// takePart is what a process does that is a part.
-func takePart(ctx context.Context, text string) error {
+// runChild runs the part of a child process.
+func runChild(ctx context.Context, text string) error {
 	var p part
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return fmt.Errorf("read %s: %w", partVariable, err)
 	}
 	if p.Name == serverPart {
-		return servePlane(ctx)
+		return serveFake(ctx)
 	}
-	openAll := p.ours
+	openAll := p.openOurs
 	if p.Name == theirPart {
-		openAll = p.theirs
+		openAll = p.openReflectors
 	}
-	k, err := p.hold(ctx, openAll)
+	k, err := p.measureOpen(ctx, openAll)
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(k)
 }
 
-// hold opens all watches, and tells what they take.
-func (p part) hold(ctx context.Context, openAll func(context.Context) error) (kept, error) {
+// measureOpen opens all watches, and measures their cost.
+func (p part) measureOpen(ctx context.Context, openAll func(context.Context) error) (measurement, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if p.Profiles != "" {
-		runtime.MemProfileRate = fine
+		runtime.MemProfileRate = profileRate
 	}
-	before, goroutines := held("", ""), runtime.NumGoroutine()
+	before, goroutines := memoryInUse("", ""), runtime.NumGoroutine()
 	debug.FreeOSMemory()
-	k := kept{Base: resident()}
+	k := measurement{Base: residentMemory()}
 	began := time.Now()
 	if err := openAll(ctx); err != nil {
 		return k, err
@@ -177,20 +177,20 @@ func (p part) hold(ctx context.Context, openAll func(context.Context) error) (ke
 		return k, err
 	}
 	k.Opening = time.Since(began).Seconds()
-	time.Sleep(settled)
-	k.Begun = resident() - k.Base
-	now := held(p.Profiles, p.Name).less(before)
+	time.Sleep(settleTime)
+	k.Begun = residentMemory() - k.Base
+	now := memoryInUse(p.Profiles, p.Name).less(before)
 	k.Heap, k.Stacks, k.Goroutines = now.heap, now.stacks, float64(runtime.NumGoroutine()-goroutines)
 	debug.FreeOSMemory()
-	k.Resident = resident() - k.Base
+	k.Resident = residentMemory() - k.Base
 	used := ownCPU()
 	time.Sleep(time.Duration(p.Seconds) * time.Second)
 	k.CPU = (ownCPU() - used).Seconds()
 	return k, p.awaitOpen(ctx, &k)
 }
 
-// resident is what this process has of the machine's memory.
-func resident() float64 {
+// residentMemory is the resident memory of this process.
+func residentMemory() float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		panic(err) // it is always there
@@ -204,8 +204,8 @@ func resident() float64 {
 }
 
 // awaitOpen waits until the server has every watch.
-func (p part) awaitOpen(ctx context.Context, k *kept) error {
-	want := float64(p.Clusters * watchesEach)
+func (p part) awaitOpen(ctx context.Context, k *measurement) error {
+	want := float64(p.Clusters * watchesPerCluster)
 	for range 600 {
 		if err := p.askOpen(ctx, k); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (p part) awaitOpen(ctx context.Context, k *kept) error {
 }
 
 // askOpen asks by a connection of its own, which is not counted.
-func (p part) askOpen(ctx context.Context, k *kept) error {
+func (p part) askOpen(ctx context.Context, k *measurement) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(p.CA)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}}
@@ -237,26 +237,26 @@ func (p part) askOpen(ctx context.Context, k *kept) error {
 	return errors.Join(err, answer.Body.Close())
 }
 
-// tell prints what each watch takes, and what a process would that keeps those of a fleet.
-func (p part) tell(took map[string][]kept) {
+// report prints what each watch takes, and what a process would that keeps those of a fleet.
+func (p part) report(took map[string][]measurement) {
 	fmt.Printf("\n%d clusters played by one server, %d watches each, %d objects in each; medians (least–most) over what the process held before\n\n",
-		p.Clusters, watchesEach, shownEach)
+		p.Clusters, watchesPerCluster, objectsPerKind)
 	rows := []struct {
 		what, form, unit string
-		of               func(kept) float64
+		of               func(measurement) float64
 	}{
-		{"goroutines for each watch", "%.2f", "", func(k kept) float64 { return k.Goroutines / k.Watches }},
-		{"heap for each watch", "%.1f", " KB", func(k kept) float64 { return k.Heap / k.Watches / 1e3 }},
-		{"stacks for each watch", "%.1f", " KB", func(k kept) float64 { return k.Stacks / k.Watches / 1e3 }},
-		{"resident for each watch, just after the last began", "%.1f", " KB", func(k kept) float64 { return k.Begun / k.Watches / 1e3 }},
-		{"resident for each watch, garbage given back", "%.1f", " KB", func(k kept) float64 { return k.Resident / k.Watches / 1e3 }},
-		{"connections", "%.0f", "", func(k kept) float64 { return k.Connections }},
-		{"until all are open", "%.1f", " s", func(k kept) float64 { return k.Opening }},
-		{"CPU at rest, of a core", "%.2f", " %", func(k kept) float64 { return p.share(k) }},
-		{"resident before the first watch", "%.0f", " MiB", func(k kept) float64 { return k.Base / (1 << 20) }},
-		{fmt.Sprintf("%d clusters: resident, just after the last began", fleetOf), "%.0f", " MiB", func(k kept) float64 { return grown(k, k.Begun) }},
-		{fmt.Sprintf("%d clusters: resident, garbage given back", fleetOf), "%.0f", " MiB", func(k kept) float64 { return grown(k, k.Resident) }},
-		{fmt.Sprintf("%d clusters: CPU at rest, of a core", fleetOf), "%.1f", " %", func(k kept) float64 { return p.share(k) / k.Watches * fleetOf * watchesEach }},
+		{"goroutines for each watch", "%.2f", "", func(k measurement) float64 { return k.Goroutines / k.Watches }},
+		{"heap for each watch", "%.1f", " KB", func(k measurement) float64 { return k.Heap / k.Watches / 1e3 }},
+		{"stacks for each watch", "%.1f", " KB", func(k measurement) float64 { return k.Stacks / k.Watches / 1e3 }},
+		{"resident for each watch, just after the last began", "%.1f", " KB", func(k measurement) float64 { return k.Begun / k.Watches / 1e3 }},
+		{"resident for each watch, garbage given back", "%.1f", " KB", func(k measurement) float64 { return k.Resident / k.Watches / 1e3 }},
+		{"connections", "%.0f", "", func(k measurement) float64 { return k.Connections }},
+		{"until all are open", "%.1f", " s", func(k measurement) float64 { return k.Opening }},
+		{"CPU at rest, of a core", "%.2f", " %", func(k measurement) float64 { return p.cpuShare(k) }},
+		{"resident before the first watch", "%.0f", " MiB", func(k measurement) float64 { return k.Base / (1 << 20) }},
+		{fmt.Sprintf("%d clusters: resident, just after the last began", fleetSize), "%.0f", " MiB", func(k measurement) float64 { return fleetMemory(k, k.Begun) }},
+		{fmt.Sprintf("%d clusters: resident, garbage given back", fleetSize), "%.0f", " MiB", func(k measurement) float64 { return fleetMemory(k, k.Resident) }},
+		{fmt.Sprintf("%d clusters: CPU at rest, of a core", fleetSize), "%.1f", " %", func(k measurement) float64 { return p.cpuShare(k) / k.Watches * fleetSize * watchesPerCluster }},
 	}
 	var lines [][]any
 	for _, r := range rows {
@@ -281,10 +281,10 @@ func spreadAs(values []float64, form, unit string) string {
 	return fmt.Sprintf(form+"%s ("+form+"–"+form+")", median(values), unit, slices.Min(values), slices.Max(values))
 }
 
-// share is the part of a core that was used at rest, in percent.
-func (p part) share(k kept) float64 { return 100 * k.CPU / float64(p.Seconds) }
+// cpuShare is the part of a core that was used at rest, in percent.
+func (p part) cpuShare(k measurement) float64 { return 100 * k.CPU / float64(p.Seconds) }
 
-// grown is what a process would have that keeps the watches of a fleet, in MiB, if each took what it takes here.
-func grown(k kept, resident float64) float64 {
-	return (k.Base + resident/k.Watches*fleetOf*watchesEach) / (1 << 20)
+// fleetMemory is what a process would have that keeps the watches of a fleet, in MiB, if each took what it takes here.
+func fleetMemory(k measurement, resident float64) float64 {
+	return (k.Base + resident/k.Watches*fleetSize*watchesPerCluster) / (1 << 20)
 }

@@ -31,9 +31,9 @@ func (p part) config() *rest.Config {
 	}
 }
 
-// ours opens the watches as a daemon does.
-func (p part) ours(ctx context.Context) error {
-	registry, watches := cluster.New(cluster.Options{}), make([]object.Watch, watchesEach)
+// openOurs opens the watches as a daemon does.
+func (p part) openOurs(ctx context.Context) error {
+	registry, watches := cluster.New(cluster.Options{}), make([]object.Watch, watchesPerCluster)
 	for i := range watches {
 		watches[i] = object.Watch{Group: group.Group, Version: group.Version, Kind: kindOf(i)}
 	}
@@ -44,7 +44,7 @@ func (p part) ours(ctx context.Context) error {
 		}
 		err := registry.WithClient(ctx, name, func(client *cluster.Client) error {
 			seen, err := client.Live(ctx, slices.Clone(watches))
-			if err == nil && seen.Len() != watchesEach*shownEach {
+			if err == nil && seen.Len() != watchesPerCluster*objectsPerKind {
 				err = fmt.Errorf("%d objects are seen", seen.Len())
 			}
 			return err
@@ -57,9 +57,9 @@ func (p part) ours(ctx context.Context) error {
 	return nil
 }
 
-// theirs opens as many by Reflectors, each with a store that keeps of an object what tells whether it changed. As with Live,
+// openReflectors opens as many by Reflectors, each with a store that keeps of an object what tells whether it changed. As with Live,
 // which asks where kinds are served, a connection is there before the first of them.
-func (p part) theirs(ctx context.Context) error {
+func (p part) openReflectors(ctx context.Context) error {
 	for range p.Clusters {
 		client, err := metadata.NewForConfig(p.config())
 		if err != nil {
@@ -68,9 +68,9 @@ func (p part) theirs(ctx context.Context) error {
 		if _, err := client.Resource(group.WithResource(pluralOf(0))).List(ctx, metav1.ListOptions{}); err != nil {
 			return err
 		}
-		stores := make([]*mirror, watchesEach)
+		stores := make([]*minimalStore, watchesPerCluster)
 		for i := range stores {
-			stores[i] = &mirror{filled: make(chan struct{})}
+			stores[i] = &minimalStore{filled: make(chan struct{})}
 			go reflector(client, i, stores[i]).RunWithContext(ctx)
 		}
 		for _, m := range stores { // as Live waits
@@ -79,7 +79,7 @@ func (p part) theirs(ctx context.Context) error {
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			if n := m.len(); n != shownEach {
+			if n := m.len(); n != objectsPerKind {
 				return fmt.Errorf("%d objects are seen of one kind", n)
 			}
 		}
@@ -99,46 +99,46 @@ func reflector(client metadata.Interface, kind int, store cache.ReflectorStore) 
 	return cache.NewReflectorWithOptions(from, &metav1.PartialObjectMetadata{}, store, cache.ReflectorOptions{Name: kindOf(kind)})
 }
 
-// mirror is the least that a store can keep.
-type mirror struct {
+// minimalStore is the least that a store can keep.
+type minimalStore struct {
 	filled chan struct{} // closed by the first list
 
 	mu   sync.Mutex
-	seen []sight
+	seen []objectVersion
 }
 
-// sight is an object as it was seen last.
-type sight struct {
+// objectVersion is an object as it was seen last.
+type objectVersion struct {
 	namespace, name, version string
 	uid                      types.UID
 }
 
-func (m *mirror) len() int {
+func (m *minimalStore) len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.seen)
 }
 
 // Add implements cache.ReflectorStore.
-func (m *mirror) Add(obj any) error { return m.put(obj, true) }
+func (m *minimalStore) Add(obj any) error { return m.put(obj, true) }
 
 // Update implements cache.ReflectorStore.
-func (m *mirror) Update(obj any) error { return m.put(obj, true) }
+func (m *minimalStore) Update(obj any) error { return m.put(obj, true) }
 
 // Delete implements cache.ReflectorStore.
-func (m *mirror) Delete(obj any) error { return m.put(obj, false) }
+func (m *minimalStore) Delete(obj any) error { return m.put(obj, false) }
 
 // Resync implements cache.ReflectorStore.
-func (m *mirror) Resync() error { return nil }
+func (m *minimalStore) Resync() error { return nil }
 
-func (m *mirror) put(obj any, there bool) error {
-	s, err := sightOf(obj)
+func (m *minimalStore) put(obj any, there bool) error {
+	s, err := objectVersionOf(obj)
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.seen = slices.DeleteFunc(m.seen, func(o sight) bool { return o.namespace == s.namespace && o.name == s.name })
+	m.seen = slices.DeleteFunc(m.seen, func(o objectVersion) bool { return o.namespace == s.namespace && o.name == s.name })
 	if there {
 		m.seen = append(m.seen, s)
 	}
@@ -146,10 +146,10 @@ func (m *mirror) put(obj any, there bool) error {
 }
 
 // Replace implements cache.ReflectorStore.
-func (m *mirror) Replace(objects []any, _ string) error {
-	seen := make([]sight, 0, len(objects))
+func (m *minimalStore) Replace(objects []any, _ string) error {
+	seen := make([]objectVersion, 0, len(objects))
 	for _, o := range objects {
-		s, err := sightOf(o)
+		s, err := objectVersionOf(o)
 		if err != nil {
 			return err
 		}
@@ -164,12 +164,12 @@ func (m *mirror) Replace(objects []any, _ string) error {
 	return nil
 }
 
-func sightOf(obj any) (sight, error) {
+func objectVersionOf(obj any) (objectVersion, error) {
 	o, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
-		return sight{}, errForeign
+		return objectVersion{}, errForeign
 	}
-	return sight{namespace: o.Namespace, name: o.Name, version: o.ResourceVersion, uid: o.UID}, nil
+	return objectVersion{namespace: o.Namespace, name: o.Name, version: o.ResourceVersion, uid: o.UID}, nil
 }
 
 var errForeign = errors.New("an object has no metadata")

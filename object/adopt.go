@@ -5,9 +5,9 @@ import (
 	"unique"
 )
 
-// AdoptPatch is what an adoption writes, a JSON merge patch (RFC 7396): our marks without a digest, so that the next plan finds
-// every difference from what is declared, and more, which are annotations. A digest of another installation goes. Nothing of it
-// is in a pod template: nothing is rolled.
+// AdoptPatch is the JSON merge patch (RFC 7396) of an adoption: linkwright's marks and more annotations. It has no digest, and
+// removes one of another installation, so that the next plan finds every difference from the declaration. It changes no
+// pod template, so no pods are rolled.
 func AdoptPatch(owner string, more map[string]string) Body {
 	var p struct {
 		Metadata struct {
@@ -27,7 +27,7 @@ func AdoptPatch(owner string, more map[string]string) Body {
 	return NewBody(text)
 }
 
-// Adopted is the record that an adoption leaves, for simulating: ours, and without anything that says how it should be.
+// Adopted is the record after an adoption, for simulation: linkwright's, without a digest.
 func Adopted(r Record) Record {
 	return Record{
 		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Ours,

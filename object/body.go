@@ -7,10 +7,10 @@ import (
 	"log/slog"
 )
 
-// Body is the JSON of an object. It may hold a secret and redacts itself like Secret; only Bytes gives it away.
+// Body is the JSON of an object. It may hold a secret and redacts itself like Secret; only Bytes returns it.
 type Body struct{ value opaque }
 
-// NewBody takes the bytes over: the caller must not change them.
+// NewBody keeps the bytes: the caller must not change them.
 func NewBody(json []byte) Body { return Body{newOpaque(json)} }
 
 // Bytes is the JSON itself.
@@ -25,14 +25,14 @@ func (b Body) Equal(o Body) bool { return b == o || bytes.Equal(b.Bytes(), o.Byt
 // Format writes the same for every verb.
 func (Body) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, redacted) }
 
-// String gives no value away.
+// String returns a placeholder.
 func (Body) String() string { return redacted }
 
-// GoString is as String.
+// GoString returns a placeholder.
 func (Body) GoString() string { return redacted }
 
-// LogValue is as String.
+// LogValue returns a placeholder.
 func (Body) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalJSON is as String.
+// MarshalJSON returns a placeholder.
 func (Body) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }

@@ -1,6 +1,6 @@
 package object
 
-// Depth says how much of a live object is kept.
+// Depth is how much of a live object is kept.
 type Depth uint8
 
 // Depths.
@@ -10,26 +10,26 @@ const (
 	Whole                 // and all of it as a body
 )
 
-// Watch is one thing to look at: a kind in a namespace (empty: all, or cluster-scoped), narrowed by
-// a label selector, or single objects by Names, each of which is read and watched alone. A namespace or name that is absent is simply not seen.
-// Without a Version the kind is looked for in whichever the server serves.
+// Watch is one thing to read or watch: a kind in a namespace (empty: all, or cluster-scoped), narrowed by
+// a label selector, or single objects by Names, each of which is read and watched alone. An absent namespace or name is no error.
+// Without a Version any served version of the kind is read.
 type Watch struct {
 	Group, Version, Kind string
 	Namespace, Selector  string
 	Names                []string
 	Depth                Depth
-	// Versions: live, every change of an object moves it, also one of its resourceVersion alone. It is for who keeps what
-	// was read of it elsewhere.
+	// Versions: every change of an object is reported, also one of its resourceVersion alone. It is for callers that keep
+	// resourceVersions elsewhere.
 	Versions bool
-	// Health has the objects judged as they come in: they are read whole, and of that only Record.Health is kept.
+	// Health: the objects are read whole, and only Record.Health is kept of that.
 	Health bool
-	// Spec has Record.Digest be that of each object's spec, whoever wrote it: for kinds that linkwright never writes.
+	// Spec: Record.Digest is the digest of the object's spec. It is for kinds that linkwright never writes.
 	Spec bool
-	// MayHide: where the account may not read it, Observation.Hidden says so. Without it nothing of the cluster is given then.
+	// MayHide: if the account may not read it, Observation.Hidden has it. Without MayHide the whole read fails.
 	MayHide bool
 }
 
-// Called is the watched kind as Observation.Unserved names it: Kind.version.group, without a version Kind.group.
+// Called is the watched kind as in Observation.Unserved: Kind.version.group, without a version Kind.group.
 func (w Watch) Called() string {
 	if w.Version == "" {
 		return w.Kind + "." + w.Group
@@ -45,10 +45,10 @@ const (
 	None    Action = iota
 	Create         // server-side apply of what does not exist
 	Update         // server-side apply of what does
-	Adopt          // a merge patch of our marks alone, onto what others made; it takes over what they know of its fields
-	Replace        // delete and create; only where recognised as harmless
-	Drain          // an update that acts like a delete: judged as one everywhere
-	Release        // a merge patch that gives something up without deleting it: an object of ours, or our part of another
+	Adopt          // a merge patch of linkwright's marks onto an object of others; it takes over their managed fields
+	Replace        // delete and create; only where that is harmless
+	Drain          // an update with the effect of a delete; guards treat it as one
+	Release        // a merge patch that gives up an object, or linkwright's part of another, without deleting it
 	Delete
 )
 
@@ -57,18 +57,18 @@ func (a Action) String() string {
 	return [...]string{"none", "create", "update", "adopt", "replace", "drain", "release", "delete"}[a]
 }
 
-// Takes reports whether the action takes something away: such are guarded and filtered as deletes.
+// Takes reports whether the action removes something: guards treat such actions as deletes.
 func (a Action) Takes() bool { return a >= Replace && a != None }
 
-// Takes is the action's, but for the release of an object of ours: that stays as it is, and nobody loses anything. It
-// is a write nevertheless, and one that only an adoption takes back.
+// Takes is Action.Takes, except for the release of an object of linkwright, which stays as it is. Such a release
+// is a write nevertheless, which only an adoption undoes.
 func (c Change) Takes() bool { return c.Action.Takes() && !c.Frees() }
 
-// Frees reports whether the change gives an object of ours up without deleting it.
+// Frees reports whether the change releases an object of linkwright.
 func (c Change) Frees() bool { return c.Action == Release && c.Was.Mark == Ours }
 
-// Change is one write. Was holds the preconditions of Adopt, Replace, Release and Delete, and of every
-// Fenced write: that happens only on exactly what was seen (nothing, where Was is zero).
+// Change is one write. Was has the preconditions of Adopt, Replace, Release and Delete, and of every
+// Fenced write: it fails unless the object is exactly the one that was read (absent, if Was is zero).
 type Change struct {
 	End    End
 	Action Action
@@ -79,7 +79,7 @@ type Change struct {
 	Why    Reason
 }
 
-// Outcome is what became of a change.
+// Outcome is the result of a change.
 type Outcome struct {
 	Change Change
 	Now    Record

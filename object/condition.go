@@ -6,36 +6,36 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Condition is one thing that is told of an end in the manner of Kubernetes: Ready always, others only while they are True.
+// Condition is a condition of a link as in Kubernetes: Ready is always there, others only while they are True.
 type Condition struct {
 	Type    string      `json:"type"`
 	Status  string      `json:"status"` // True, False or Unknown
 	Reason  reason.Code `json:"reason"` // one word
 	Message string      `json:"message,omitempty"`
-	// Since is when it came to stand so, in UTC and whole seconds.
+	// Since is the last transition, in UTC and whole seconds.
 	Since time.Time `json:"since"`
 }
 
 // Types of conditions, in their order.
 const (
-	Ready       = "Ready"       // the pair works
-	Reconciling = "Reconciling" // it does not yet, and should by itself before long
-	Stalled     = "Stalled"     // it does not, and somebody must look
+	Ready       = "Ready"       // the link works
+	Reconciling = "Reconciling" // it does not work yet, and should soon by itself
+	Stalled     = "Stalled"     // it does not work, and somebody must act
 )
 
-// Of a condition.
+// Statuses of a condition.
 const (
 	True    = "True"
 	False   = "False"
 	Unknown = "Unknown"
 )
 
-// Stands reports whether two conditions tell the same: messages and moments do not count.
+// Stands reports whether two conditions have the same type, status and reason.
 func (c Condition) Stands(d Condition) bool {
 	return c.Type == d.Type && c.Status == d.Status && c.Reason == d.Reason
 }
 
-// Same reports whether writing one over the other would change nothing.
+// Same reports whether two conditions are equal.
 func (c Condition) Same(d Condition) bool {
 	return c.Stands(d) && c.Message == d.Message && c.Since.Equal(d.Since)
 }

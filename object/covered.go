@@ -8,9 +8,9 @@ import (
 	"unique"
 )
 
-// Covered reports whether the server still counts every field of o as ours. Together with equal digests
-// it means: a re-apply would write nothing, since a foreign change of a value takes the field out
-// of our managedFields entry.
+// Covered reports whether linkwright's managedFields entry still has every field of o. Together with equal digests
+// it means that another apply would write nothing, because a foreign change of a value removes the field
+// from the entry.
 //
 // The entry (KEP-555, fieldsV1) is read as: f: is a field by name; k: a list item by key fields, of
 // which those the wanted item spells must agree (the server adds defaulted ones); v: a set's item by
@@ -21,13 +21,13 @@ func (o Object) Covered(r Record) bool {
 	return c.Covers(o, r)
 }
 
-// Coverage is Covered for many objects: an entry is parsed once, and objects of one kind mostly share it. The zero one is
-// ready. It is not for several goroutines.
+// Coverage is Covered for many objects: it caches parsed entries, which objects of one kind mostly share. The zero value is
+// ready. It is not safe for concurrent use.
 type Coverage struct {
 	sets map[unique.Handle[string]]*fieldSet
 }
 
-// maxFieldSets bounds what hostile writers could make a Coverage remember.
+// maxFieldSets bounds the cache, which other writers could fill.
 const maxFieldSets = 1024
 
 // Covers is Object.Covered.
@@ -54,7 +54,7 @@ func (c *Coverage) Covers(o Object, r Record) bool {
 	return w.coversObject(set) && !w.invalid
 }
 
-// hasAPIVersion reports whether an apiVersion is the object's.
+// hasAPIVersion reports whether the object has an apiVersion.
 func (o Object) hasAPIVersion(apiVersion string) bool {
 	group, version, grouped := strings.Cut(apiVersion, "/")
 	if !grouped {
@@ -102,7 +102,7 @@ func (w *scanner) coversMetadata(set *fieldSet) bool {
 	return true
 }
 
-// coversValue steps over a value whose every field is in the set, or stops and says that there is one that is not.
+// coversValue steps over a value and reports whether every field of it is in the set.
 func (w *scanner) coversValue(set *fieldSet) bool {
 	switch {
 	case set.atomic:
@@ -162,7 +162,7 @@ func (e listItem) matches(w *scanner) bool {
 	return matching > 0 // what the item does not spell, the server filled in
 }
 
-// equals steps over a value and says whether it is this one. The server escapes less than encoding/json does, and whoever may
+// equals steps over a value and reports whether it is this one. The server escapes less than encoding/json does, and whoever may
 // write the object chooses the types of its keys: what differs in bytes is compared as values, unless it is plain.
 func (s *scalar) equals(w *scanner) bool {
 	raw := w.skip()
@@ -173,7 +173,7 @@ func (s *scalar) equals(w *scanner) bool {
 	return err == nil && reflect.DeepEqual(v, s.value)
 }
 
-// isPlain reports whether there is one way only to write a value.
+// isPlain reports whether a value has only one spelling.
 func isPlain(raw []byte) bool {
 	for _, c := range raw {
 		if c < ' ' || c > '~' || bytes.IndexByte([]byte(`\<>&{[`), c) >= 0 {

@@ -37,7 +37,7 @@ func (d *draft) metadata(m metaac.ObjectMetaApplyConfiguration, owner string) {
 
 type pair struct{ name, value string }
 
-// stringMap writes the rest of a map, with our own members, which win, in order.
+// stringMap writes the members of a map in order, with linkwright's own members, which override others.
 func (d *draft) stringMap(m map[string]string, write func(name, value string), own ...pair) {
 	var buffer [16]pair
 	all := append(buffer[:0], own...)
@@ -53,7 +53,7 @@ func (d *draft) stringMap(m map[string]string, write func(name, value string), o
 	d.json.Close()
 }
 
-// annotation notes where the digest's is.
+// annotation writes an annotation, and keeps the position of the digest's.
 func (d *draft) annotation(name, value string) {
 	from := len(d.json)
 	d.json.Text(name, value)
@@ -86,8 +86,8 @@ func (d *draft) tree(m map[string]any, path ...string) error {
 	return nil
 }
 
-// setDigest writes the digest of all but its own annotation, and but the map where that is alone, and gives it. There are
-// always labels, so that there is a comma to go with what falls away.
+// setDigest computes and writes the digest, which covers all but its own annotation, or the map if that has no other. There are
+// always labels, so there is always a comma to leave out.
 func (d *draft) setDigest() uint64 {
 	const member = `"annotations":{`
 	from, to := d.from, d.to
@@ -110,7 +110,7 @@ func (d *draft) setDigest() uint64 {
 	return digest
 }
 
-// sizeOf is enough for what metadata writes.
+// sizeOf is an upper bound of the size of encoded metadata.
 func sizeOf(m metaac.ObjectMetaApplyConfiguration, owner string) int {
 	const punctuation = len(`"":"",`)
 	n := len(`"name":"","namespace":"","labels":{},"annotations":{},`) + 4*punctuation +

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fieldSet is an entry of managedFields, or a part of one, as Covered reads it.
+// fieldSet is a managedFields entry, or a part of one.
 type fieldSet struct {
 	all     bool   // of a record that After makes up
 	version string // the apiVersion in whose terms it is: of an entry as a whole

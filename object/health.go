@@ -55,14 +55,14 @@ func failed(c condition) Health {
 // and generic.go). JSON that it cannot read gives the zero value. The first row that applies counts:
 //
 //	generation above status.observedGeneration    not processed by its controller yet
-//	Stalled True                                  failed, as the condition says
-//	Reconciling True, Ready or Available not True as the condition says
-//	Deployment: progress deadline exceeded        failed, as the condition says
+//	Stalled True                                  failed, with the condition's message
+//	Reconciling True, Ready or Available not True with the condition's message
+//	Deployment: progress deadline exceeded        failed, with the condition's message
 //	Deployment: replicas                          how many are updated, old, available
 //	Endpoints                                     NoAddress, NoneReady
 //	Lease                                         NoHolder
 //
-// A condition that an object does not have says nothing.
+// An absent condition does not count.
 func HealthOf(kind string, raw []byte) Health {
 	if !json.Valid(raw) {
 		return Health{}

@@ -1,13 +1,12 @@
 package object
 
-// Installation is one of linkwright, as its commands name it: by its owner, and the namespace of its record.
+// Installation is an installation of linkwright: its owner, and the namespace of its record.
 type Installation struct{ Owner, Namespace string }
 
 // defaultNamespace is that of the record if a command does not name it.
 const defaultNamespace = "linkwright"
 
-// Command is how a command is given for the installation, as messages name it: with the owner and the namespace, unless they are empty, or
-// those that every command takes by itself.
+// Command is a command for the installation, for messages: with owner and namespace, unless they are empty or the defaults.
 func (i Installation) Command(words string) string {
 	if i.Owner != "" && i.Owner != DefaultOwner {
 		words += " --owner " + i.Owner

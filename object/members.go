@@ -2,11 +2,11 @@ package object
 
 import "encoding/base64"
 
-// Members is JSON under way: what is added is a member of the object opened last, byte for byte as encoding/json writes
-// it, but without reflection. It is for what is written for each link in each plan.
+// Members encodes a JSON object without reflection: each call adds a member to the last opened object, byte for byte as
+// encoding/json does. It is for objects that every plan encodes for each link.
 type Members []byte
 
-// Open begins an object; without a name it is no member.
+// Open begins an object; without a name it is the outermost one.
 func (m *Members) Open(name string) {
 	if name != "" {
 		m.name(name)
@@ -14,7 +14,7 @@ func (m *Members) Open(name string) {
 	*m = append(*m, '{')
 }
 
-// Close ends what was opened last.
+// Close ends the last opened object.
 func (m *Members) Close() { *m = append(*m, '}') }
 
 // Text adds a string.
@@ -23,8 +23,8 @@ func (m *Members) Text(name, value string) {
 	*m = appendString(*m, value)
 }
 
-// Some adds a string, unless it is empty.
-func (m *Members) Some(name, value string) {
+// TextIfSet adds a string, unless it is empty.
+func (m *Members) TextIfSet(name, value string) {
 	if value != "" {
 		m.Text(name, value)
 	}
@@ -52,7 +52,7 @@ func (m *Members) Base64(name string, value []byte) {
 	*m = append(base64.StdEncoding.AppendEncode(append(*m, '"'), value), '"')
 }
 
-// Raw adds what is JSON already.
+// Raw adds JSON.
 func (m *Members) Raw(name string, value []byte) {
 	m.name(name)
 	*m = append(*m, value...)

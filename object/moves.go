@@ -1,7 +1,7 @@
 package object
 
-// Moves is what moved in a cluster since it was last asked.
+// Moves are the changes in a cluster since the last call.
 type Moves struct {
 	Keys []Key // in order, each once
-	All  bool  // more than keys: what is seen of the cluster is to be judged anew as a whole
+	All  bool  // more than keys: the whole cluster must be evaluated again
 }

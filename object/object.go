@@ -1,4 +1,4 @@
-// Package object answers: what is one Kubernetes object to us: wanted, seen and changed?
+// Package object has linkwright's types for Kubernetes objects: desired and live ones, watches, changes, and observations.
 package object
 
 import (
@@ -11,36 +11,36 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Names of our marks on live objects. They are a persisted format: never change them.
+// Names of linkwright's labels and annotations on live objects. They are a persisted format: never change them.
 const (
 	OwnerLabel       = "linkwright.dev/owner"
 	DigestAnnotation = "linkwright.dev/digest"
 	PruneAnnotation  = "linkwright.dev/prune"
 	PruneDisabled    = "disabled"
-	// AccessNamespace is ours in every cluster: accounts of sources, and inventories. It is created
-	// where missing and left standing.
+	// AccessNamespace is linkwright's namespace in every cluster, with accounts of sources and inventories. It is created
+	// if it is missing, and never deleted.
 	AccessNamespace = "linkwright-access"
-	// Prefix of every label and annotation of ours; Links exclude it from mirrors.
+	// Prefix of all labels and annotations of linkwright; Links exclude it from mirrors.
 	Prefix = "linkwright.dev/"
 
 	backupLabel = "velero.io/exclude-from-backup" // Git is the backup
 )
 
-// HelmPolicy tells Helm whether to leave a live object that its release names no more (helm pkg/action); HelmKeep is the value
-// that does. An adoption sets it, and no apply of ours holds it: it stays for as long as the object does.
+// HelmPolicy is the annotation that makes Helm keep a live object when its release no longer has it (helm pkg/action); HelmKeep is
+// its value. An adoption sets it, and no apply of linkwright has it, so it stays as long as the object does.
 const (
 	HelmPolicy = "helm.sh/resource-policy"
 	HelmKeep   = "keep"
 )
 
-// MarkLabels are, with MarkAnnotations, the names of all our marks on an object, which a release takes off; none is on a pod
-// template, so that nothing is rolled.
+// MarkLabels are, with MarkAnnotations, the names of all marks of linkwright on an object, which a release removes. None is on a pod
+// template, so no pods are rolled.
 func MarkLabels() []string { return []string{OwnerLabel, backupLabel} }
 
-// MarkAnnotations are the annotations among our marks: see MarkLabels.
+// MarkAnnotations are the annotations among linkwright's marks: see MarkLabels.
 func MarkAnnotations() []string { return []string{DigestAnnotation, PruneAnnotation} }
 
-// DefaultOwner is the installation's name unless --owner says otherwise.
+// DefaultOwner is the installation's name by default (--owner).
 const DefaultOwner = "linkwright"
 
 // Manager is the field manager of an installation.
@@ -59,7 +59,7 @@ type Key struct {
 	Name      string `json:"name"`
 }
 
-// String gives Kind namespace/name, with the group where it is not the core group.
+// String returns Kind namespace/name, with the group if it is not the core group.
 func (k Key) String() string {
 	kind := k.Kind
 	if k.Group != "" {
@@ -84,12 +84,12 @@ func (k Key) Compare(l Key) int {
 	return strings.Compare(k.Name, l.Name)
 }
 
-// Phase is the order of applying inside a cluster (DESIGN: access first, extras last).
+// Phase is the order of applying inside a cluster: access first, extras last.
 type Phase uint8
 
-// Phases. Objects of one phase go out together.
+// Phases. Objects of one phase are applied together.
 const (
-	PhaseAccess Phase = iota // namespace of ours, inventories
+	PhaseAccess Phase = iota // access namespace, inventories
 	PhaseRights              // accounts, RBAC
 	PhaseSecrets
 	PhaseLinks       // Linkerd Links, services
@@ -97,17 +97,17 @@ const (
 	PhaseExtras
 )
 
-// Object is one wanted object: what goes on the wire, byte for byte.
+// Object is one desired object: the request body, byte for byte.
 type Object struct {
 	Key     Key
 	Version string
 	Body    Body
 	Digest  uint64 // of Body without its digest annotation
 	Phase   Phase
-	Part    bool // of somebody else's object: only that is ours, and the object is not
+	Part    bool // of somebody else's object, of which linkwright owns only these fields
 }
 
-// APIVersion is group/version as it stands on the wire.
+// APIVersion is the object's apiVersion.
 func (o Object) APIVersion() string {
 	if o.Key.Group == "" {
 		return o.Version
@@ -116,16 +116,16 @@ func (o Object) APIVersion() string {
 }
 
 // End is one link's part in one cluster, or the base of a cluster (zero Link): the unit that is
-// rendered, remembered, written ahead, held, pruned and reported.
+// rendered, recorded, blocked, pruned and reported.
 type End struct {
 	Cluster api.ClusterName
 	Link    api.Pair
 }
 
-// IsBase reports whether the end is no link's.
+// IsBase reports whether the end is the base of a cluster.
 func (e End) IsBase() bool { return e.Link.IsZero() }
 
-// IsSource reports whether the end's cluster is where the link's mirrors are.
+// IsSource reports whether the end's cluster is the link's source, where the mirrors are.
 func (e End) IsSource() bool { return !e.IsBase() && e.Link.Source == e.Cluster }
 
 // Compare orders ends by cluster, then link; the base comes first.
@@ -133,7 +133,7 @@ func (e End) Compare(f End) int {
 	return cmp.Or(cmp.Compare(e.Cluster, f.Cluster), e.Link.Compare(f.Link))
 }
 
-// String names the end for people.
+// String names the end for messages.
 func (e End) String() string {
 	if e.IsBase() {
 		return string(e.Cluster) + " base"
@@ -141,7 +141,7 @@ func (e End) String() string {
 	return e.Link.String() + " in " + string(e.Cluster)
 }
 
-// Reason is a machine word and a human sentence; both reach condition, event and report unchanged.
+// Reason is a code and a message; both reach conditions, events and reports unchanged.
 type Reason struct {
 	Code    reason.Code `json:"code"`
 	Message string      `json:"message"`
@@ -155,7 +155,7 @@ func Because(code reason.Code, format string, a ...any) *Reason {
 	return &Reason{Code: code, Message: fmt.Sprintf(format, a...)}
 }
 
-// Wanted is what an end must hold now. Held ≠ nil: not renderable; its objects stay as they are.
+// Wanted is what an end must hold now. Blocked ≠ nil: it cannot be rendered, and its objects stay as they are.
 type Wanted struct {
 	End     End
 	Objects []Object // sorted by phase, then key

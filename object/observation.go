@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Item is one live object as it was looked at. Without a body only its record was kept.
+// Item is one live object as it was read. Without a body only its record was kept.
 type Item struct {
 	Namespace, Name string
 	Record          Record
@@ -24,8 +24,8 @@ func (i Item) Compare(j Item) int {
 	return strings.Compare(i.Name, j.Name)
 }
 
-// Layer is what one look showed: all items of a kind, sorted by Item.Compare; of those of one key the
-// first counts. It is not changed any more once it was handed over.
+// Layer is the result of one read: items of one kind, sorted by Item.Compare; of items with the same key the
+// first counts. It must not be changed after it was passed on.
 type Layer struct {
 	Group, Kind string
 	Items       []Item
@@ -35,22 +35,22 @@ func (l Layer) compare(m Layer) int {
 	return cmp.Or(cmp.Compare(l.Group, m.Group), cmp.Compare(l.Kind, m.Kind))
 }
 
-// Observation is one cluster at one moment, complete for what was asked: a read that failed gives an
-// error instead, and one that was refused may be told in Hidden. A kind that complete discovery does not serve is empty and named in Unserved.
-// It is a value that nobody changes, so that copies of it cost nothing; the zero one is empty.
+// Observation is one cluster at one moment, complete for the watches that were read: a failed read returns an
+// error instead, and one that is forbidden may be in Hidden. A kind that the server does not serve is empty, and in Unserved.
+// It is immutable, so that copies are cheap; the zero value is empty.
 type Observation struct {
 	Unserved []string // as Watch.Called, sorted
-	// Unwatched are objects, or without a name all of a kind in a namespace or everywhere, that the account may read and not watch, so
-	// that they are read every 30 s; sorted.
+	// Unwatched are objects, or without a name all of a kind in a namespace or everywhere, that the account may read but not watch, so
+	// they are read every 30 s; sorted.
 	Unwatched []Key
-	// Hidden is what the account may not read of what was asked for with Watch.MayHide; sorted.
+	// Hidden is what the account may not read, of watches with MayHide; sorted.
 	Hidden []Hidden
-	Server string  // URL of the API server that showed it
-	User   string  // by which name it knows the account that asked; empty: not known
+	Server string  // URL of the API server
+	User   string  // user name of the account there; empty: not known
 	layers []Layer // by kind, none of them empty
 }
 
-// NewObservation is what the looks show together: of items of one key, that of the first layer counts.
+// NewObservation merges layers: of items with the same key, that of the first layer counts.
 // It copies no items.
 func NewObservation(unserved []string, layers ...Layer) Observation {
 	o := Observation{Unserved: unserved}
@@ -63,12 +63,12 @@ func NewObservation(unserved []string, layers ...Layer) Observation {
 	return o
 }
 
-// Is reports whether an observation is this very one, and not just one that shows the same.
+// Is reports whether two observations are the same value, and not only equal.
 func (o Observation) Is(p Observation) bool {
 	return len(o.layers) > 0 && len(o.layers) == len(p.layers) && &o.layers[0] == &p.layers[0] && o.Server == p.Server && o.User == p.User
 }
 
-// Record is zero for what was not seen.
+// Record is zero for an object that was not read.
 func (o Observation) Record(k Key) Record {
 	if it := o.find(k); it != nil {
 		return it.Record
@@ -76,7 +76,7 @@ func (o Observation) Record(k Key) Record {
 	return Record{}
 }
 
-// Body is false for what was not seen, or of which only the record was kept.
+// Body is false for an object that was not read, or of which only the record was kept.
 func (o Observation) Body(k Key) (Body, bool) {
 	if it := o.find(k); it != nil && !it.Body.IsZero() {
 		return it.Body, true
@@ -84,7 +84,7 @@ func (o Observation) Body(k Key) (Body, bool) {
 	return Body{}, false
 }
 
-// Records returns every object seen, also foreign ones, once and in order of Key.Compare.
+// Records returns every object, also foreign ones, once and in order of Key.Compare.
 func (o Observation) Records() iter.Seq2[Key, Record] {
 	return func(yield func(Key, Record) bool) {
 		for k, it := range o.items() {
@@ -126,7 +126,7 @@ func (o Observation) Len() int {
 	return n
 }
 
-// find returns nil for what was not seen. It is asked for each object several times in each plan.
+// find returns nil for an object that was not read. Each plan calls it several times for each object.
 func (o Observation) find(k Key) *Item {
 	for i := range o.layers { // few: one kind, one layer
 		if l := &o.layers[i]; l.Kind == k.Kind && l.Group == k.Group {
@@ -216,22 +216,22 @@ func smallest(rest [][]Item) *Item {
 	return out
 }
 
-// Edit makes another observation of one, which stays as it is. Of several edits of a key the last counts.
+// Edit derives another observation; the original stays as it is. Of several edits of a key the last counts.
 type Edit struct {
 	base  Observation
 	items map[Key]*Item // nil: dropped
 }
 
-// Edit begins one.
+// Edit begins an edit.
 func (o Observation) Edit() *Edit { return &Edit{base: o, items: map[Key]*Item{}} }
 
-// Put shows the object so, whatever was seen of it; with a zero body only its record is kept.
+// Put adds or replaces an object; with a zero body only its record is kept.
 func (e *Edit) Put(k Key, r Record, b Body) { e.items[k] = &Item{k.Namespace, k.Name, r, b} }
 
-// Drop shows the object no more.
+// Drop removes an object.
 func (e *Edit) Drop(k Key) { e.items[k] = nil }
 
-// Observation is what all edits so far make: only the kinds they touch are copied.
+// Observation applies all edits so far: it copies only the kinds that they touch.
 func (e *Edit) Observation() Observation {
 	layers := slices.Clone(e.base.layers)
 	for rest := slices.SortedFunc(maps.Keys(e.items), Key.Compare); len(rest) > 0; {
@@ -255,7 +255,7 @@ func (e *Edit) merge(keys []Key) []Item {
 	edits := Layer{Items: make([]Item, len(keys))}
 	size := len(keys)
 	for i, k := range keys {
-		edits.Items[i] = Item{Namespace: k.Namespace, Name: k.Name} // dropped: stands for what it hides
+		edits.Items[i] = Item{Namespace: k.Namespace, Name: k.Name} // dropped: it replaces the item below
 		if it := e.items[k]; it != nil {
 			edits.Items[i] = *it
 		}

@@ -2,14 +2,14 @@ package object
 
 import "bytes"
 
-// Part is a member of a JSON object as it stands there: its name and value together, and its value alone, by place.
+// Part is a member of a JSON object: its name, and the offsets of the member (Begin to To) and of its value (From to To).
 type Part struct {
 	Name            string
 	Begin, From, To int
 }
 
-// Parts returns the members of a JSON object in order, none of them decoded; false: it is none. It is for what is known to be
-// JSON: not everything that is none is noticed.
+// Parts returns the members of a JSON object in order, not decoded; false: it is no object. It does not notice all
+// invalid JSON.
 func Parts(json []byte) ([]Part, bool) {
 	w := scanner{json: json}
 	if !w.enter('{') {
@@ -26,7 +26,7 @@ func Parts(json []byte) ([]Part, bool) {
 	return parts, w.atEnd()
 }
 
-// Member returns the first member of that name of a JSON object, as Parts does, and a zero Part where there is none; false: it is
+// Member returns the first member of that name of a JSON object, as Parts does, or a zero Part; false: it is
 // no object.
 func Member(json []byte, name string) (first Part, ok bool) {
 	w := scanner{json: json}
@@ -44,7 +44,7 @@ func Member(json []byte, name string) (first Part, ok bool) {
 	return first, w.atEnd()
 }
 
-// Items returns the items of a JSON list in order, as Parts does.
+// Items returns the items of a JSON list in order, not decoded.
 func Items(json []byte) ([][]byte, bool) {
 	w := scanner{json: json}
 	if !w.enter('[') {

@@ -9,16 +9,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Mark says whose a live object is. The owner label counts only if our own manager set it and the
-// object is no mirror: Linkerd copies labels onto mirrors.
+// Mark is the owner of a live object. The owner label counts only if linkwright's own field manager set it and the
+// object is no mirror: Linkerd copies labels to mirrors.
 type Mark uint8
 
 // Marks.
 const (
-	Unmarked Mark = iota // no owner label: occupied
-	Ours                 // our label, set by our manager
-	Theirs               // another installation's label: occupied
-	Copied               // our label, but not set by us, or on a mirror: proves nothing
+	Unmarked Mark = iota // no owner label: a conflict
+	Ours                 // this installation's label, set by its field manager
+	Theirs               // another installation's label: a conflict
+	Copied               // this installation's label, set by another manager or on a mirror
 )
 
 // String is the word used in reports.
@@ -26,32 +26,32 @@ func (m Mark) String() string {
 	return [...]string{"unmarked", "linkwright's", "another installation's", "a copy of linkwright's label"}[m]
 }
 
-// mirroredLabel marks what Linkerd's service mirror wrote (linkerd2 pkg/k8s/labels.go, MirroredResourceLabel).
+// mirroredLabel is on mirrors of Linkerd's service mirror (linkerd2 pkg/k8s/labels.go, MirroredResourceLabel).
 const mirroredLabel = "mirror.linkerd.io/mirrored-service"
 
-// Record is a live object reduced to what the plan compares; made from metadata alone, but for Health.
+// Record has the properties of a live object that a plan depends on. It is made from metadata alone, except Health.
 type Record struct {
 	UID, ResourceVersion string
-	Digest               uint64                // our annotation; 0: none
-	Fields               unique.Handle[string] // our managedFields entry, interned: its apiVersion, then its fields as JSON
+	Digest               uint64                // the annotation; 0: none
+	Fields               unique.Handle[string] // linkwright's managedFields entry, interned: its apiVersion, then its fields as JSON
 	Mark                 Mark
 	Keep                 bool                  // linkwright.dev/prune: disabled
-	HelmKeeps            bool                  // helm.sh/resource-policy: keep, which an adoption of ours may have set
+	HelmKeeps            bool                  // helm.sh/resource-policy: keep, which an adoption may have set
 	Going                bool                  // being deleted
-	Selects              bool                  // of what has Linkerd's label of mirrors: some manager set spec.selector
+	HasSelector          bool                  // on objects with Linkerd's label of mirrors: a manager set spec.selector
 	Rivals               unique.Handle[string] // other managers, comma separated
-	Health               Health                // of a Watch that asks for it
+	Health               Health                // if the Watch has Health
 }
 
-// IsZero reports whether nothing was seen.
+// IsZero reports whether the object does not exist.
 func (r Record) IsZero() bool { return r.UID == "" }
 
-// WrittenBy reports whether one of these field managers wrote some of the object.
+// WrittenBy reports whether one of these managers is a field manager of the object.
 func (r Record) WrittenBy(managers ...string) bool {
 	return slices.ContainsFunc(r.Managers(), func(m string) bool { return slices.Contains(managers, m) })
 }
 
-// Managers are the field managers other than ours that wrote some of the object, sorted.
+// Managers are the foreign field managers of the object, sorted.
 func (r Record) Managers() []string {
 	if r.Rivals == (unique.Handle[string]{}) || r.Rivals.Value() == "" {
 		return nil
@@ -59,7 +59,7 @@ func (r Record) Managers() []string {
 	return strings.Split(r.Rivals.Value(), ",")
 }
 
-// Writers names the other managers for a message.
+// Writers names the foreign managers for a message.
 func (r Record) Writers() string {
 	others := r.Managers()
 	if len(others) == 0 {
@@ -68,7 +68,7 @@ func (r Record) Writers() string {
 	return strings.Join(others, ", ")
 }
 
-// Sets reports whether our own entry holds a member of that name, at whatever depth: nobody else changed its value since.
+// Sets reports whether linkwright's own entry has a field of that name, at any depth: nobody else has changed its value since.
 func (r Record) Sets(member string) bool {
 	if r.Fields == (unique.Handle[string]{}) {
 		return false
@@ -76,7 +76,7 @@ func (r Record) Sets(member string) bool {
 	return r.Fields.Value() == allFields || strings.Contains(r.Fields.Value(), `"f:`+member+`"`)
 }
 
-// AppliedIn is the version of its kind in which we last applied the object; empty: never, or it is made up.
+// AppliedIn is the version of its kind in which linkwright last applied the object; empty: never, or the record is simulated.
 func (r Record) AppliedIn() string {
 	if r.Fields == (unique.Handle[string]{}) || r.Fields.Value() == allFields {
 		return ""
@@ -89,10 +89,10 @@ func (r Record) AppliedIn() string {
 	return version
 }
 
-// allFields is the field set of a record that After makes up: it covers all.
+// allFields is the field set of a simulated record: it covers all fields.
 const allFields = "*"
 
-// Written is the record that a write of o leaves, for simulating.
+// Written is the record after a write of o, for simulation.
 func Written(o Object) Record {
 	return Record{
 		UID: "simulated", ResourceVersion: FormatDigest(o.Digest), Digest: o.Digest,
@@ -100,7 +100,7 @@ func Written(o Object) Record {
 	}
 }
 
-// Released is the record that an object of ours leaves when it was given up, for simulating.
+// Released is the record after a release, for simulation.
 func Released(r Record) Record {
 	return Record{
 		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Unmarked,
@@ -108,7 +108,7 @@ func Released(r Record) Record {
 	}
 }
 
-// Reduce makes a record from metadata alone; watch and LIST both end here. Owner is the installation.
+// Reduce makes a record from metadata alone, for watches and lists. Owner is the installation.
 func Reduce(m *metav1.ObjectMeta, owner string) Record {
 	fields, rivals := managedBy(m.ManagedFields, Manager(owner))
 	return Record{
@@ -120,7 +120,7 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 		Keep:            m.Annotations[PruneAnnotation] == PruneDisabled,
 		HelmKeeps:       m.Annotations[HelmPolicy] == HelmKeep,
 		Going:           m.DeletionTimestamp != nil,
-		Selects:         hasSelector(m),
+		HasSelector:     hasSelector(m),
 		Rivals:          unique.Make(rivals),
 	}
 }
@@ -143,7 +143,7 @@ func hasSelector(m *metav1.ObjectMeta) bool {
 	})
 }
 
-// managedBy returns the version and field set we applied, and the names of all other managers.
+// managedBy returns the version and field set of linkwright's last apply, and the names of all other managers.
 func managedBy(entries []metav1.ManagedFieldsEntry, manager string) (fields, rivals string) {
 	var others []string
 	for _, e := range entries {
@@ -173,7 +173,7 @@ func markOf(m *metav1.ObjectMeta, owner string) Mark {
 	return Ours
 }
 
-// labelSetBy reports whether the manager's own entries hold the owner label.
+// labelSetBy reports whether the manager's own entries have the owner label.
 func labelSetBy(entries []metav1.ManagedFieldsEntry, manager string) bool {
 	for _, e := range entries {
 		if e.Manager == manager && e.Subresource == "" && e.FieldsV1 != nil &&

@@ -75,7 +75,7 @@ func TestSelects(t *testing.T) {
 		{"fields that cannot be read", mirrored, []metav1.ManagedFieldsEntry{entry(`{`), {Manager: "any"}}, false},
 	}
 	for _, tt := range tests {
-		if got := Reduce(&metav1.ObjectMeta{Labels: tt.labels, ManagedFields: tt.managed}, "linkwright").Selects; got != tt.want {
+		if got := Reduce(&metav1.ObjectMeta{Labels: tt.labels, ManagedFields: tt.managed}, "linkwright").HasSelector; got != tt.want {
 			t.Errorf("%s: Reduce: selects %t, want %t", tt.name, got, tt.want)
 		}
 	}

@@ -1,7 +1,7 @@
 package object
 
-// Refusal is why an API server never changes an existing object as it is asked to.
+// Refusal is why an API server rejects an update of an existing object for good.
 type Refusal struct {
-	Field string // that may not change, or whose value collides with that of a list item of others
-	By    string // the field managers of such items; empty: the field may not change
+	Field string // the immutable field, or one whose value conflicts with a list item of others
+	By    string // the field managers of such items; empty: the field is immutable
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// scanner steps through JSON of our own, value by value, without decoding it. What is not JSON breaks it.
+// scanner steps through JSON value by value, without decoding it. Invalid JSON sets invalid.
 type scanner struct {
 	json    []byte
 	at      int
 	invalid bool
 }
 
-// peek is the next byte that is no white space; 0 at the end, and once it is broken.
+// peek is the next byte that is no white space; 0 at the end, and in invalid JSON.
 func (w *scanner) peek() byte {
 	for ; w.at < len(w.json) && !w.invalid; w.at++ {
 		switch c := w.json[w.at]; c {
@@ -26,7 +26,7 @@ func (w *scanner) peek() byte {
 	return 0
 }
 
-// enter steps into an object or a list; false: what comes next is none.
+// enter steps into an object or a list; false: the next value is none.
 func (w *scanner) enter(open byte) bool {
 	if w.peek() != open {
 		return false
@@ -87,7 +87,7 @@ func (w *scanner) plainName() ([]byte, bool) {
 	return nil, false
 }
 
-// skip steps over a value, and gives it.
+// skip steps over a value, and returns it.
 func (w *scanner) skip() []byte {
 	c := w.peek()
 	from := w.at
@@ -145,8 +145,8 @@ func (w *scanner) skipLiteral() {
 	w.invalid = w.invalid || w.at == from
 }
 
-// Text finds a string in the JSON by the names of the fields that lead to it, without decoding the rest; false: there is
-// none, or it has to be looked for by decoding all.
+// Text finds a string by the path of its fields, without decoding the rest; false: there is none, or the caller must decode
+// all to find it.
 func (b Body) Text(path ...string) (string, bool) {
 	w := scanner{json: b.Bytes()}
 	for _, name := range path {
@@ -161,8 +161,7 @@ func (b Body) Text(path ...string) (string, bool) {
 	return unquote(raw)
 }
 
-// unquote is what a string in JSON says. What is no letter by a number is taken over here; the rest, which is rare in what is
-// written to be read, is decoded.
+// unquote decodes a JSON string. Only strings with \u escapes, which are rare, need encoding/json.
 func unquote(raw []byte) (string, bool) {
 	var out strings.Builder
 	out.Grow(len(raw))
@@ -184,7 +183,7 @@ func unquote(raw []byte) (string, bool) {
 	}
 }
 
-// unescape is what a letter stands for behind a backslash; 0: something that takes more than that letter.
+// unescape is the character of an escape with one letter; 0: it is another escape.
 func unescape(c byte) byte {
 	switch c {
 	case '"', '\\', '/':
@@ -197,7 +196,7 @@ func unescape(c byte) byte {
 	return 0
 }
 
-// seek steps into an object, to the value of a member.
+// seek steps into an object, to the value of a member; false: there is none.
 func (w *scanner) seek(name string) bool {
 	if !w.enter('{') {
 		return false

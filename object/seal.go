@@ -9,8 +9,8 @@ import (
 	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// Spec is what New makes an object of. Meta is the metadata inside Config: it must be the same pointer, nothing else may
-// use it, and New takes it over.
+// Spec is what New makes an object from. Meta is the metadata inside Config: it must be the same pointer, nothing else may
+// use it, and New changes it.
 type Spec struct {
 	Key     Key
 	Version string
@@ -20,10 +20,10 @@ type Spec struct {
 	Config  any                                  // an apply configuration: encodes only what it declares
 }
 
-// New marks the object as the owner's and gives its canonical JSON: the bytes encoding/json makes of
-// the typed configuration, whose order is that of its fields, with map keys sorted. What every object
-// has, its metadata, is written without reflection.
-// It fails if the configuration cannot be encoded, or its metadata holds more than it may.
+// New adds the owner's marks and encodes the object: the bytes that encoding/json makes of
+// the typed configuration, in the order of its fields, with map keys sorted. Metadata, which every object
+// has, is written without reflection.
+// It fails if the configuration cannot be encoded, or its metadata has other fields than allowed.
 func New(s Spec) (Object, error) {
 	const bare = `"metadata":{}`
 	meta := *s.Meta
@@ -45,8 +45,8 @@ func New(s Spec) (Object, error) {
 	return s.object(d), nil
 }
 
-// Encoded is a configuration that is JSON already, as encoding/json would make it of one with empty metadata. It is only
-// read, so that several objects may be made of one.
+// Encoded is a configuration that is JSON already, as encoding/json would encode it with empty metadata. New only
+// reads it, so that several objects can be made from one.
 type Encoded []byte
 
 func encode(config any) ([]byte, error) {
@@ -58,16 +58,16 @@ func encode(config any) ([]byte, error) {
 
 var errNoMetadata = errors.New("it has no metadata")
 
-// hasOtherMetadata reports whether there is more in metadata than anything of ours has.
+// hasOtherMetadata reports whether metadata has fields that rendered objects never have.
 func hasOtherMetadata(m metaac.ObjectMetaApplyConfiguration) bool {
 	return m.GenerateName != nil || m.UID != nil || m.ResourceVersion != nil || m.Generation != nil ||
 		m.CreationTimestamp != nil || m.DeletionTimestamp != nil || m.DeletionGracePeriodSeconds != nil ||
 		m.OwnerReferences != nil || m.Finalizers != nil
 }
 
-// Seal is New for an object whose content is data: the JSON of an object, identity included, as encoding/json decodes
-// it (numbers may be json.Number). What of our own marks stands in it is written anew; content itself is not kept, but
-// its metadata is changed. Its order is that of sorted keys. Spec's Meta and Config are not used.
+// Seal is New for content in maps: an object as encoding/json decodes it (numbers may be json.Number), with its
+// identity. It writes linkwright's marks again, and changes the metadata of content, which it does not keep. Keys are
+// sorted. It does not use Spec's Meta and Config.
 func Seal(s Spec, content map[string]any) (Object, error) {
 	meta, ok := content["metadata"].(map[string]any)
 	if !ok {
@@ -84,7 +84,7 @@ func Seal(s Spec, content map[string]any) (Object, error) {
 	return s.object(d), nil
 }
 
-// childMap is the map of a field, made where it is missing.
+// childMap is the map of a field, which is created if it is missing.
 func childMap(of map[string]any, field string) map[string]any {
 	m, ok := of[field].(map[string]any)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 
 const redacted = "redacted"
 
-// opaque keeps bytes from fmt, which asks no methods of what it finds in an unexported field. It
-// follows one pointer there, for a verb that does not fit, and prints the second one's address.
+// opaque hides bytes from fmt, which does not call methods of unexported fields. fmt follows
+// one pointer for a verb that does not fit, and prints the address of the second one.
 type opaque struct{ box **[]byte }
 
 func newOpaque(b []byte) opaque {
@@ -35,10 +35,10 @@ func (h opaque) bytes() []byte {
 	return **h.box
 }
 
-// Secret redacts itself however it is printed, logged or encoded; only Bytes gives it away.
+// Secret redacts itself however it is printed, logged or encoded; only Bytes returns it.
 type Secret struct{ value opaque }
 
-// NewSecret takes the value over: the caller must not change it.
+// NewSecret keeps the value: the caller must not change it.
 func NewSecret(value []byte) Secret { return Secret{newOpaque(value)} }
 
 // Bytes is the value itself.
@@ -47,9 +47,8 @@ func (s Secret) Bytes() []byte { return s.value.bytes() }
 // IsZero reports whether there is no value.
 func (s Secret) IsZero() bool { return len(s.value.bytes()) == 0 }
 
-// Print is a short keyed hash that shows that a value changed and nothing else:
-// HMAC-SHA-256, 12 hex digits. The key is the uid of the source's kube-system namespace. What is used beside the value and is
-// none itself may count, too.
+// Print is the fingerprint of a secret: HMAC-SHA-256 in 12 hex digits, which shows only whether the value changed. The key is the uid
+// of the source's kube-system namespace. Values that belong to the secret and are not secret can be part of it (beside).
 func (s Secret) Print(key string, beside ...string) string {
 	m := hmac.New(sha256.New, []byte(key))
 	m.Write(s.value.bytes())
@@ -62,14 +61,14 @@ func (s Secret) Print(key string, beside ...string) string {
 // Format writes the same for every verb.
 func (Secret) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, redacted) }
 
-// String gives no value away.
+// String returns a placeholder.
 func (Secret) String() string { return redacted }
 
-// GoString is as String.
+// GoString returns a placeholder.
 func (Secret) GoString() string { return redacted }
 
-// LogValue is as String.
+// LogValue returns a placeholder.
 func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalJSON is as String.
+// MarshalJSON returns a placeholder.
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }

@@ -18,7 +18,7 @@ func (c Cause) String() string {
 	return [...]string{"", "it has no address", "none of its addresses is ready", "nobody holds it"}[c]
 }
 
-// endpoints judges Endpoints: by whether anybody serves.
+// endpoints is the health of Endpoints: they need a ready address.
 func endpoints(raw []byte) Health {
 	var e struct {
 		Subsets []struct {
@@ -41,7 +41,7 @@ func endpoints(raw []byte) Health {
 	return notReadyFor(NoAddress)
 }
 
-// lease judges a Lease: by whether it has a holder. Whether that renews it is a matter of the clock, and not judged.
+// lease is the health of a Lease: it needs a holder. Whether the holder renews it depends on the clock, and does not count.
 func lease(raw []byte) Health {
 	var l struct {
 		Spec struct{ HolderIdentity string }

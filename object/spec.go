@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 )
 
-// SpecDigest is the first 64 bits of SHA-256 of an object's spec, given the object as JSON: the same for every order of fields. It is
-// that of null where there is no spec, or no JSON.
+// SpecDigest is the first 64 bits of SHA-256 of an object's spec, given the object as JSON. The order of fields does not matter. It is
+// that of null if there is no spec, or no JSON.
 func SpecDigest(raw []byte) uint64 {
 	var o struct {
 		Spec any `json:"spec"`

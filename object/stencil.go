@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Stencil makes objects that differ from each other by one word alone, wherever it stands in their names and strings, for
-// a fraction of what New costs. The zero one makes nothing of use.
+// Stencil makes objects that differ only in one word, which may occur anywhere in their names and strings, much
+// faster than New. The zero value is not usable.
 type Stencil struct {
 	template    Object
 	word        string
 	parts       [][]byte // of the JSON, around the word
 	digest      int      // where the digest's annotation begins
-	wordsBefore int      // how often the word stands before it
+	wordsBefore int      // how often the word occurs before it
 }
 
-// NewStencil cuts the word out of an object that New has made; false: that cannot be done. The word must be one that needs
-// no escape in JSON, and stand nowhere but where another is to be filled in.
+// NewStencil makes a stencil of an object that New has made; false: that is impossible. The word must need no escape
+// in JSON, and occur only where another is to be filled in.
 func NewStencil(o Object, word string) (Stencil, bool) {
 	json := o.Body.Bytes()
 	at := bytes.Index(json, digestMember(o.Digest))
@@ -51,7 +51,7 @@ func (s Stencil) Fill(word string) Object {
 	return o
 }
 
-// digestMember is the digest's annotation as it stands in an object's JSON; nothing else reads so: quotes in strings are escaped.
+// digestMember is the digest's annotation in an object's JSON. It occurs only once, because quotes in strings are escaped.
 func digestMember(digest uint64) []byte {
 	return slices.Concat(appendString(nil, DigestAnnotation), []byte(`:"`+FormatDigest(digest)+`"`))
 }

@@ -2,8 +2,8 @@ package object
 
 import "time"
 
-// TokenRequest asks for a token of Account that lives for TTL at most, and, if Secret names one, no longer than that Secret of
-// this very UID.
+// TokenRequest requests a token of Account that is valid for at most TTL, and, if Secret is set, only while the Secret with
+// this UID exists.
 type TokenRequest struct {
 	Account, Secret Key
 	UID             string

@@ -2,7 +2,7 @@ package object
 
 import "github.com/linkwright/linkwright/api"
 
-// Trial is a login that is to be tried: a kubeconfig for a cluster, and what its reader will list.
+// Trial is a login to verify: a kubeconfig for a cluster, and the lists that its reader will request.
 type Trial struct {
 	Target api.ClusterName
 	Config Secret
@@ -12,10 +12,10 @@ type Trial struct {
 // List is a kind in all namespaces, by the name of its resource.
 type List struct {
 	Group, Version, Resource string
-	Optional                 bool // where the server does not know the kind, nobody lists it
+	Optional                 bool // not listed if the server does not serve the kind
 }
 
-// String is as kubectl's: resource.version.group.
+// String is resource.version.group, as for kubectl.
 func (l List) String() string {
 	if l.Group == "" {
 		return l.Resource

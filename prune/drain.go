@@ -12,15 +12,15 @@ import (
 
 // Drains reports whether writing o empties or narrows a selector of a live Linkerd Link of linkwright. Linkerd's controller then deletes
 // the mirrors of services that are no longer selected, so such a write is treated as a delete everywhere.
-func Drains(o object.Object, seen object.Observation) bool {
+func Drains(o object.Object, observed object.Observation) bool {
 	if o.Key.Kind != "Link" {
 		return false
 	}
-	live := seen.Record(o.Key)
+	live := observed.Record(o.Key)
 	if live.Mark != object.Ours || live.Digest == o.Digest {
 		return false
 	}
-	body, _ := seen.Body(o.Key)
+	body, _ := observed.Body(o.Key)
 	return linkerd.SelectorsIn(o.Body).Narrows(linkerd.SelectorsIn(body))
 }
 
@@ -102,7 +102,7 @@ func (l Live) emptySelectors(end object.End, links []object.Key) (out []object.C
 
 // withoutSelectors is a live Link of linkwright without its selectors.
 func withoutSelectors(k object.Key, live object.Body) (object.Object, bool) {
-	content, owner, ok := linkerd.Emptied(live)
+	content, owner, ok := linkerd.WithoutSelectors(live)
 	if !ok {
 		return object.Object{}, false
 	}

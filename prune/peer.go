@@ -13,7 +13,7 @@ type Peer struct {
 // PeerState is what is known of the other end of a link.
 //
 //	                 its cluster                                     what it holds of the link
-//	PeerUnheard      cannot be read; Unread says why, if it answers  unknown
+//	PeerNotRead      cannot be read; Unread says why, if it answers  unknown
 //	PeerDead         was asked, and gave no answer at all            unknown
 //	PeerUnjudged     was read, and is the one of that name           unknown: Unread says why
 //	PeerHolds        was read, and is the one of that name           something
@@ -23,7 +23,7 @@ type PeerState int
 
 // The states of a Peer.
 const (
-	PeerUnheard PeerState = iota
+	PeerNotRead PeerState = iota
 	PeerDead
 	PeerUnjudged
 	PeerHolds

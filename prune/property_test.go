@@ -96,7 +96,7 @@ func (s *randomCluster) end(r *rand.Rand, end object.End) {
 	case 3:
 		s.in.Wanted[end] = object.Wanted{End: end, Blocked: &object.Reason{Code: "Held"}}
 	}
-	peer := Peer{State: []PeerState{PeerUnheard, PeerDead, PeerUnjudged, PeerHolds, PeerHolds, PeerCleared, PeerCleared, PeerAbsent}[r.IntN(8)]}
+	peer := Peer{State: []PeerState{PeerNotRead, PeerDead, PeerUnjudged, PeerHolds, PeerHolds, PeerCleared, PeerCleared, PeerAbsent}[r.IntN(8)]}
 	if r.IntN(4) == 0 {
 		peer.Denied = &object.Reason{Code: reason.PruneDisabled}
 	}

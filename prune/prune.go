@@ -91,7 +91,7 @@ func Select(in Input, peers func(object.End) Peer) []Verdict {
 }
 
 // oneWritePerObject writes an object for one end at a time: of several links that leave a federated Service together,
-// each writes the members it leaves, and only the first would find the Service as it was seen.
+// each writes the members it leaves, and only the first would find the Service as it was read.
 func oneWritePerObject(verdicts []Verdict) []Verdict {
 	written := map[object.Key]bool{}
 	for i := range verdicts {

@@ -287,9 +287,9 @@ func (u unlink) leftovers(name string, keys []object.Key) gate {
 }
 
 // Quit removes the target from a federated Service, or deletes the Service if no other member is left.
-func Quit(end object.End, m linkerd.Membership, seen object.Observation) object.Change {
+func Quit(end object.End, m linkerd.Membership, observed object.Observation) object.Change {
 	c := object.Change{
-		End: end, Key: m.Key, Was: seen.Record(m.Key), Action: object.Delete,
+		End: end, Key: m.Key, Was: observed.Record(m.Key), Action: object.Delete,
 		Why: object.Reason{Code: reason.LeftByController, Message: "federated service without any member left"},
 	}
 	if m.Others {

@@ -37,13 +37,13 @@ func exceptions() []exception {
 			return slices.Contains(done, "impostor")
 		}},
 		{"overruled", "admission keeps a value of ours out, and somebody else applied it, too: a re-apply takes the field from them, and changes nothing", func(done []string, live, now *unstructured.Unstructured) bool {
-			return slices.Contains(done, "overruled") && reflect.DeepEqual(comparable(live), comparable(now))
+			return slices.Contains(done, "overruled") && reflect.DeepEqual(withoutForeignWrites(live), withoutForeignWrites(now))
 		}},
 	}
 }
 
-// comparable is an object without what tells of writes, and of other managers.
-func comparable(u *unstructured.Unstructured) map[string]any {
+// withoutForeignWrites is an object without versions, times and entries of other managers.
+func withoutForeignWrites(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	u.SetResourceVersion("")
 	ours := slices.DeleteFunc(u.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {

@@ -25,7 +25,7 @@ func credentials(b *builder) {
 			map[string]string{
 				linkerd.TrustDomain:    b.Target.Domains.Trust,
 				linkerd.ClusterDomain:  b.Target.Domains.Cluster,
-				linkerd.CredentialMark: linkerd.Remarked(b.Marked, b.fingerprint(kubeconfig)),
+				linkerd.CredentialMark: linkerd.NextMark(b.Marked, b.fingerprint(kubeconfig)),
 			})
 	}
 }

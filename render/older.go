@@ -29,7 +29,7 @@ func unsupportedByLinks(in Input) *object.Reason {
 			source, in.Source.Version, version)
 	case in.Target.Gateway.Disabled && linkerd.NeedsGateway(version):
 		what, remedy = "a link to a cluster without a gateway", "install one in "+string(in.Link.Target.Name)
-	case nonEmpty(spec.FederatedServiceSelector) != nil && !linkerd.HoldsFederated(version):
+	case nonEmpty(spec.FederatedServiceSelector) != nil && !linkerd.SupportsFederated(version):
 		what = "federatedServiceSelector"
 	case len(spec.ExcludedLabels) > 0:
 		what = "excludedLabels"

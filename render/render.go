@@ -181,7 +181,7 @@ func sourceBlocked(in Input) *object.Reason {
 // skewed returns why the source's control plane must not get a credential for an older target, or nil: it would restart again and
 // again, and the source's mesh with it.
 func skewed(in Input) *object.Reason {
-	if !in.Link.Spec.UsesRemoteDiscovery() || !linkerd.Skewed(in.Source.Version, in.Target.Version) {
+	if !in.Link.Spec.UsesRemoteDiscovery() || !linkerd.Incompatible(in.Source.Version, in.Target.Version) {
 		return nil
 	}
 	return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s, whose API the control plane of %s (%s) cannot read: upgrade %s to 2.16 or later, or remove remoteDiscoverySelector and federatedServiceSelector",

@@ -1,6 +1,5 @@
-// Package contract is one suite of tests of what a client of a cluster promises to those who plan and write: it is run on
-// sync/cluster's over a real API server, and on those of package memcluster that tests of the loop use. Where they differ,
-// the real one is right.
+// Package contract is a test suite for clients of clusters. It runs with the Client of sync/cluster on a real API server, and with
+// the clusters in memory of package memcluster. If they differ, the real one is right.
 package contract
 
 import (
@@ -16,14 +15,14 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// Client is what is tested, of the installation object.DefaultOwner.
+// Client is the tested client, of installation object.DefaultOwner.
 type Client interface {
 	Observe(ctx context.Context, w []object.Watch) (object.Observation, error)
 	Live(ctx context.Context, w []object.Watch) (object.Observation, error)
 	Write(ctx context.Context, c object.Change) (object.Record, error)
 }
 
-// Changes tells what moves in clusters whose clients were asked for Live.
+// Changes reports what changes in clusters whose clients have open watches.
 type Changes interface {
 	Moved() <-chan struct{}
 	Take() map[api.ClusterName]object.Moves
@@ -51,44 +50,44 @@ type World struct {
 
 // Test holds whatever open opens to the contract.
 func Test(t *testing.T, open func(t *testing.T) World) {
-	for name, promise := range map[string]func(*scene){
+	for name, promise := range map[string]func(*testScene){
 		"observe keeps as much as is asked":               depths,
-		"observe narrows by selector and name":            narrowed,
-		"observe unites watches":                          united,
+		"observe narrows by selector and name":            selectedObjects,
+		"observe unites watches":                          mergedWatches,
 		"observe tells what is not served":                unserved,
-		"observe refuses a watch that cannot be":          impossible,
-		"observe ends with its context":                   ended,
+		"observe refuses a watch that cannot be":          impossibleWatch,
+		"observe ends with its context":                   canceled,
 		"a record says whose an object is":                marks,
-		"a foreign edit uncovers what it changes":         uncovered,
+		"a foreign edit uncovers what it changes":         uncoveredFields,
 		"a create takes nothing over":                     created,
 		"an update of the same writes nothing":            updated,
 		"an update happens to what was read":              updatedOnly,
 		"an update takes back what is ours":               forced,
 		"a fenced write happens on exactly what was seen": fenced,
 		"a delete happens on exactly what was seen":       deleted,
-		"what a finalizer holds is going":                 going,
+		"what a finalizer holds is going":                 deletedWithFinalizer,
 		"a replace makes another object":                  replaced,
 		"a release gives up":                              released,
 		"an adoption marks":                               adopted,
-		"a write tells why it is refused":                 refused,
+		"a write tells why it is refused":                 deniedWrites,
 		"live shows what observe does":                    liveSame,
-		"live shows own writes at once":                   liveOwn,
-		"live shows what others do and tells":             liveForeign,
-		"what is own is not told":                         toldOwn,
-		"a version alone is not told":                     toldVersion,
-		"what is not asked any more is not told":          toldAsked,
+		"live shows own writes at once":                   liveOwnWrite,
+		"live shows what others do and tells":             liveForeignWrite,
+		"what is own is not told":                         movedByOwnWrite,
+		"a version alone is not told":                     movedByVersion,
+		"what is not asked any more is not told":          movedOnlyIfWatched,
 		"kinds come and go":                               kinds,
 		"single objects show what others do":              single,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &scene{T: t, World: open(t), keys: map[object.Key]bool{}}
+			s := &testScene{T: t, World: open(t), keys: map[object.Key]bool{}}
 			promise(s)
 		})
 	}
 }
 
-// scene is one test.
-type scene struct {
+// testScene is one test.
+type testScene struct {
 	*testing.T
 	World
 	all  bool
@@ -96,7 +95,7 @@ type scene struct {
 }
 
 // key is that of an object of the core group in the scene's namespace.
-func (s *scene) key(kind, name string) object.Key {
+func (s *testScene) key(kind, name string) object.Key {
 	return object.Key{Kind: kind, Namespace: s.Namespace, Name: name}
 }
 
@@ -116,7 +115,7 @@ func of(key object.Key, more map[string]any) map[string]any {
 }
 
 // ours is a wanted object.
-func (s *scene) ours(key object.Key, more map[string]any) object.Object {
+func (s *testScene) ours(key object.Key, more map[string]any) object.Object {
 	s.Helper()
 	o, err := object.Seal(object.Spec{Key: key, Version: "v1", Owner: object.DefaultOwner}, of(key, more))
 	if err != nil {
@@ -126,42 +125,42 @@ func (s *scene) ours(key object.Key, more map[string]any) object.Object {
 }
 
 // configMap is a wanted one with one value.
-func (s *scene) configMap(name, value string) object.Object {
+func (s *testScene) configMap(name, value string) object.Object {
 	s.Helper()
 	return s.ours(s.key("ConfigMap", name), map[string]any{"data": map[string]any{value: value}})
 }
 
-func (s *scene) watch(kind string, d object.Depth, names ...string) object.Watch {
+func (s *testScene) watch(kind string, d object.Depth, names ...string) object.Watch {
 	return object.Watch{Version: "v1", Kind: kind, Namespace: s.Namespace, Depth: d, Names: names}
 }
 
-func (s *scene) observe(w ...object.Watch) object.Observation {
+func (s *testScene) observe(w ...object.Watch) object.Observation {
 	s.Helper()
-	seen, err := s.Client.Observe(s.Context(), w)
+	observed, err := s.Client.Observe(s.Context(), w)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return seen
+	return observed
 }
 
-func (s *scene) live(w ...object.Watch) object.Observation {
+func (s *testScene) live(w ...object.Watch) object.Observation {
 	s.Helper()
-	seen, err := s.Client.Live(s.Context(), w)
+	observed, err := s.Client.Live(s.Context(), w)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return seen
+	return observed
 }
 
 // record is that of a fresh look at one object.
-func (s *scene) record(o object.Object) object.Record {
+func (s *testScene) record(o object.Object) object.Record {
 	s.Helper()
 	k := o.Key
 	return s.observe(object.Watch{Group: k.Group, Version: o.Version, Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name}}).Record(k)
 }
 
 // write must succeed.
-func (s *scene) write(a object.Action, o object.Object, was object.Record) object.Record {
+func (s *testScene) write(a object.Action, o object.Object, was object.Record) object.Record {
 	s.Helper()
 	now, err := s.Client.Write(s.Context(), change(a, o, was))
 	if err != nil {
@@ -179,14 +178,14 @@ func change(a object.Action, o object.Object, was object.Record) object.Change {
 }
 
 // fails holds a write to the code of its refusal.
-func (s *scene) fails(what string, code reason.Code, ch object.Change) {
+func (s *testScene) fails(what string, code reason.Code, ch object.Change) {
 	s.Helper()
 	if _, err := s.Client.Write(s.Context(), ch); cluster.Explain(err).Code != code {
 		s.Errorf("%s of %s: got %v, want code %s", ch.Action, what, err, code)
 	}
 }
 
-func (s *scene) must(err error) {
+func (s *testScene) must(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
@@ -194,13 +193,13 @@ func (s *scene) must(err error) {
 }
 
 // label is what others do to an object that touches nothing of ours.
-func (s *scene) annotate(key object.Key, value string) {
+func (s *testScene) annotate(key object.Key, value string) {
 	s.Helper()
 	s.must(s.Foreign.Patch(key, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"example.com/seen": value}}}))
 }
 
-// take gathers what was told so far.
-func (s *scene) take() {
+// take collects the reported changes so far.
+func (s *testScene) take() {
 	for _, m := range s.Changes.Take() {
 		s.all = s.all || m.All
 		for _, k := range m.Keys {
@@ -209,14 +208,14 @@ func (s *scene) take() {
 	}
 }
 
-// told waits until it is told that an object moved, or all, and gives what else was; then begins anew.
-func (s *scene) told(key object.Key) (others map[object.Key]bool) {
+// moved waits until a change of an object, or of all, is reported. It returns the other reported keys, and resets them.
+func (s *testScene) moved(key object.Key) (others map[object.Key]bool) {
 	s.Helper()
 	for s.take(); !s.keys[key] && !s.all; s.take() {
 		select {
 		case <-s.Changes.Moved():
 		case <-time.After(2 * time.Minute):
-			s.Fatalf("%s moved, and that is not told; told were %v", key, s.keys)
+			s.Fatalf("the change of %s is not reported; reported are %v", key, s.keys)
 		}
 	}
 	others = s.keys
@@ -226,7 +225,7 @@ func (s *scene) told(key object.Key) (others map[object.Key]bool) {
 }
 
 // fields decodes a body.
-func (s *scene) fields(b object.Body) map[string]any {
+func (s *testScene) fields(b object.Body) map[string]any {
 	s.Helper()
 	var out map[string]any
 	s.must(json.Unmarshal(b.Bytes(), &out))

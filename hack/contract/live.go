@@ -10,25 +10,25 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// shown is all that an observation says.
-func shown(seen object.Observation) []string {
-	out := slices.Concat([]string{seen.Server}, seen.Unserved)
-	for k, r := range seen.Records() {
-		body, _ := seen.Body(k)
+// itemsOf is all that an observation says.
+func itemsOf(observed object.Observation) []string {
+	out := slices.Concat([]string{observed.Server}, observed.Unserved)
+	for k, r := range observed.Records() {
+		body, _ := observed.Body(k)
 		out = append(out, strings.Join([]string{k.String(), r.UID, r.ResourceVersion, r.Fields.Value(), r.Mark.String(), r.Rivals.Value(), string(body.Bytes())}, " "))
 	}
 	return out
 }
 
 // same holds Live to Observe.
-func (s *scene) same(when string, w ...object.Watch) {
+func (s *testScene) same(when string, w ...object.Watch) {
 	s.Helper()
-	if diff := cmp.Diff(shown(s.observe(w...)), shown(s.live(w...))); diff != "" {
+	if diff := cmp.Diff(itemsOf(s.observe(w...)), itemsOf(s.live(w...))); diff != "" {
 		s.Errorf("%s: -observed +live\n%s", when, diff)
 	}
 }
 
-func liveSame(s *scene) {
+func liveSame(s *testScene) {
 	s.write(object.Create, s.configMap("mine", "v"), object.Record{})
 	s.must(s.Foreign.Put(of(s.key("ConfigMap", "theirs"), nil)))
 	s.must(s.Foreign.Put(of(s.key("Secret", "theirs"), map[string]any{"type": "Opaque"})))
@@ -44,7 +44,7 @@ func liveSame(s *scene) {
 	s.same("more", w...)
 }
 
-func liveOwn(s *scene) {
+func liveOwnWrite(s *testScene) {
 	w := s.watch("ConfigMap", object.Whole)
 	s.live(w)
 	var rec object.Record
@@ -62,7 +62,7 @@ func liveOwn(s *scene) {
 	}
 }
 
-func liveForeign(s *scene) {
+func liveForeignWrite(s *testScene) {
 	w := s.watch("ConfigMap", object.Whole)
 	key := s.key("ConfigMap", "a")
 	s.same("first", w)
@@ -76,14 +76,14 @@ func liveForeign(s *scene) {
 		{"made anew", func() error { return s.Foreign.Put(of(key, nil)) }},
 	} {
 		s.must(step.do())
-		if others := s.told(key); len(others) > 0 {
+		if others := s.moved(key); len(others) > 0 {
 			s.Errorf("%s: told of %v, too", step.what, others)
 		}
 		s.same(step.what, w)
 	}
 }
 
-func toldOwn(s *scene) {
+func movedByOwnWrite(s *testScene) {
 	w, last := s.watch("ConfigMap", object.Whole), s.key("ConfigMap", "last")
 	s.live(w)
 	o := s.configMap("mine", "1")
@@ -93,26 +93,26 @@ func toldOwn(s *scene) {
 	s.write(object.Delete, o, rec)
 	s.live(w)
 	s.must(s.Foreign.Put(of(last, nil)))
-	if others := s.told(last); len(others) > 0 {
+	if others := s.moved(last); len(others) > 0 {
 		s.Errorf("told of %v", others)
 	}
 	// What others did after us is, though we wrote the same object.
 	rec = s.write(object.Create, o, object.Record{})
 	s.must(s.Foreign.Patch(o.Key, map[string]any{"data": map[string]any{"1": "theirs"}}))
-	s.told(o.Key)
+	s.moved(o.Key)
 	if got := s.live(w).Record(o.Key); got == rec || o.Covered(got) {
 		s.Errorf("got %+v", got)
 	}
 }
 
-func toldVersion(s *scene) {
+func movedByVersion(s *testScene) {
 	w, key, last := s.watch("ConfigMap", object.Reduced), s.key("ConfigMap", "a"), s.key("ConfigMap", "last")
 	s.must(s.Foreign.Put(of(key, nil)))
 	s.annotate(key, "once")
 	was := s.live(w).Record(key)
 	s.annotate(key, "twice")
 	s.must(s.Foreign.Put(of(last, nil)))
-	if others := s.told(last); len(others) > 0 {
+	if others := s.moved(last); len(others) > 0 {
 		s.Errorf("told of %v", others)
 	}
 	if now := s.live(w).Record(key); now.ResourceVersion == was.ResourceVersion {
@@ -120,14 +120,14 @@ func toldVersion(s *scene) {
 	}
 }
 
-func toldAsked(s *scene) {
+func movedOnlyIfWatched(s *testScene) {
 	secrets, maps := s.watch("Secret", object.Reduced), s.watch("ConfigMap", object.Reduced)
 	s.live(secrets, maps)
 	s.live(maps)
 	s.must(s.Foreign.Put(of(s.key("Secret", "a"), nil)))
 	last := s.key("ConfigMap", "last")
 	s.must(s.Foreign.Put(of(last, nil)))
-	if others := s.told(last); len(others) > 0 {
+	if others := s.moved(last); len(others) > 0 {
 		s.Errorf("told of %v", others)
 	}
 	if got := s.live(secrets, maps).Record(s.key("Secret", "a")); got.IsZero() {
@@ -136,13 +136,13 @@ func toldAsked(s *scene) {
 }
 
 // kinds that come are found by the next read; of those that a cluster serves no more nothing is shown.
-func kinds(s *scene) {
+func kinds(s *testScene) {
 	group := s.Namespace + ".example.com"
 	w := object.Watch{Group: group, Version: "v1", Kind: "Widget", Namespace: s.Namespace, Depth: object.Whole}
 	loose := w
 	loose.Version = ""
-	if seen := s.observe(w, loose); !slices.Equal(seen.Unserved, []string{loose.Called(), w.Called()}) {
-		s.Errorf("before: %v", seen.Unserved)
+	if observed := s.observe(w, loose); !slices.Equal(observed.Unserved, []string{loose.Called(), w.Called()}) {
+		s.Errorf("before: %v", observed.Unserved)
 	}
 	s.Serve(group, true)
 	o := s.ours(object.Key{Group: group, Kind: "Widget", Namespace: s.Namespace, Name: "a"}, map[string]any{"spec": map[string]any{"n": 1, "list": []any{"a"}}})
@@ -157,12 +157,12 @@ func kinds(s *scene) {
 	}
 	s.Serve(group, false)
 	s.write(object.Delete, o, rec)
-	if seen := s.observe(w, loose); seen.Len() != 0 || len(seen.Unserved) != 2 {
-		s.Errorf("after: %v, unserved %v", names(seen), seen.Unserved)
+	if observed := s.observe(w, loose); observed.Len() != 0 || len(observed.Unserved) != 2 {
+		s.Errorf("after: %v, unserved %v", names(observed), observed.Unserved)
 	}
 }
 
-func single(s *scene) {
+func single(s *testScene) {
 	w := s.watch("Secret", object.Reduced, "mine", "theirs")
 	secret := func(value string) object.Object {
 		return s.ours(s.key("Secret", "mine"), map[string]any{"type": "Opaque", "data": map[string]any{"k": value}})
@@ -176,7 +176,7 @@ func single(s *scene) {
 		s.Errorf("after an own write: got %+v, want %+v", got, rec)
 	}
 	s.must(s.Foreign.Put(of(s.key("Secret", "theirs"), nil)))
-	s.told(s.key("Secret", "theirs"))
+	s.moved(s.key("Secret", "theirs"))
 	if got := maps.Collect(s.live(w).Records()); len(got) != 2 {
 		s.Errorf("what others made is not shown: %v", got)
 	}

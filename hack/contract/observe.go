@@ -10,15 +10,15 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-func depths(s *scene) {
+func depths(s *testScene) {
 	mine := s.configMap("mine", "v")
 	rec := s.write(object.Create, mine, object.Record{})
 	for _, d := range []object.Depth{object.Reduced, object.Metadata, object.Whole} {
-		seen := s.observe(s.watch("ConfigMap", d))
-		if got := seen.Record(mine.Key); got != rec {
+		observed := s.observe(s.watch("ConfigMap", d))
+		if got := observed.Record(mine.Key); got != rec {
 			s.Errorf("depth %d: got record %+v, want %+v", d, got, rec)
 		}
-		body, kept := seen.Body(mine.Key)
+		body, kept := observed.Body(mine.Key)
 		if kept != (d > object.Reduced) {
 			s.Errorf("depth %d: body kept: %v", d, kept)
 		}
@@ -35,8 +35,8 @@ func depths(s *scene) {
 }
 
 // names returns those of a kind that an observation shows, in order, without what Kubernetes puts into every namespace.
-func names(seen object.Observation) (out []string) {
-	for k := range seen.Records() {
+func names(observed object.Observation) (out []string) {
+	for k := range observed.Records() {
 		if k.Name != "kube-root-ca.crt" {
 			out = append(out, k.Name)
 		}
@@ -44,7 +44,7 @@ func names(seen object.Observation) (out []string) {
 	return out
 }
 
-func narrowed(s *scene) {
+func selectedObjects(s *testScene) {
 	for _, name := range []string{"a", "b", "c"} {
 		key := s.key("ConfigMap", name)
 		s.must(s.Foreign.Put(of(key, nil)))
@@ -68,23 +68,23 @@ func narrowed(s *scene) {
 	}
 }
 
-func united(s *scene) {
+func mergedWatches(s *testScene) {
 	for _, name := range []string{"a", "b"} {
 		s.must(s.Foreign.Put(of(s.key("ConfigMap", name), nil)))
 	}
 	all, one := s.watch("ConfigMap", object.Reduced), s.watch("ConfigMap", object.Whole, "a", "absent")
 	for _, w := range [][]object.Watch{{all, one}, {one, all}, {all, one, one}} {
-		seen := s.observe(w...)
-		_, a := seen.Body(s.key("ConfigMap", "a"))
-		_, b := seen.Body(s.key("ConfigMap", "b"))
-		if got := strings.Join(names(seen), " "); got != "a b" || !a || b {
+		observed := s.observe(w...)
+		_, a := observed.Body(s.key("ConfigMap", "a"))
+		_, b := observed.Body(s.key("ConfigMap", "b"))
+		if got := strings.Join(names(observed), " "); got != "a b" || !a || b {
 			s.Errorf("got %q, body of a: %v, of b: %v", got, a, b)
 		}
 	}
 }
 
-func unserved(s *scene) {
-	seen := s.observe(
+func unserved(s *testScene) {
+	observed := s.observe(
 		object.Watch{Group: "example.com", Version: "v1", Kind: "Widget"},
 		object.Watch{Group: "apps", Version: "v1beta1", Kind: "Deployment"},
 		object.Watch{Group: "apps", Version: "v1", Kind: "Widget", Namespace: "default"},
@@ -92,24 +92,24 @@ func unserved(s *scene) {
 		object.Watch{Group: "example.com", Kind: "Widget", Namespace: "default"},
 		object.Watch{Group: "apps", Kind: "Deployment", Namespace: "no-such-namespace"})
 	want := []string{"Deployment.v1beta1.apps", "Widget.example.com", "Widget.v1.", "Widget.v1.apps", "Widget.v1.example.com"}
-	if !slices.Equal(seen.Unserved, want) || seen.Len() != 0 {
-		s.Errorf("got %q, want %q", seen.Unserved, want)
+	if !slices.Equal(observed.Unserved, want) || observed.Len() != 0 {
+		s.Errorf("got %q, want %q", observed.Unserved, want)
 	}
 }
 
-func impossible(s *scene) {
+func impossibleWatch(s *testScene) {
 	for what, w := range map[string]object.Watch{
 		"a namespace of what has none":  {Version: "v1", Kind: "Namespace", Namespace: s.Namespace},
 		"names in no namespace":         {Version: "v1", Kind: "ConfigMap", Names: []string{"a"}},
 		"a selector that does not read": {Version: "v1", Kind: "ConfigMap", Namespace: s.Namespace, Selector: "a in"},
 	} {
-		if seen, err := s.Client.Observe(s.Context(), []object.Watch{s.watch("ServiceAccount", object.Reduced), w}); err == nil || seen.Len() != 0 {
-			s.Errorf("%s: got %d objects, %v", what, seen.Len(), err)
+		if observed, err := s.Client.Observe(s.Context(), []object.Watch{s.watch("ServiceAccount", object.Reduced), w}); err == nil || observed.Len() != 0 {
+			s.Errorf("%s: got %d objects, %v", what, observed.Len(), err)
 		}
 	}
 }
 
-func ended(s *scene) {
+func canceled(s *testScene) {
 	ctx, cancel := context.WithCancel(s.Context())
 	cancel()
 	_, err := s.Client.Observe(ctx, []object.Watch{s.watch("ConfigMap", object.Reduced)})
@@ -121,7 +121,7 @@ func ended(s *scene) {
 	}
 }
 
-func marks(s *scene) {
+func marks(s *testScene) {
 	mine := s.configMap("mine", "v")
 	s.write(object.Create, mine, object.Record{})
 	labelled := func(owner string) map[string]any {
@@ -132,9 +132,9 @@ func marks(s *scene) {
 		s.must(s.Foreign.Patch(s.key("ConfigMap", name), labelled(owner)))
 	}
 	s.must(s.Foreign.Put(of(s.key("ConfigMap", "unmarked"), nil)))
-	seen := s.observe(s.watch("ConfigMap", object.Reduced))
+	observed := s.observe(s.watch("ConfigMap", object.Reduced))
 	for name, want := range map[string]object.Mark{"mine": object.Ours, "copied": object.Copied, "theirs": object.Theirs, "unmarked": object.Unmarked} {
-		if got := seen.Record(s.key("ConfigMap", name)); got.Mark != want {
+		if got := observed.Record(s.key("ConfigMap", name)); got.Mark != want {
 			s.Errorf("%s: got %s, want %s", name, got.Mark, want)
 		}
 	}
@@ -144,7 +144,7 @@ func marks(s *scene) {
 	}
 }
 
-func uncovered(s *scene) {
+func uncoveredFields(s *testScene) {
 	for what, tt := range map[string]struct {
 		patch map[string]any
 		want  bool

@@ -13,7 +13,7 @@ import (
 const rbac = "rbac.authorization.k8s.io"
 
 // several are wanted objects of different kinds.
-func (s *scene) several() []object.Object {
+func (s *testScene) several() []object.Object {
 	labels := map[string]any{"app": "a"}
 	return []object.Object{
 		s.configMap("a", "v"),
@@ -32,14 +32,14 @@ func (s *scene) several() []object.Object {
 	}
 }
 
-func (s *scene) binding(role string) object.Object {
+func (s *testScene) binding(role string) object.Object {
 	return s.ours(object.Key{Group: rbac, Kind: "RoleBinding", Namespace: s.Namespace, Name: "a"}, map[string]any{
 		"roleRef":  map[string]any{"apiGroup": rbac, "kind": "ClusterRole", "name": role},
 		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "a", "namespace": s.Namespace}},
 	})
 }
 
-func created(s *scene) {
+func created(s *testScene) {
 	for _, o := range s.several() {
 		now := s.write(object.Create, o, object.Record{})
 		if now.Mark != object.Ours || now.Digest != o.Digest || now.UID == "" || now.ResourceVersion == "" || !o.Covered(now) {
@@ -56,7 +56,7 @@ func created(s *scene) {
 	}
 }
 
-func updated(s *scene) {
+func updated(s *testScene) {
 	o, next := s.configMap("a", "v"), s.configMap("a", "w")
 	first := s.write(object.Create, o, object.Record{})
 	if again := s.write(object.Update, o, first); again != first {
@@ -72,7 +72,7 @@ func updated(s *scene) {
 	}
 }
 
-func updatedOnly(s *scene) {
+func updatedOnly(s *testScene) {
 	for _, o := range s.several() {
 		was := s.write(object.Create, o, object.Record{})
 		s.write(object.Drain, o, was)
@@ -93,7 +93,7 @@ func updatedOnly(s *scene) {
 	}
 }
 
-func forced(s *scene) {
+func forced(s *testScene) {
 	o := s.configMap("a", "k")
 	was := s.write(object.Create, o, object.Record{})
 	s.must(s.Foreign.Patch(o.Key, map[string]any{"data": map[string]any{"k": "theirs", "l": "theirs"}}))
@@ -105,7 +105,7 @@ func forced(s *scene) {
 	}
 }
 
-func fenced(s *scene) {
+func fenced(s *testScene) {
 	o, next := s.configMap("a", "1"), s.configMap("a", "2")
 	on := func(o object.Object, was object.Record) object.Change {
 		ch := change(object.Update, o, was)
@@ -129,7 +129,7 @@ func fenced(s *scene) {
 	}
 }
 
-func deleted(s *scene) {
+func deleted(s *testScene) {
 	o := s.configMap("a", "v")
 	first := s.write(object.Create, o, object.Record{})
 	if _, err := s.Client.Write(s.Context(), change(object.Delete, o, object.Record{})); err == nil {
@@ -151,7 +151,7 @@ func deleted(s *scene) {
 	s.write(object.Delete, nobody, second)
 }
 
-func going(s *scene) {
+func deletedWithFinalizer(s *testScene) {
 	o := s.configMap("a", "v")
 	s.write(object.Create, o, object.Record{})
 	hold := func(finalizers ...any) {
@@ -168,7 +168,7 @@ func going(s *scene) {
 	}
 }
 
-func replaced(s *scene) {
+func replaced(s *testScene) {
 	old, next := s.binding("view"), s.binding("edit")
 	was := s.write(object.Create, old, object.Record{})
 	s.fails("a role", reason.ImmutableField, change(object.Update, next, was))
@@ -190,7 +190,7 @@ func replaced(s *scene) {
 	}
 }
 
-func released(s *scene) {
+func released(s *testScene) {
 	o := s.configMap("a", "k")
 	was := s.write(object.Create, o, object.Record{})
 	patch := prune.Release(object.Change{Key: o.Key}, linkerd.Helm{Name: "mc", Namespace: "ns"}).Object
@@ -219,7 +219,7 @@ func released(s *scene) {
 	}
 }
 
-func adopted(s *scene) {
+func adopted(s *testScene) {
 	k := s.key("ConfigMap", "made")
 	s.must(s.Foreign.Put(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": k.Name, "namespace": k.Namespace}, "data": map[string]any{"k": "v"},
@@ -247,7 +247,7 @@ func adopted(s *scene) {
 	s.fails("what is gone", reason.NotFound, change(object.Adopt, o, now))
 }
 
-func refused(s *scene) {
+func deniedWrites(s *testScene) {
 	o := s.ours(object.Key{Kind: "ConfigMap", Namespace: "no-such-namespace", Name: "a"}, nil)
 	s.fails("no such namespace", reason.NotFound, change(object.Create, o, object.Record{}))
 	o = s.ours(object.Key{Group: "example.com", Kind: "Widget", Namespace: s.Namespace, Name: "a"}, nil)

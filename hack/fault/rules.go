@@ -45,11 +45,11 @@ func (f Fault) and(next Fault) Fault {
 		out = next
 	}
 	out.Delay = f.Delay + next.Delay
-	out.Before, out.After = both(f.Before, next.Before), both(f.After, next.After)
+	out.Before, out.After = callBoth(f.Before, next.Before), callBoth(f.After, next.After)
 	return out
 }
 
-func both(a, b func(Request)) func(Request) {
+func callBoth(a, b func(Request)) func(Request) {
 	if a == nil || b == nil {
 		if a == nil {
 			return b

@@ -18,11 +18,11 @@ import (
 
 // exchange is one request on its way.
 type exchange struct {
-	proxy *Proxy
-	asked *Request
-	fault fault.Fault
-	conn  net.Conn // of the client
-	own   bool     // it goes on with the upstream's credentials
+	proxy   *Proxy
+	request *Request
+	fault   fault.Fault
+	conn    net.Conn // of the client
+	own     bool     // it goes on with the upstream's credentials
 }
 
 type (
@@ -47,7 +47,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer p.running.Done()
-	x := &exchange{proxy: p, asked: asked, fault: f, conn: r.Context().Value(connKey{}).(net.Conn)}
+	x := &exchange{proxy: p, request: asked, fault: f, conn: r.Context().Value(connKey{}).(net.Conn)}
 	x.own = r.Header.Get("Authorization") == "Bearer "+p.token
 	if !pause(r.Context().Done(), f.Delay) {
 		panic(http.ErrAbortHandler)
@@ -69,14 +69,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
 	default:
-		p.forward.ServeHTTP(w, x.whole(r, body))
+		p.forward.ServeHTTP(w, x.withBody(r, body))
 	}
 }
 
-// whole is a request with all of its body there. Passed on while it is sent, one that is refused by its headers could hang:
+// withBody is a request with all of its body there. Passed on while it is sent, one that is refused by its headers could hang:
 // its client stops in the middle of the body and waits for the end of the answer, and ReverseProxy, before it ends the
 // answer, for that of the body.
-func (x *exchange) whole(r *http.Request, body []byte) *http.Request {
+func (x *exchange) withBody(r *http.Request, body []byte) *http.Request {
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if len(body) == 0 {
@@ -109,13 +109,13 @@ func (x *exchange) refuse(w http.ResponseWriter) {
 
 // refusal is the body of an answer with the fault's code; its headers are added.
 func (x *exchange) refusal(header http.Header) []byte {
-	x.proxy.note(x.asked, func(r *Request) { r.Status = x.fault.Code })
+	x.proxy.note(x.request, func(r *Request) { r.Status = x.fault.Code })
 	header.Set("Cache-Control", "no-cache, private")
-	if x.fault.Code == http.StatusNotFound && x.asked.Name == "" {
+	if x.fault.Code == http.StatusNotFound && x.request.Name == "" {
 		header.Set("Content-Type", "text/plain; charset=utf-8") // so does a server that does not serve the kind
 		return []byte("404 page not found\n")
 	}
-	status := x.fault.Refusal(x.asked.Request).ErrStatus
+	status := x.fault.Refusal(x.request.Request).ErrStatus
 	status.Kind, status.APIVersion = "Status", "v1"
 	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
@@ -153,29 +153,29 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 
 var errReset = errors.New("the connection is to be reset")
 
-// answered has an answer of the server, and says what the client gets of it.
-func answered(answer *http.Response) error {
+// readResponse has an answer of the server, and says what the client gets of it.
+func readResponse(answer *http.Response) error {
 	x := exchangeOf(answer.Request)
 	done := answer.StatusCode/100 == 2
-	x.proxy.note(x.asked, func(r *Request) { r.Committed = done && r.Writes() })
+	x.proxy.note(x.request, func(r *Request) { r.Committed = done && r.Writes() })
 	if x.fault.After != nil {
-		x.fault.After(x.asked.Request)
+		x.fault.After(x.request.Request)
 	}
 	if x.fault.Kind == fault.ResetAfter {
 		return errReset
 	}
-	x.proxy.note(x.asked, func(r *Request) { r.Status = answer.StatusCode })
+	x.proxy.note(x.request, func(r *Request) { r.Status = answer.StatusCode })
 	if x.fault.Kind == fault.Fail {
 		return x.fail(answer)
 	}
 	if done {
-		return x.spoil(answer)
+		return x.cutResponse(answer)
 	}
 	return nil
 }
 
-// unanswered: what the server does not answer ends as its connection did. A client that left is none the wiser.
-func unanswered(_ http.ResponseWriter, r *http.Request, _ error) {
+// noResponse: what the server does not answer ends as its connection did. A client that left is none the wiser.
+func noResponse(_ http.ResponseWriter, r *http.Request, _ error) {
 	if r.Context().Err() != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/linkwright/linkwright/hack/fault"
 )
 
-// frames is a watch that goes wrong, event by event.
-type frames struct {
+// watchFrames is a watch that goes wrong, event by event.
+type watchFrames struct {
 	x    *exchange
 	gone <-chan struct{} // closed when the client is
 	body io.Closer
@@ -25,8 +25,8 @@ type frames struct {
 	last   error // follows out
 }
 
-func (x *exchange) frames(answer *http.Response) *frames {
-	f := &frames{x: x, gone: answer.Request.Context().Done(), body: answer.Body, in: bufio.NewReader(answer.Body), next: line}
+func (x *exchange) frames(answer *http.Response) *watchFrames {
+	f := &watchFrames{x: x, gone: answer.Request.Context().Done(), body: answer.Body, in: bufio.NewReader(answer.Body), next: line}
 	if strings.Contains(answer.Header.Get("Content-Type"), "protobuf") {
 		f.next = prefixed
 	}
@@ -47,7 +47,7 @@ func prefixed(r *bufio.Reader) ([]byte, error) {
 	return frame, err
 }
 
-func (f *frames) Read(to []byte) (int, error) {
+func (f *watchFrames) Read(to []byte) (int, error) {
 	for len(f.out) == 0 {
 		if f.last != nil {
 			return 0, f.ended()
@@ -63,17 +63,17 @@ func (f *frames) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-func (f *frames) Close() error { return f.body.Close() }
+func (f *watchFrames) Close() error { return f.body.Close() }
 
-func (f *frames) ended() error {
+func (f *watchFrames) ended() error {
 	if errors.Is(f.last, errCut) {
-		return f.x.hangUp()
+		return f.x.closeConn()
 	}
 	return f.last
 }
 
 // frame is the next one to be shown, and what follows it where it is the last.
-func (f *frames) frame() ([]byte, error) {
+func (f *watchFrames) frame() ([]byte, error) {
 	due := f.passed >= f.x.fault.Events
 	f.passed++
 	switch kind := f.x.fault.Kind; {
@@ -100,7 +100,7 @@ func (f *frames) frame() ([]byte, error) {
 
 // expired is the event by which a server ends a watch that it cannot go on with.
 func (x *exchange) expired() []byte {
-	status := fault.Fault{Code: http.StatusGone}.Refusal(x.asked.Request).ErrStatus
+	status := fault.Fault{Code: http.StatusGone}.Refusal(x.request.Request).ErrStatus
 	status.Kind, status.APIVersion = "Status", "v1"
 	event, err := json.Marshal(map[string]any{"type": "ERROR", "object": status})
 	if err != nil {

@@ -40,7 +40,7 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	rules  fault.Rules
-	asked  []*Request
+	log    []*Request
 	closed bool
 }
 
@@ -87,7 +87,7 @@ func newProxy(to *rest.Config) (*Proxy, error) {
 	p := &Proxy{address: "https://" + listener.Addr().String(), ca: ca, token: rand.Text(), up: up, target: target}
 	silent := log.New(io.Discard, "", 0) // clients that leave are what this is for
 	p.forward = &httputil.ReverseProxy{
-		Rewrite: p.rewrite, Transport: up, ModifyResponse: answered, ErrorHandler: unanswered, FlushInterval: -1, ErrorLog: silent,
+		Rewrite: p.rewrite, Transport: up, ModifyResponse: readResponse, ErrorHandler: noResponse, FlushInterval: -1, ErrorLog: silent,
 	}
 	p.server = &http.Server{Handler: p, TLSConfig: pair, ErrorLog: silent, ConnContext: withConn, ConnState: p.count}
 	p.running.Go(func() { _ = p.server.ServeTLS(listener, "", "") })
@@ -127,7 +127,7 @@ func (p *Proxy) Kubeconfig(token string) ([]byte, error) {
 func (p *Proxy) Set(rules ...fault.Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = nil
+	p.log = nil
 	p.rules.Set(rules...)
 }
 
@@ -135,8 +135,8 @@ func (p *Proxy) Set(rules ...fault.Rule) {
 func (p *Proxy) Log() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := make([]Request, len(p.asked))
-	for i, r := range p.asked {
+	out := make([]Request, len(p.log))
+	for i, r := range p.log {
 		out[i] = *r
 	}
 	return out
@@ -151,8 +151,8 @@ func (p *Proxy) arrive(q fault.Request) (*Request, fault.Fault) {
 	}
 	p.running.Add(1)
 	f := p.rules.Strike(q)
-	r := &Request{Request: q, Index: len(p.asked) + 1, Fault: f.Kind}
-	p.asked = append(p.asked, r)
+	r := &Request{Request: q, Index: len(p.log) + 1, Fault: f.Kind}
+	p.log = append(p.log, r)
 	return r, f
 }
 

@@ -29,9 +29,9 @@ func replace(answer *http.Response, body []byte) {
 	answer.Header.Set("Content-Length", strconv.Itoa(len(body)))
 }
 
-// spoil changes the body of an answer.
-func (x *exchange) spoil(answer *http.Response) error {
-	if x.asked.Verb == "watch" {
+// cutResponse changes the body of an answer.
+func (x *exchange) cutResponse(answer *http.Response) error {
+	if x.request.Verb == "watch" {
 		if x.fault.Kind != fault.Pass || x.fault.Delay > 0 {
 			answer.Body = x.frames(answer)
 		}
@@ -45,7 +45,7 @@ func (x *exchange) spoil(answer *http.Response) error {
 		return err
 	}
 	if x.fault.Kind == fault.Cut {
-		answer.Body = &half{body: body[:len(body)/2], end: x.hangUp}
+		answer.Body = &truncatedBody{body: body[:len(body)/2], err: x.closeConn}
 		return nil
 	}
 	if body, err = forget(body); err == nil {
@@ -75,28 +75,28 @@ func forget(body []byte) ([]byte, error) {
 
 var errCut = errors.New("the answer is cut")
 
-// hangUp ends what the client reads; the connection ends when it has understood.
-func (x *exchange) hangUp() error {
+// closeConn ends what the client reads; the connection ends when it has understood.
+func (x *exchange) closeConn() error {
 	if tcp, ok := x.conn.(*net.TCPConn); ok {
 		_ = tcp.CloseWrite()
 	}
 	return errCut
 }
 
-// half is the part of a body that arrives, its last byte alone: HTTP/2 sends what was taken when more is, so that all before
+// truncatedBody is the part of a body that arrives, its last byte alone: HTTP/2 sends what was taken when more is, so that all before
 // it was sent when that is taken.
-type half struct {
+type truncatedBody struct {
 	body []byte
-	end  func() error
+	err  func() error
 }
 
-func (h *half) Read(to []byte) (int, error) {
+func (h *truncatedBody) Read(to []byte) (int, error) {
 	if len(h.body) == 0 {
-		return 0, h.end()
+		return 0, h.err()
 	}
 	n := copy(to, h.body[:max(1, len(h.body)-1)])
 	h.body = h.body[n:]
 	return n, nil
 }
 
-func (h *half) Close() error { return nil }
+func (h *truncatedBody) Close() error { return nil }

@@ -14,19 +14,19 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// theirs is a thing that others made.
-func (p *plane) theirs(k object.Key, labels map[string]string, more map[string]any) *thing {
+// foreignObject is a thing that others made.
+func (p *simCluster) foreignObject(k object.Key, labels map[string]string, more map[string]any) *simObject {
 	if more == nil {
-		more = smallest(k)
+		more = minimalContent(k)
 	}
-	return &thing{
+	return &simObject{
 		key: k, body: encoded(content(k, labels, more)),
 		rec: object.Record{UID: p.newUID(), ResourceVersion: p.next(), Mark: markOf(labels), Rivals: uncovered(object.Record{}).Rivals},
 	}
 }
 
-// smallest is the least that a server takes of a kind.
-func smallest(k object.Key) map[string]any {
+// minimalContent is the least that a server takes of a kind.
+func minimalContent(k object.Key) map[string]any {
 	one := map[string]string{"app": "one"}
 	pod := map[string]any{"containers": []any{map[string]any{"name": "one", "image": "one"}}}
 	switch k.Kind {
@@ -61,21 +61,21 @@ func markOf(labels map[string]string) object.Mark {
 	return object.Theirs
 }
 
-// kubernetes is its token controller: a token Secret gets a token, or goes with its account.
-func (p *plane) kubernetes() {
+// runTokenController is its token controller: a token Secret gets a token, or goes with its account.
+func (p *simCluster) runTokenController() {
 	for _, t := range p.of(kind{"", "Secret"}) {
 		of, n, ok := tokenOf(t.key)
 		if !ok {
 			continue
 		}
-		account := p.things[of]
+		account := p.objects[of]
 		switch {
 		case account == nil, t.account != "" && t.account != account.rec.UID:
 			p.drop(t.key)
 		case t.token == "" && !p.late && !t.rec.Going:
 			next := *t
 			next.token, next.account = fmt.Sprintf("token-%d-of-%s-in-%s", n, of.Name, p.uid), account.rec.UID
-			p.again = p.again || t.by == ours && p.spoilt == 0 && p.ended[t.key] == account.rec.UID
+			p.reissued = p.reissued || t.madeBy == byLinkwright && p.damagedAt == 0 && p.endedTokens[t.key] == account.rec.UID
 			next.rec.ResourceVersion = p.next()
 			p.put(next.withToken())
 		}
@@ -83,7 +83,7 @@ func (p *plane) kubernetes() {
 }
 
 // withToken shows the token in the body.
-func (t *thing) withToken() *thing {
+func (t *simObject) withToken() *simObject {
 	return t.edited(func(o map[string]any) { field(o, "data")["token"] = []byte(t.token) })
 }
 
@@ -94,40 +94,40 @@ const (
 	asMember    = "api"
 )
 
-// linkerd is its controllers in a cluster, each as its pod is there; reachable says which targets answer.
-func (p *plane) linkerd(reachable func(api.ClusterName) bool) {
+// runMirrorControllers is its controllers in a cluster, each as its pod is there; reachable says which targets answer.
+func (p *simCluster) runMirrorControllers(reachable func(api.ClusterName) bool) {
 	for _, d := range p.of(kind{"apps", "Deployment"}) {
 		if target, ok := strings.CutPrefix(d.key.Name, "controller-"); ok && (d.key.Namespace == mc || d.key.Namespace == other) {
 			p.pod(d.key.Namespace, api.ClusterName(target))
-			account := p.things[object.Key{Kind: "ServiceAccount", Namespace: d.key.Namespace, Name: d.key.Name}]
-			p.charted[api.ClusterName(target)] = p.charted[api.ClusterName(target)] || d.by != ours || account == nil || account.by != ours
+			account := p.objects[object.Key{Kind: "ServiceAccount", Namespace: d.key.Namespace, Name: d.key.Name}]
+			p.chartRan[api.ClusterName(target)] = p.chartRan[api.ClusterName(target)] || d.madeBy != byLinkwright || account == nil || account.madeBy != byLinkwright
 		}
 	}
 	for _, pod := range p.of(kind{"", "Pod"}) {
 		target := pod.target
-		if d := p.things[deployment(pod.key.Namespace, target)]; d == nil && !p.lagging[pod.key] {
+		if d := p.objects[deployment(pod.key.Namespace, target)]; d == nil && !p.lagging[pod.key] {
 			p.drop(pod.key)
 			continue
 		}
 		delete(p.lagging, pod.key)
-		if l := p.things[linkKey(pod.key.Namespace, target)]; l != nil && !p.idle {
-			p.mirror(l, target, reachable(target))
+		if l := p.objects[linkKey(pod.key.Namespace, target)]; l != nil && !p.idle {
+			p.runMirrorController(l, target, reachable(target))
 		}
 	}
 }
 
-func (p *plane) pod(mc string, target api.ClusterName) {
+func (p *simCluster) pod(mc string, target api.ClusterName) {
 	k := object.Key{Kind: "Pod", Namespace: mc, Name: "controller-" + string(target) + "-0"}
-	p.make(k, target, map[string]string{linkerd.ClusterNameLabel: string(target), "component": "controller"}, nil)
+	p.ensure(k, target, map[string]string{linkerd.ClusterNameLabel: string(target), "component": "controller"}, nil)
 }
 
-// make has a controller's object there.
-func (p *plane) make(k object.Key, target api.ClusterName, labels, annotations map[string]string) bool {
-	if p.things[k] != nil {
+// ensure has a controller's object there.
+func (p *simCluster) ensure(k object.Key, target api.ClusterName, labels, annotations map[string]string) bool {
+	if p.objects[k] != nil {
 		return false
 	}
-	t := p.theirs(k, labels, nil)
-	t.by, t.target, t.rec.Rivals = mirroring, target, unique.Make(mirrorManager)
+	t := p.foreignObject(k, labels, nil)
+	t.madeBy, t.target, t.rec.Rivals = byLinkerd, target, unique.Make(mirrorManager)
 	if annotations != nil {
 		t = t.edited(func(o map[string]any) { field(o, "metadata")["annotations"] = annotations })
 	}
@@ -143,23 +143,23 @@ func mirrorOf(service string) map[string]string {
 	return map[string]string{linkerd.RemoteServiceName: service + "." + shop + ".svc.cluster.local", linkerd.RemoteResourceVersion: "1"}
 }
 
-// mirror does what one running controller does: it has there what its Link selects, and takes away what it does not; the
+// runMirrorController does what one running controller does: it has there what its Link selects, and takes away what it does not; the
 // latter only while it reaches the target. Labels are copied from there, also one of ours.
-func (p *plane) mirror(l *thing, target api.ClusterName, reached bool) {
+func (p *simCluster) runMirrorController(l *simObject, target api.ClusterName, reached bool) {
 	name, spec := string(target), l.link()
 	of := map[string]string{linkerd.ClusterNameLabel: name}
-	p.make(leaseKey(l.key.Namespace, target), target, nil, nil)
-	p.make(probeKey(l.key.Namespace, target), target, of, map[string]string{"mirror.linkerd.io/remote-gateway-identity": "gateway." + name})
+	p.ensure(leaseKey(l.key.Namespace, target), target, nil, nil)
+	p.ensure(probeKey(l.key.Namespace, target), target, of, map[string]string{"mirror.linkerd.io/remote-gateway-identity": "gateway." + name})
 	if !reached {
 		return
 	}
 	mirrored := map[string]string{linkerd.ClusterNameLabel: name, linkerd.MirroredLabel: "true", object.OwnerLabel: owner}
-	moved := p.have(target, chooses(spec.Selector), "Service", viaGateway, mirrored)
-	moved = p.have(target, chooses(spec.Selector), "Endpoints", viaGateway, mirrored) || moved
+	moved := p.ensureMirror(target, chooses(spec.Selector), "Service", viaGateway, mirrored)
+	moved = p.ensureMirror(target, chooses(spec.Selector), "Endpoints", viaGateway, mirrored) || moved
 	discovered := maps.Clone(mirrored)
 	discovered[linkerd.RemoteDiscovery] = name
-	moved = p.have(target, chooses(spec.RemoteDiscoverySelector), "Service", viaEndpoint, discovered) || moved
-	if moved = p.member(target, chooses(spec.FederatedServiceSelector)) || moved; moved {
+	moved = p.ensureMirror(target, chooses(spec.RemoteDiscoverySelector), "Service", viaEndpoint, discovered) || moved
+	if moved = p.setMember(target, chooses(spec.FederatedServiceSelector)) || moved; moved {
 		status := *l // a write of its status moves the Link's version
 		status.rec.ResourceVersion = p.next()
 		p.put(&status)
@@ -178,13 +178,13 @@ func chooses(s *metav1.LabelSelector) bool {
 	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
 }
 
-// have has one mirror there, or not.
-func (p *plane) have(target api.ClusterName, chosen bool, kind, name string, labels map[string]string) bool {
+// ensureMirror has one mirror there, or not.
+func (p *simCluster) ensureMirror(target api.ClusterName, chosen bool, kind, name string, labels map[string]string) bool {
 	k := object.Key{Kind: kind, Namespace: shop, Name: name + "-" + string(target)}
 	if chosen {
-		return p.make(k, target, labels, mirrorOf(name))
+		return p.ensure(k, target, labels, mirrorOf(name))
 	}
-	if t := p.things[k]; t == nil || t.by != mirroring {
+	if t := p.objects[k]; t == nil || t.madeBy != byLinkerd {
 		return false
 	}
 	p.drop(k)
@@ -196,7 +196,7 @@ func federatedKey() object.Key {
 }
 
 // members are the clusters that a federated Service lists.
-func members(t *thing) []string {
+func members(t *simObject) []string {
 	if t == nil {
 		return nil
 	}
@@ -206,15 +206,15 @@ func members(t *thing) []string {
 // memberOf is the cluster of a member.
 func memberOf(m string) api.ClusterName { return api.ClusterName(strings.TrimPrefix(m, asMember+"@")) }
 
-// member has the target join the federated Service, or leave it; without any the Service goes.
-func (p *plane) member(target api.ClusterName, chosen bool) bool {
-	t, self := p.things[federatedKey()], asMember+"@"+string(target)
+// setMember has the target join the federated Service, or leave it; without any the Service goes.
+func (p *simCluster) setMember(target api.ClusterName, chosen bool) bool {
+	t, self := p.objects[federatedKey()], asMember+"@"+string(target)
 	was := members(t)
 	switch now := slices.Contains(was, self); {
-	case now == chosen, t != nil && t.by != mirroring:
+	case now == chosen, t != nil && t.madeBy != byLinkerd:
 		return false
 	case t == nil:
-		return p.make(federatedKey(), "", map[string]string{linkerd.MirroredLabel: "true"}, map[string]string{linkerd.RemoteDiscovery: self})
+		return p.ensure(federatedKey(), "", map[string]string{linkerd.MirroredLabel: "true"}, map[string]string{linkerd.RemoteDiscovery: self})
 	}
 	next := slices.DeleteFunc(slices.Clone(was), func(m string) bool { return m == self })
 	if chosen {

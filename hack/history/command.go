@@ -20,21 +20,21 @@ const day = 24 * time.Hour
 
 // command is what people do by a command of their own, adopt or release, which holds the lease; interrupted, it is run again.
 // Every other one is about all links that are declared.
-func (r *run) command(e Event, f *fault) {
+func (r *history) command(e Event, f *fault) {
 	if f != nil && f.kind == stall { // the lease is held
 		f.kind, f.hangs = race, f.act.Do == "rename" // which knows its clusters by their names of then (seed 7100259)
 	}
-	r.twice(func(r *run, f *fault) {
-		for range soon {
+	r.compareWithFault(func(r *history, f *fault) {
+		for range maxPasses {
 			p := newProcess(r.process.term + 1)
 			r.process = p
 			if links := r.chosen(e); e.Do == "adopt" {
 				p.adopts = links
 			} else {
 				p.releases = &state.Releasing{Links: links}
-				r.abandon(links)
+				r.stopTracking(links)
 			}
-			if writes := r.pass(e.N, f); writes == 0 || r.broken != "" {
+			if writes := r.syncAll(e.N, f); writes == 0 || r.failure != "" {
 				break
 			}
 		}
@@ -42,14 +42,14 @@ func (r *run) command(e Event, f *fault) {
 	}, f)
 }
 
-// abandon notes that what a link mirrors is no business of ours from now on.
-func (r *run) abandon(links map[api.Pair]bool) {
+// stopTracking notes that what a link mirrors is no business of ours from now on.
+func (r *history) stopTracking(links map[api.Pair]bool) {
 	for l := range links {
-		r.planes[l.Source].relinked[l.Target] = true
+		r.clusters[l.Source].relinked[l.Target] = true
 	}
 }
 
-func (r *run) chosen(e Event) map[api.Pair]bool {
+func (r *history) chosen(e Event) map[api.Pair]bool {
 	links := map[api.Pair]bool{}
 	for source := range r.head.clusters {
 		for target := range r.head.clusters {
@@ -62,24 +62,24 @@ func (r *run) chosen(e Event) map[api.Pair]bool {
 	return links
 }
 
-// commanded holds a write of a command to what that may do: marks and inventories, of the links it is about.
-func (p *process) commanded(c object.Change, was *thing) string {
+// checkCommand holds a write of a command to what that may do: marks and inventories, of the links it is about.
+func (p *process) checkCommand(c object.Change, was *simObject) string {
 	about := p.adopts[c.End.Link] || p.releases != nil && p.releases.Links[c.End.Link]
 	switch {
-	case was != nil && was.dressing:
+	case was != nil && was.ofLinkerd:
 		return "(a) it is Linkerd's installation"
 	case c.Key.Kind == "Namespace" && p.adopts != nil, c.Key == baseKey() && c.Action != object.Delete:
 		return ""
-	case c.Key == baseKey() && was.by == ours: // nothing is left that it is the base of
+	case c.Key == baseKey() && was.madeBy == byLinkwright: // nothing is left that it is the base of
 		return ""
 	case !about:
 		return "nobody named its link"
 	case isInventory(c.Key):
-		if p.adopts != nil && c.Action == object.Delete || was != nil && was.by == others && was.rec.Mark != object.Unmarked {
+		if p.adopts != nil && c.Action == object.Delete || was != nil && was.madeBy == byOthers && was.rec.Mark != object.Unmarked {
 			return "an adoption writes inventories down"
 		}
 		return ""
-	case p.releases != nil && (c.Action != object.Release || was != nil && was.by != ours):
+	case p.releases != nil && (c.Action != object.Release || was != nil && was.madeBy != byLinkwright):
 		return "(b) a release takes marks off, and nothing else"
 	case p.adopts != nil && (c.Action != object.Adopt || was != nil && !was.adoptable(c.End)):
 		return "(a) an adoption puts marks on what Linkerd's tools made, and nothing else"
@@ -88,29 +88,29 @@ func (p *process) commanded(c object.Change, was *thing) string {
 }
 
 // adoptable reports whether a thing is what Linkerd's own tools make of a link, or linkwright's own access by its names.
-func (t *thing) adoptable(e object.End) bool {
+func (t *simObject) adoptable(e object.End) bool {
 	access := slices.Contains(targetKeys(e.Link.Source), t.key) || isTokenOf(t.key, e.Link.Source)
-	return t.by == others && t.rec.Mark != object.Theirs && (t.shaped || access || t.key.Kind == "Link" || t.key.Kind == "Secret")
+	return t.madeBy == byOthers && t.rec.Mark != object.Theirs && (t.shaped || access || t.key.Kind == "Link" || t.key.Kind == "Secret")
 }
 
 // approve is what people do where a revision removes more than it may: every other time, by a look of their own.
-func (r *run) approve(n int) {
+func (r *history) approve(n int) {
 	if n%2 > 0 {
 		return
 	}
 	p := newProcess(0)
-	p.pass, p.commit = 1, r.head
-	for _, c := range r.clusters(p.commit.fleet) {
+	p.number, p.commit = 1, r.head
+	for _, c := range r.allClusters(p.commit.fleet) {
 		r.read(p, c)
 	}
-	if x := plan.Removal(r.world(p), r.renderer); len(x.Units) > 0 {
+	if x := plan.Removal(r.snapshot(p), r.renderer); len(x.Units) > 0 {
 		approvals := slices.Clone(r.guard.Approvals)
 		r.guard.Approvals = append(approvals, inventory.Approval{Hash: x.Hash, Units: x.Units, At: r.now})
 	}
 }
 
-// judged keeps in the record what a step found out about removals.
-func (r *run) judged(j plan.Judged) {
+// recordJudgement keeps in the record what a step found out about removals.
+func (r *history) recordJudgement(j plan.Judged) {
 	if !j.News {
 		return
 	}
@@ -118,49 +118,49 @@ func (r *run) judged(j plan.Judged) {
 	r.guard.Approvals = j.Left(r.guard.Approvals)
 	r.guard.Retiring = maps.Clone(r.guard.Retiring)
 	for _, name := range j.Retire {
-		if _, known := r.home[name]; known {
+		if _, known := r.recordUIDs[name]; known {
 			r.guard.Retiring[name] = true
 		}
 	}
 }
 
-// bounded: a commit that may remove nothing begins no unlink that nobody approved, unless its cluster leaves, its other end has begun, or
+// checkLimits: a commit that may remove nothing begins no unlink that nobody approved, unless its cluster leaves, its other end has begun, or
 // nothing of it is left but what is written down.
-func (r *run) bounded(p *process, s plan.Step) {
-	pl := r.planes[s.Cluster]
-	if !p.commit.bounded {
+func (r *history) checkLimits(p *process, s plan.Step) {
+	pl := r.clusters[s.Cluster]
+	if !p.commit.hasLimits {
 		return
 	}
 	for _, c := range s.Ahead {
-		was := pl.things[c.Key]
-		begins := isInventory(c.Key) && leaves(c.Object.Body) && was != nil && readable(was) && !leaves(was.body)
-		_, goesOn := p.commit.of(api.Pair{Source: r.called(c.End.Link.Source), Target: c.End.Link.Target}) // by another name of its source
-		if begins && !c.End.IsBase() && !goesOn && !p.commit.left(c.End) && !r.lets(c.End) && pl.keeps(c.End) {
-			r.breaks("(b) %s: %s begins to go, and nobody approved that", s.Cluster, c.End)
+		was := pl.objects[c.Key]
+		begins := isInventory(c.Key) && isLeavingInventory(c.Object.Body) && was != nil && readable(was) && !isLeavingInventory(was.body)
+		_, goesOn := p.commit.of(api.Pair{Source: r.currentName(c.End.Link.Source), Target: c.End.Link.Target}) // by another name of its source
+		if begins && !c.End.IsBase() && !goesOn && !p.commit.isLeaving(c.End) && !r.unlinkAllowed(c.End) && pl.holdsObjects(c.End) {
+			r.addBroken("(b) %s: %s begins to go, and nobody approved that", s.Cluster, c.End)
 		}
 	}
 }
 
-// keeps reports whether something of an end is there, and ours.
-func (p *plane) keeps(e object.End) bool {
+// holdsObjects reports whether something of an end is there, and ours.
+func (p *simCluster) holdsObjects(e object.End) bool {
 	keys := targetKeys(e.Link.Source)
 	if e.IsSource() {
-		keys = sourceKeys(p.mc, e.Link.Target, link{discovery: true, federated: true, spread: true})
+		keys = sourceKeys(p.mc, e.Link.Target, declaredLink{discovery: true, federated: true, spread: true})
 	}
-	return slices.ContainsFunc(keys, func(k object.Key) bool { return p.things[k] != nil && p.things[k].by == ours })
+	return slices.ContainsFunc(keys, func(k object.Key) bool { return p.objects[k] != nil && p.objects[k].madeBy == byLinkwright })
 }
 
-// lets reports whether an unlink was approved, or has begun elsewhere; of one whose cleanup is pending, the rest went before.
-func (r *run) lets(e object.End) bool {
+// unlinkAllowed reports whether an unlink was approved, or has begun elsewhere; of one whose cleanup is pending, the rest went before.
+func (r *history) unlinkAllowed(e object.End) bool {
 	if slices.ContainsFunc(r.pending[e.Cluster], func(d inventory.Pending) bool { return d.Link() == e.Link }) {
 		return true
 	}
 	for _, name := range []api.ClusterName{e.Link.Source, e.Link.Target} {
-		if r.guard.Retiring[name] || r.forget[name] { // whoever gives a cluster up has its links go
+		if r.guard.Retiring[name] || r.abandoned[name] { // whoever gives a cluster up has its links go
 			return true
 		}
-		if pl := r.planes[r.called(name)]; pl != nil && name != e.Cluster {
-			if t := pl.things[inventory.Key(owner, e)]; t != nil && readable(t) && leaves(t.body) {
+		if pl := r.clusters[r.currentName(name)]; pl != nil && name != e.Cluster {
+			if t := pl.objects[inventory.Key(owner, e)]; t != nil && readable(t) && isLeavingInventory(t.body) {
 				return true
 			}
 		}
@@ -172,34 +172,34 @@ func (r *run) lets(e object.End) bool {
 	})
 }
 
-// left reports whether people declared a cluster of an end to leave.
-func (c commit) left(e object.End) bool {
+// isLeaving reports whether people declared a cluster of an end to leave.
+func (c commit) isLeaving(e object.End) bool {
 	return c.clusters[e.Cluster].leaving || c.clusters[e.Link.Source].leaving || c.clusters[e.Link.Target].leaving
 }
 
-// granted: the access of a source that gives no answer stays for as long as people grant, at least since it went silent.
-func (r *run) granted(p *process, c object.Change) string {
-	source := r.planes[r.called(c.End.Link.Source)]
-	if c.Key != account(c.End.Link.Source) || source == nil || !source.down || p.sides[source.name].Known() || r.forget[source.name] {
+// checkAccessRemoval: the access of a source that gives no answer stays for as long as people grant, at least since it went silent.
+func (r *history) checkAccessRemoval(p *process, c object.Change) string {
+	source := r.clusters[r.currentName(c.End.Link.Source)]
+	if c.Key != account(c.End.Link.Source) || source == nil || !source.down || p.states[source.name].Known() || r.abandoned[source.name] {
 		return ""
 	}
-	if _, known := r.home[source.name]; known && r.now.Sub(source.silent) < r.grace {
-		return fmt.Sprintf("(b) its source is silent for %s, and %s are granted", r.now.Sub(source.silent), r.grace)
+	if _, known := r.recordUIDs[source.name]; known && r.now.Sub(source.downSince) < r.sourceTimeout {
+		return fmt.Sprintf("(b) its source is silent for %s, and %s are granted", r.now.Sub(source.downSince), r.sourceTimeout)
 	}
 	return ""
 }
 
-// pendingFirst: before the last inventory that tells of a link goes, what a cluster that gives no answer still holds is written down.
-func (r *run) pendingFirst(p *process, c object.Change) string {
+// checkPending: before the last inventory that tells of a link goes, what a cluster that gives no answer still holds is written down.
+func (r *history) checkPending(p *process, c object.Change) string {
 	far := c.End.Link.Source
 	if c.End.IsSource() {
 		far = c.End.Link.Target
 	}
-	pl, known := r.planes[r.called(far)], false
-	if _, known = r.home[far]; c.Action != object.Delete || c.End.IsBase() || pl == nil || !known || p.sides[far].Known() || r.forget[far] {
+	pl, known := r.clusters[r.currentName(far)], false
+	if _, known = r.recordUIDs[far]; c.Action != object.Delete || c.End.IsBase() || pl == nil || !known || p.states[far].Known() || r.abandoned[far] {
 		return ""
 	}
-	if t := pl.things[inventoryKey(c.End.Link)]; t == nil || t.by != ours {
+	if t := pl.objects[inventoryKey(c.End.Link)]; t == nil || t.madeBy != byLinkwright {
 		return ""
 	}
 	for _, d := range r.pending[far] {
@@ -210,15 +210,15 @@ func (r *run) pendingFirst(p *process, c object.Change) string {
 	return fmt.Sprintf("(d) %s holds the other end, and nothing tells of that any more", far)
 }
 
-// succeeds: of a declared link no controller and no Linkerd Link goes before what takes its place stands, or stood when the
+// checkReplacement: of a declared link no controller and no Linkerd Link goes before what takes its place stands, or stood when the
 // process looked: nobody can know what others take away in the middle of a step.
-func (c commit) succeeds(p *plane, seen object.Observation, ch object.Change) string {
+func (c commit) checkReplacement(p *simCluster, observed object.Observation, ch object.Change) string {
 	l, ok := c.of(ch.End.Link)
 	if !ok || l.external || !ch.End.IsSource() || ch.Key.Kind != "Deployment" && ch.Key.Kind != "Link" {
 		return ""
 	}
 	for _, k := range []object.Key{deployment(p.mc, ch.End.Link.Target), linkKey(p.mc, ch.End.Link.Target)} {
-		if t := p.things[k]; k != ch.Key && c.clusters[p.name].mc() == p.mc && (t == nil || t.by != ours) && seen.Record(k).Mark != object.Ours {
+		if t := p.objects[k]; k != ch.Key && c.clusters[p.name].mc() == p.mc && (t == nil || t.madeBy != byLinkwright) && observed.Record(k).Mark != object.Ours {
 			return "(b) it goes before " + k.String() + " stands, which takes its place"
 		}
 	}
@@ -226,30 +226,30 @@ func (c commit) succeeds(p *plane, seen object.Observation, ch object.Change) st
 }
 
 // linkTo is a Linkerd Link to a target, of others if there is one.
-func (p *plane) linkTo(target api.ClusterName) *thing {
-	a, b := p.things[linkKey(p.mc, target)], p.things[linkKey(mc, target)]
+func (p *simCluster) linkTo(target api.ClusterName) *simObject {
+	a, b := p.objects[linkKey(p.mc, target)], p.objects[linkKey(mc, target)]
 	if p.mc == mc {
-		b = p.things[linkKey(other, target)]
+		b = p.objects[linkKey(other, target)]
 	}
-	if a == nil || b != nil && b.by == others {
+	if a == nil || b != nil && b.madeBy == byOthers {
 		return b
 	}
 	return a
 }
 
-// behind reports whether something of ours lies in a former multicluster namespace.
-func (p *plane) behind() bool {
-	for _, t := range p.things {
-		if t.by == ours && t.key.Namespace != p.mc && (t.key.Namespace == mc || t.key.Namespace == other) {
+// hasFormerNamespace reports whether something of ours lies in a former multicluster namespace.
+func (p *simCluster) hasFormerNamespace() bool {
+	for _, t := range p.objects {
+		if t.madeBy == byLinkwright && t.key.Namespace != p.mc && (t.key.Namespace == mc || t.key.Namespace == other) {
 			return true
 		}
 	}
 	return false
 }
 
-// runs reports whether a controller of a link is there.
-func (p *plane) runs(target api.ClusterName) bool {
-	return p.things[deployment(mc, target)] != nil || p.things[deployment(other, target)] != nil
+// hasController reports whether a controller of a link is there.
+func (p *simCluster) hasController(target api.ClusterName) bool {
+	return p.objects[deployment(mc, target)] != nil || p.objects[deployment(other, target)] != nil
 }
 
 // renderer brings in what an overlay would: kustomize is no part of a history.

@@ -15,16 +15,16 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// link is how a link is declared.
-type link struct {
+// declaredLink is how a link is declared.
+type declaredLink struct {
 	external, discovery, federated, empty, suspend, spread, debug bool
 }
 
-// cluster is how a cluster is declared.
-type cluster struct{ leaving, suspend, moved, extra bool }
+// declaredCluster is how a cluster is declared.
+type declaredCluster struct{ leaving, suspend, moved, extra bool }
 
 // mc is its multicluster namespace.
-func (c cluster) mc() string {
+func (c declaredCluster) mc() string {
 	if c.moved {
 		return other
 	}
@@ -33,27 +33,27 @@ func (c cluster) mc() string {
 
 // commit is what is declared. It is never changed, but copied.
 type commit struct {
-	number   int
-	clusters map[api.ClusterName]cluster
-	seconds  map[api.ClusterName]api.ClusterName // second names of clusters
-	links    map[api.Pair]link
-	mesh     *link // of all clusters
-	policy   api.PrunePolicy
-	bounded  bool // it may remove nothing that nobody approves
-	fleet    *fleet.Fleet
+	number      int
+	clusters    map[api.ClusterName]declaredCluster
+	secondNames map[api.ClusterName]api.ClusterName // second names of clusters
+	links       map[api.Pair]declaredLink
+	mesh        *declaredLink // of all clusters
+	policy      api.PrunePolicy
+	hasLimits   bool // it may remove nothing that nobody approves
+	fleet       *fleet.Fleet
 }
 
 func (c commit) clone() commit {
-	c.clusters, c.links, c.seconds = maps.Clone(c.clusters), maps.Clone(c.links), maps.Clone(c.seconds)
+	c.clusters, c.links, c.secondNames = maps.Clone(c.clusters), maps.Clone(c.links), maps.Clone(c.secondNames)
 	return c
 }
 
 // of returns how an ordered pair is linked: not, where a cluster leaves or is not declared.
-func (c commit) of(p api.Pair) (link, bool) {
+func (c commit) of(p api.Pair) (declaredLink, bool) {
 	source, okSource := c.clusters[p.Source]
 	target, okTarget := c.clusters[p.Target]
 	if !okSource || !okTarget || source.leaving || target.leaving || p.Source == p.Target {
-		return link{}, false
+		return declaredLink{}, false
 	}
 	if l, ok := c.links[p]; ok {
 		return l, true
@@ -61,7 +61,7 @@ func (c commit) of(p api.Pair) (link, bool) {
 	if c.mesh != nil {
 		return *c.mesh, true
 	}
-	return link{}, false
+	return declaredLink{}, false
 }
 
 // suspended reports whether nothing may be written of an end.
@@ -70,9 +70,9 @@ func (c commit) suspended(e object.End) bool {
 	return c.clusters[e.Cluster].suspend || ok && l.suspend
 }
 
-// wants returns for which end a key must not go in a cluster: what Linkerd and we call the parts of a link, written down here
+// neededBy returns for which end a key must not go in a cluster: what Linkerd and we call the parts of a link, written down here
 // once more, independently of what renders them.
-func (c commit) wants(name api.ClusterName, k object.Key) (api.Pair, bool) {
+func (c commit) neededBy(name api.ClusterName, k object.Key) (api.Pair, bool) {
 	if at := c.clusters[name]; k == extraKey(at.mc()) && at.extra && !at.leaving {
 		return api.Pair{}, true
 	}
@@ -89,7 +89,7 @@ func (c commit) wants(name api.ClusterName, k object.Key) (api.Pair, bool) {
 }
 
 // sourceKeys are the parts of a link to a target in its source.
-func sourceKeys(mc string, target api.ClusterName, l link) []object.Key {
+func sourceKeys(mc string, target api.ClusterName, l declaredLink) []object.Key {
 	const rbac = "rbac.authorization.k8s.io"
 	t := string(target)
 	out := []object.Key{linkKey(mc, target), {Kind: "Secret", Namespace: mc, Name: "cluster-credentials-" + t}}
@@ -155,8 +155,8 @@ func inventoryKey(p api.Pair) object.Key {
 	return k
 }
 
-// leaves reads from an inventory that its end leaves.
-func leaves(body object.Body) bool {
+// isLeavingInventory reads from an inventory that its end leaves.
+func isLeavingInventory(body object.Body) bool {
 	var cm struct{ Data map[string]string }
 	var inv struct{ Leaving bool }
 	must(json.Unmarshal(body.Bytes(), &cm))
@@ -182,9 +182,9 @@ func (c commit) text() string {
 		doc("Cluster", string(name), fmt.Sprintf("access: {kubeconfigSecret: {name: %s}}, state: %s, suspend: %t, linkerd: {multiclusterNamespace: %s}%s",
 			name, state, c.clusters[name].suspend, c.clusters[name].mc(), more))
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.seconds)) {
-		if _, ok := c.clusters[c.seconds[name]]; ok {
-			fmt.Fprintf(&b, "---\napiVersion: %s\nkind: Cluster\nmetadata: {name: %s}\nspec: {sameAs: %s}\n", api.GroupVersion, name, c.seconds[name])
+	for _, name := range slices.Sorted(maps.Keys(c.secondNames)) {
+		if _, ok := c.clusters[c.secondNames[name]]; ok {
+			fmt.Fprintf(&b, "---\napiVersion: %s\nkind: Cluster\nmetadata: {name: %s}\nspec: {sameAs: %s}\n", api.GroupVersion, name, c.secondNames[name])
 		}
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(c.links), api.Pair.Compare) {
@@ -199,14 +199,14 @@ func (c commit) text() string {
 		doc("Mesh", "all", "clusters: {matchLabels: {kind: Cluster}}, template: {"+c.mesh.text()+"}")
 	}
 	bounds := ", maxClusters: 100000, maxLinks: 100%, maxMirrors: 100%"
-	if c.bounded {
+	if c.hasLimits {
 		bounds = ", maxClusters: 0, maxLinks: 0%, minAllowed: 0, maxMirrors: 0%"
 	}
 	doc("SyncPolicy", "all", fmt.Sprintf("prune: {policy: %s%s}", c.policy, bounds))
 	return b.String()
 }
 
-func (l link) text() string {
+func (l declaredLink) text() string {
 	out := fmt.Sprintf("suspend: %t", l.suspend)
 	if l.empty {
 		out += ", selector: {}"
@@ -230,17 +230,17 @@ func (l link) text() string {
 }
 
 // loader loads commits, each text once.
-type loader struct{ known map[string]*fleet.Fleet }
+type loader struct{ cached map[string]*fleet.Fleet }
 
 // component is an overlay that does nothing by itself: see renderer.
 const component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
 
-// most bounds what a loader remembers.
-const most = 20_000
+// maxLoaded bounds what a loader remembers.
+const maxLoaded = 20_000
 
 func (l *loader) load(c commit) (commit, error) {
 	text := c.text()
-	f := l.known[text]
+	f := l.cached[text]
 	if f == nil {
 		loaded, problems := fleet.Load("none", fstest.MapFS{
 			"fleet.yaml": {Data: []byte(text)}, "extra/kustomization.yaml": {Data: []byte(component)},
@@ -248,10 +248,10 @@ func (l *loader) load(c commit) (commit, error) {
 		if loaded == nil {
 			return c, fmt.Errorf("load: %v\n%s", problems, text)
 		}
-		if len(l.known) > most {
-			clear(l.known)
+		if len(l.cached) > maxLoaded {
+			clear(l.cached)
 		}
-		l.known[text], f = loaded, loaded
+		l.cached[text], f = loaded, loaded
 	}
 	numbered := *f
 	numbered.Commit = api.Commit(fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "%d %s", c.number, text))))

@@ -58,26 +58,26 @@ func Parse(script string) ([]Event, error) {
 		}
 		e, rest, err := parse(strings.Fields(line))
 		if err != nil || len(rest) > 0 {
-			return nil, fmt.Errorf("parse line %d: %q: %w", i+1, line, errors.Join(err, errShape))
+			return nil, fmt.Errorf("parse line %d: %q: %w", i+1, line, errors.Join(err, errScript))
 		}
 		out = append(out, e)
 	}
 	return out, nil
 }
 
-var errShape = errors.New("want: verb cluster cluster number number [fault number seed [event]]")
+var errScript = errors.New("want: verb cluster cluster number number [fault number seed [event]]")
 
 func parse(words []string) (Event, []string, error) {
 	e := Event{}
 	if len(words) < 5 {
-		return e, words, errShape
+		return e, words, errScript
 	}
 	e.Do, e.At, e.To = words[0], api.ClusterName(strings.Trim(words[1], "-")), api.ClusterName(strings.Trim(words[2], "-"))
 	if _, err := fmt.Sscan(words[3]+" "+words[4], &e.N, &e.M); err != nil || len(words) == 5 {
 		return e, nil, err
 	}
 	if len(words) < 8 {
-		return e, words, errShape
+		return e, words, errScript
 	}
 	e.Fault = words[5]
 	if _, err := fmt.Sscan(words[6]+" "+words[7], &e.K, &e.Seed); err != nil || len(words) == 8 {

@@ -13,49 +13,49 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// fork is the history as it is now, to be played on in two ways.
-func (r *run) fork() *run {
-	still := *r.Player
-	still.Trace = nil
+// fork is a copy of the history, to be continued in another way.
+func (r *history) fork() *history {
+	quiet := *r.Player
+	quiet.Trace = nil
 	if r.Trace != nil {
-		still.Trace = func(line string) { r.Trace("  | " + line) }
+		quiet.Trace = func(line string) { r.Trace("  | " + line) }
 	}
 	f := *r
-	f.Player, f.forked, f.writes = &still, true, 0
-	f.home, f.pending, f.accepted = maps.Clone(r.home), maps.Clone(r.pending), maps.Clone(r.accepted)
+	f.Player, f.forked, f.writes = &quiet, true, 0
+	f.recordUIDs, f.pending, f.accepted = maps.Clone(r.recordUIDs), maps.Clone(r.pending), maps.Clone(r.accepted)
 	f.last, f.process = maps.Clone(r.last), r.process.fork()
-	f.forget, f.specs, f.planes = maps.Clone(r.forget), maps.Clone(r.specs), maps.Clone(r.planes)
+	f.abandoned, f.specs, f.clusters = maps.Clone(r.abandoned), maps.Clone(r.specs), maps.Clone(r.clusters)
 	f.former = maps.Clone(r.former)
-	for name, p := range r.planes {
+	for name, p := range r.clusters {
 		if p.name == name {
-			f.planes[name] = p.fork()
+			f.clusters[name] = p.fork()
 		}
 	}
-	for name, p := range r.planes { // a cluster that has two names for now is one
-		f.planes[name] = f.planes[p.name]
+	for name, p := range r.clusters { // a cluster that has two names for now is one
+		f.clusters[name] = f.clusters[p.name]
 	}
 	return &f
 }
 
-// fork gives a process that remembers the same, and reads everything again.
+// fork returns a process with the same memory, which reads everything again.
 func (p *process) fork() *process {
 	f := newProcess(p.term)
-	f.pass, f.commit, f.sides = p.pass, p.commit, maps.Clone(p.sides)
+	f.number, f.commit, f.states = p.number, p.commit, maps.Clone(p.states)
 	return f
 }
 
-func (p *plane) fork() *plane {
+func (p *simCluster) fork() *simCluster {
 	f := *p
-	f.things, f.sorted, f.older = maps.Clone(p.things), maps.Clone(p.sorted), slices.Clone(p.older)
-	f.linked, f.charted, f.relinked = maps.Clone(p.linked), maps.Clone(p.charted), maps.Clone(p.relinked)
-	f.ended = maps.Clone(p.ended)
+	f.objects, f.sorted, f.formerInventories = maps.Clone(p.objects), maps.Clone(p.sorted), slices.Clone(p.formerInventories)
+	f.linked, f.chartRan, f.relinked = maps.Clone(p.linked), maps.Clone(p.chartRan), maps.Clone(p.relinked)
+	f.endedTokens = maps.Clone(p.endedTokens)
 	f.foreign = maps.Clone(p.foreign)
 	f.began, f.lagging = maps.Clone(p.began), maps.Clone(p.lagging)
 	return &f
 }
 
-// peaceful is what happens where nothing befalls the process: others do what they did meanwhile, writes arrive in the same order.
-func (f fault) peaceful() *fault {
+// withoutFault is the same fault without its effect on the process: others do the same meanwhile, and writes arrive in the same order.
+func (f fault) withoutFault() *fault {
 	switch f.kind {
 	case crash, lost, refused:
 		f.kind = ""
@@ -65,19 +65,18 @@ func (f fault) peaceful() *fault {
 	return &f
 }
 
-// befell reports whether a fault of the process is what happens.
-func (f *fault) befell() bool {
+// isProcessFault reports whether the fault is one of the process.
+func (f *fault) isProcessFault() bool {
 	return f != nil && (f.kind == crash || f.kind == lost || f.kind == refused || f.kind == stall)
 }
 
-// twice plays a part of a pass with a fault of the process, and beside that, from one that remembers nothing yet, with it and
-// without it: left alone, both must come to the same state. What a process remembers of clusters that were others since, or
-// are down now, dies with it, and is no part of the promise; nor is where a cluster stopped that is refused as a whole, or a source whose
-// account somebody took, nor how far it had got by then with CreateOnly, or when people marked something to be kept, or when
-// somebody took a name.
-func (r *run) twice(play func(*run, *fault), f *fault) {
+// compareWithFault plays a part of a sync with a fault of the process. It also plays copies of the history, from a process without
+// memory, with and without the fault: if nothing else happens, both must reach the same state. This is not promised for a cluster
+// that is denied as a whole, for a source whose account somebody took, with CreateOnly, and after people protected an object or took
+// a name.
+func (r *history) compareWithFault(play func(*history, *fault), f *fault) {
 	keeps := f != nil && f.act != nil && f.act.Do == "keep"
-	if r.forked || r.Servers != nil || !f.befell() || r.head.policy == api.CreateOnly || keeps {
+	if r.forked || r.Servers != nil || !f.isProcessFault() || r.head.policy == api.CreateOnly || keeps {
 		play(r, f)
 		return
 	}
@@ -86,45 +85,44 @@ func (r *run) twice(play func(*run, *fault), f *fault) {
 	with := r.fork()
 	with.restart()
 	without := with.fork()
-	if play(with, &again); with.broken != "" || again.befell() || with.head.number != r.head.number {
-		r.suffers("with the fault", with)
+	if play(with, &again); with.failure != "" || again.isProcessFault() || with.head.number != r.head.number {
+		r.addFailure("with the fault", with)
 		return // or it did not happen, or a commit came between: what that found was made by then
 	}
-	play(without, f.peaceful())
-	want, got := without.left(), with.left()
-	r.suffers("left alone after the fault", with)
-	r.suffers("left alone without the fault", without)
-	if r.broken == "" && want != got && !with.stopped() && !without.stopped() && !with.taken() && !without.taken() {
-		r.breaks("(c) left alone after the fault, it ends otherwise than without it: (-without, +with)\n%s", differing(want, got))
+	play(without, f.withoutFault())
+	want, got := without.finalState(), with.finalState()
+	r.addFailure("left alone after the fault", with)
+	r.addFailure("left alone without the fault", without)
+	if r.failure == "" && want != got && !with.isBlocked() && !without.isBlocked() && !with.nameTaken() && !without.nameTaken() {
+		r.addBroken("(c) left alone after the fault, it ends otherwise than without it: (-without, +with)\n%s", diffLines(want, got))
 	}
 }
 
-// suffers takes over what broke in a fork.
-func (r *run) suffers(when string, f *run) {
+// addFailure takes over the failure of a fork.
+func (r *history) addFailure(when string, f *history) {
 	r.writes += f.writes
-	if f.broken != "" {
-		r.breaks("%s: %s", when, f.broken)
+	if f.failure != "" {
+		r.addBroken("%s: %s", when, f.failure)
 	}
 }
 
-// stopped reports whether a cluster is refused as a whole, or that a source holds what it had got by when somebody else took its account
-// in the target.
-func (r *run) stopped() bool {
+// isBlocked reports whether a cluster is denied as a whole, or a source kept its state when somebody took its account in the target.
+func (r *history) isBlocked() bool {
 	for _, s := range r.last {
-		if s.Denied != nil || slices.ContainsFunc(s.Rows, r.robbed) {
+		if s.Denied != nil || slices.ContainsFunc(s.Rows, r.lostAccount) {
 			return true
 		}
 	}
 	return false
 }
 
-// taken reports whether somebody took a name that a link needs in this very event, in the middle of a step: that was planned before, and
-// goes on as far as it can, where one that is planned after it begins nothing of that end, which is occupied (seed 6300972). With and without
-// a fault it may be another object that somebody takes (seed 88041773). An inventory has such a name, too (seed 89048666).
-func (r *run) taken() bool {
-	for name, p := range r.planes {
-		for _, t := range p.things {
-			if _, wanted := r.head.wants(name, t.key); (wanted || isInventory(t.key)) && t.by == others && t.since == r.event {
+// nameTaken reports whether somebody took a name that a link needs in this event, in the middle of a step. A step that was planned
+// before continues as far as it can; one that is planned after it begins nothing of that end, which has a conflict (seed 6300972). With
+// and without a fault it may be another object (seed 88041773), or an inventory (seed 89048666).
+func (r *history) nameTaken() bool {
+	for name, p := range r.clusters {
+		for _, t := range p.objects {
+			if _, wanted := r.head.neededBy(name, t.key); (wanted || isInventory(t.key)) && t.madeBy == byOthers && t.since == r.event {
 				return true
 			}
 		}
@@ -132,63 +130,63 @@ func (r *run) taken() bool {
 	return false
 }
 
-func (r *run) robbed(row plan.Row) bool {
+func (r *history) lostAccount(row plan.Row) bool {
 	target := object.End{Cluster: row.End.Link.Target, Link: row.End.Link}
 	if !row.End.IsSource() || row.Why == nil {
 		return false
 	}
-	late := r.planes[r.called(target.Cluster)].late // it is made again at once, and gets no token yet (seed 8020063)
-	if !r.explained(target) && !late {
+	late := r.clusters[r.currentName(target.Cluster)].late // it is made again at once, and gets no token yet (seed 8020063)
+	if !r.hasReason(target) && !late {
 		return false
 	}
 	return row.Phase == plan.Blocked && row.Why.Code == reason.CredentialNotIssued ||
-		row.Phase == plan.Suspended && strings.Contains(row.Why.Message, "there is no credential")
+		row.Phase == plan.Suspended && r.head.suspended(target) // a suspended target issues no credential
 }
 
-// left leaves a history alone until it rests, and tells what is there, and what is said of it.
-func (r *run) left() string {
-	for _, p := range r.planes {
-		p.half = 0
+// finalState reconciles until nothing changes, and describes objects and rows.
+func (r *history) finalState() string {
+	for _, p := range r.clusters {
+		p.missEvery = 0
 	}
-	r.play()
-	if r.calm(); r.broken != "" {
+	r.runControllers()
+	if r.settle(); r.failure != "" {
 		return ""
 	}
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
-		for _, t := range r.planes[name].all() {
-			if r.planes[name].lent(t) {
+	for _, name := range slices.Sorted(maps.Keys(r.clusters)) {
+		for _, t := range r.clusters[name].all() {
+			if r.clusters[name].isForeign(t) {
 				continue
 			}
 			fmt.Fprintf(&b, "%s: %s %s\n", name, t.key, t.summary(r.rotated))
 		}
-		r.summary(&b, r.planes[name])
+		r.summary(&b, r.clusters[name])
 	}
 	return b.String()
 }
 
-// lent reports whether somebody else's controller wrote a thing for itself, or will: whether it did so while our Link was there is a matter
-// of time, and it is theirs (seed 7101287). So are the Endpoints of a probe Service that somebody made anew in the middle of a step: a
-// controller that was still there wrote them again, and one that was gone did not (seed 70054633).
-func (p *plane) lent(t *thing) bool {
-	d := p.things[deployment(t.key.Namespace, t.target)]
-	return t.by == mirroring && isOwn(t) && (d != nil && d.by == others || p.serves(t))
+// isForeign reports whether an object belongs to somebody else's controller, which wrote it or will (seed 7101287). So do the Endpoints
+// of a probe Service that somebody recreated in the middle of a step: only a controller that was still there wrote them again
+// (seed 70054633).
+func (p *simCluster) isForeign(t *simObject) bool {
+	d := p.objects[deployment(t.key.Namespace, t.target)]
+	return t.madeBy == byLinkerd && isControllerOwn(t) && (d != nil && d.madeBy == byOthers || p.ofForeignService(t))
 }
 
-// summary is what of a thing must be the same, whoever died meanwhile: not how it is numbered, nor the term in a base, nor, once tokens
-// rotate, how often a control plane's secret changed, which may be made with the second token.
-func (t *thing) summary(rotated bool) string {
-	digest := t.lasting()
+// summary describes what of an object must be the same after any fault. It leaves out versions, the leadership in a base, and, once
+// tokens rotate, how often a control plane's secret changed.
+func (t *simObject) summary(rotated bool) string {
+	digest := t.lastingDigest()
 	if rotated {
-		digest = t.content()
+		digest = t.digest()
 	}
 	if t.key == baseKey() {
 		digest = 0
 	}
-	return fmt.Sprintf("by %d, %s, digest %x, kept %t, going %t, members %v, %s", t.by, t.rec.Mark, digest, t.rec.Keep, t.rec.Going, members(t), t.conditions())
+	return fmt.Sprintf("by %d, %s, digest %x, kept %t, going %t, members %v, %s", t.madeBy, t.rec.Mark, digest, t.rec.Keep, t.rec.Going, members(t), t.conditions())
 }
 
-func (r *run) summary(b *strings.Builder, p *plane) {
+func (r *history) summary(b *strings.Builder, p *simCluster) {
 	s := r.last[p.name]
 	if s.Denied != nil {
 		fmt.Fprintf(b, "%s is refused: %s\n", p.name, s.Denied.Code)
@@ -198,20 +196,20 @@ func (r *run) summary(b *strings.Builder, p *plane) {
 		if why.Code == reason.CredentialNotLoaded && r.rotated {
 			why = &object.Reason{}
 		}
-		if why.Code == reason.Abandoned { // told by the one pass that gives it up, which may have been the one that died
+		if why.Code == reason.Abandoned { // only the sync that abandons it reports this, which the fault may have ended
 			continue
 		}
 		fmt.Fprintf(b, "%s is %s %s\n", row.End, row.Phase, why.Code)
 	}
-	_, known := r.home[p.name]
+	_, known := r.recordUIDs[p.name]
 	fmt.Fprintf(b, "%s is remembered %t\n", p.name, known)
 	for _, d := range r.pending[p.name] {
 		fmt.Fprintf(b, "%s pending: %s since %s\n", p.name, d.Link(), d.Since)
 	}
 }
 
-// differing are the lines of two texts that are in one of them alone.
-func differing(want, got string) (out string) {
+// diffLines are the lines of two texts that are in one of them alone.
+func diffLines(want, got string) (out string) {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for _, line := range a {
 		if !slices.Contains(b, line) {

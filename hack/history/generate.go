@@ -8,26 +8,26 @@ import (
 )
 
 // Verbs of events, by who acts.
-func commits() []string {
+func commitVerbs() []string {
 	return []string{"link", "link", "link", "unlink", "unlink", "mesh", "nomesh", "leave", "stay", "drop", "join", "suspend", "resume", "policy", "empty", "bare", "move", "extra"}
 }
 
-// renames are what commits do besides, in histories of their own: what was played less stays apart.
-func renames() []string { return []string{"rename", "rename", "rename", "rename"} }
+// renameVerbs are what commits do besides, in histories of their own: what was played less stays apart.
+func renameVerbs() []string { return []string{"rename", "rename", "rename", "rename"} }
 
-func foreign() []string {
+func foreignVerbs() []string {
 	return []string{
 		"unmark", "mark", "edit", "overwrite", "remove", "recreate", "keep", "unkeep", "squat", "squat", "namesake", "local",
 		"lose", "restore", "wipe", "hang", "chart", "nochart",
 	}
 }
 
-func befalls() []string {
+func faultVerbs() []string {
 	return []string{"down", "down", "up", "late", "idle", "crd", "half", "rebuild", "accept", "lag", "wait", "restart", "grace", "forget", "approve"}
 }
 
-// worlds are the clusters of a history: names of which one is the other's suffix, or ends as a mirror's does.
-func worlds() [][]api.ClusterName {
+// clusterSets are the clusters of a history: names of which one is the other's suffix, or ends as a mirror's does.
+func clusterSets() [][]api.ClusterName {
 	return [][]api.ClusterName{
 		{"east", "west"}, {"east", "us-east"}, {"east", "us-east", "west"}, {"a", "b-a", "east"}, {"east", "north", "us-east", "west"},
 	}
@@ -40,14 +40,14 @@ const least = 8
 func Generate(seed uint64) []Event { return generate(seed, nil) }
 
 // GenerateRenames makes a history in which clusters get other names, too.
-func GenerateRenames(seed uint64) []Event { return generate(seed, renames()) }
+func GenerateRenames(seed uint64) []Event { return generate(seed, renameVerbs()) }
 
 // GenerateRotations makes a history in which links get other tokens, too.
-func GenerateRotations(seed uint64) []Event { return generate(seed, rotations()) }
+func GenerateRotations(seed uint64) []Event { return generate(seed, rotationVerbs()) }
 
 func generate(seed uint64, more []string) []Event {
-	g := generator{Rand: rand.New(rand.NewPCG(seed, 1)), commits: append(commits(), more...)}
-	all := worlds()
+	g := generator{Rand: rand.New(rand.NewPCG(seed, 1)), commits: append(commitVerbs(), more...)}
+	all := clusterSets()
 	world := g.IntN(len(all))
 	g.names = all[world]
 	events := []Event{{Do: "world", N: world}}
@@ -74,9 +74,9 @@ func (g generator) any() Event {
 	case n < 5:
 		return g.event(g.one(g.commits))
 	case n < 9:
-		return g.event(g.one(foreign()))
+		return g.event(g.one(foreignVerbs()))
 	case n < 11:
-		return g.event(g.one(befalls()))
+		return g.event(g.one(faultVerbs()))
 	case n < 16:
 		return g.faulty(g.one([]string{"pass", "pass", "turn"}))
 	case n < 17:
@@ -100,10 +100,10 @@ func (g generator) faulty(do string) Event {
 	e.K, e.Seed = g.IntN(14), g.Uint64()
 	switch e.Fault {
 	case race:
-		then := g.event(g.one(foreign()))
+		then := g.event(g.one(foreignVerbs()))
 		e.Then = &then
 	case stall:
-		then := g.event(g.one(slices.Concat(g.commits, foreign())))
+		then := g.event(g.one(slices.Concat(g.commits, foreignVerbs())))
 		e.Then = &then
 	}
 	return e

@@ -1,12 +1,12 @@
-// Package history plays random histories – commits, acts of others, clusters that go and come, crashes after any write – on the
-// planner and its own simulator, and holds every write and every rest to what linkwright promises:
+// Package history plays random histories on the planner and a simulator: commits, writes of others, clusters that go and come, and
+// crashes after any write. It checks every write and every final state against linkwright's promises:
 //
-//	(a) nothing that is not ours is ever deleted, or written over
-//	(b) nothing declared, held, kept or suspended is ever deleted
-//	(c) a crash at any write, followed by a restart, converges to the same state
-//	(d) what is no longer declared is gone on both ends, mirrors included, or a row says why not
+//	(a) linkwright never deletes or overwrites an object that is not its own
+//	(b) linkwright never deletes what is declared, blocked, protected or suspended
+//	(c) after a crash at any write and a restart, it reaches the same state
+//	(d) what is no longer declared is gone on both ends, mirrors included, or a row gives the reason
 //
-// Who made an object is what happened here, never what the code under test concludes.
+// The simulator knows who made an object; it does not ask the code under test.
 package history
 
 import (
@@ -26,45 +26,45 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Player plays histories one after the other, and remembers what is the same in all. It is not for several goroutines.
+// Player plays histories one after the other, and caches what they share. It is not safe for concurrent use.
 type Player struct {
-	Trace    func(string) // what happens, line by line; nil: nobody listens
-	Writes   int          // that were done so far
-	Servers  []Server     // beside the first clusters of each history; nil: all is in memory
-	renderer plan.Renderer
-	loader   loader
-	ideals   map[string]map[api.ClusterName][]string
+	Trace       func(string) // called with each event and write; may be nil
+	Writes      int          // number of writes so far
+	Servers     []Server     // real API servers to compare the first clusters of each history with; nil: none
+	renderer    plan.Renderer
+	loader      loader
+	idealStates map[string]map[api.ClusterName][]string
 }
 
 // New makes a Player.
 func New() *Player {
-	return &Player{renderer: renderer{render.New(owner)}, loader: loader{known: map[string]*fleet.Fleet{}}, ideals: map[string]map[api.ClusterName][]string{}}
+	return &Player{renderer: renderer{render.New(owner)}, loader: loader{cached: map[string]*fleet.Fleet{}}, idealStates: map[string]map[api.ClusterName][]string{}}
 }
 
-// Play plays a history to its end, and gives the promise that was broken, or nothing.
+// Play plays a history to its end, and returns the broken promise, or an empty string.
 func (p *Player) Play(events []Event) string {
-	r := &run{Player: p, event: 1}
-	r.begin(worlds()[0])
+	r := &history{Player: p, event: 1}
+	r.begin(clusterSets()[0])
 	for _, e := range events {
 		r.event++
 		r.trace(e.String())
-		if r.do(e); r.broken != "" {
+		if r.perform(e); r.failure != "" {
 			break
 		}
 	}
-	if r.event++; r.broken == "" {
-		r.end()
+	if r.event++; r.failure == "" {
+		r.finish()
 	}
-	r.leave()
+	r.cleanServers()
 	p.Writes += r.writes
-	return r.broken
+	return r.failure
 }
 
-// run is one history.
-type run struct {
+// history is one history.
+type history struct {
 	*Player
-	planes        map[api.ClusterName]*plane
-	home          map[api.ClusterName]string              // the record of clusters: their uids
+	clusters      map[api.ClusterName]*simCluster
+	recordUIDs    map[api.ClusterName]string              // the record of clusters: their uids
 	pending       map[api.ClusterName][]inventory.Pending // of the record
 	guard         state.Guard                             // of the record; replaced, never changed in place
 	accepted      map[api.ClusterName]string
@@ -74,43 +74,43 @@ type run struct {
 	now           time.Time
 	event, writes int
 	rebuilt       bool
-	news          bool // a cluster was not as it was read last: who had his turn by then has not seen it
-	hung, hangs   bool // a process hung, and wrote late; it hangs now
+	readAgain     bool // a cluster was not as it was read last: who had his turn by then has not seen it
+	hung, hanging bool // a process hung, and wrote late; it hangs now
 	forked        bool // it is played beside another, to be compared
 	rotated       bool // a link got another token
-	grace         time.Duration
-	forget        map[api.ClusterName]bool
+	sourceTimeout time.Duration
+	abandoned     map[api.ClusterName]bool
 	specs         map[api.ClusterName]api.Linkerd     // of the record
 	former        map[api.ClusterName]api.ClusterName // names that clusters had, with those that they have
-	broken        string
+	failure       string
 }
 
-func (r *run) trace(line string) {
+func (r *history) trace(line string) {
 	if r.Trace != nil {
 		r.Trace(line)
 	}
 }
 
-// begin makes clusters that nothing was written to.
-func (r *run) begin(names []api.ClusterName) {
-	r.planes, r.home, r.accepted = map[api.ClusterName]*plane{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
+// begin makes clusters without any objects of linkwright.
+func (r *history) begin(names []api.ClusterName) {
+	r.clusters, r.recordUIDs, r.accepted = map[api.ClusterName]*simCluster{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
 	r.guard = state.Guard{Retiring: map[api.ClusterName]bool{}}
-	r.head = commit{clusters: map[api.ClusterName]cluster{}, seconds: map[api.ClusterName]api.ClusterName{}, links: map[api.Pair]link{}, policy: api.PruneSync}
+	r.head = commit{clusters: map[api.ClusterName]declaredCluster{}, secondNames: map[api.ClusterName]api.ClusterName{}, links: map[api.Pair]declaredLink{}, policy: api.PruneSync}
 	r.pending, r.former = map[api.ClusterName][]inventory.Pending{}, map[api.ClusterName]api.ClusterName{}
-	r.grace, r.forget, r.specs = day, map[api.ClusterName]bool{}, map[api.ClusterName]api.Linkerd{}
+	r.sourceTimeout, r.abandoned, r.specs = day, map[api.ClusterName]bool{}, map[api.ClusterName]api.Linkerd{}
 	r.last, r.now, r.process = map[api.ClusterName]plan.Step{}, time.Unix(1_800_000_000, 0).UTC(), newProcess(1)
 	for i, name := range names {
-		r.planes[name] = build(name, string(name), i)
+		r.clusters[name] = build(name, string(name), i)
 		if i < len(r.Servers) {
-			r.twin(r.planes[name], r.Servers[i])
+			r.attachServer(r.clusters[name], r.Servers[i])
 		}
-		r.head.clusters[name] = cluster{}
+		r.head.clusters[name] = declaredCluster{}
 	}
 	r.commit(r.head)
 }
 
-// commit puts a commit in force; one that declares no cluster is no fleet, and never gets so far.
-func (r *run) commit(c commit) {
+// commit makes a commit the head. It ignores one without clusters, which linkwright never applies.
+func (r *history) commit(c commit) {
 	if len(c.clusters) == 0 {
 		return
 	}
@@ -118,57 +118,57 @@ func (r *run) commit(c commit) {
 	loaded, err := r.loader.load(c)
 	must(err)
 	r.head = loaded
-	for name, pl := range r.planes {
+	for name, pl := range r.clusters {
 		at, declared := c.clusters[name]
-		pl.stays, pl.declares = declared && !at.leaving, func(k object.Key) bool { _, wanted := loaded.wants(name, k); return wanted }
+		pl.isDeclared, pl.isDesired = declared && !at.leaving, func(k object.Key) bool { _, wanted := loaded.neededBy(name, k); return wanted }
 		if declared {
-			pl.mc, pl.given = at.mc(), false
+			pl.mc, pl.abandoned = at.mc(), false
 		}
 	}
 }
 
-// play lets Kubernetes and Linkerd do what they do by themselves.
-func (r *run) play() {
+// runControllers runs the controllers of Kubernetes and Linkerd in all clusters.
+func (r *history) runControllers() {
 	reachable := func(name api.ClusterName) bool {
-		name = r.called(name)
-		return r.planes[name] != nil && !r.planes[name].down
+		name = r.currentName(name)
+		return r.clusters[name] != nil && !r.clusters[name].down
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
-		r.planes[name].kubernetes()
-		r.planes[name].linkerd(reachable)
+	for _, name := range slices.Sorted(maps.Keys(r.clusters)) {
+		r.clusters[name].runTokenController()
+		r.clusters[name].runMirrorControllers(reachable)
 	}
 }
 
-// soon is more passes than anything takes that goes on by itself.
-const soon = 40
+// maxPasses is more syncs than anything takes that continues by itself.
+const maxPasses = 40
 
-// settle gives passes until nobody writes.
-func (r *run) settle(f *fault) {
+// reconcileUntilIdle syncs until nothing is written.
+func (r *history) reconcileUntilIdle(f *fault) {
 	rested := false
-	for range soon {
-		r.news = false
-		writes := r.pass(0, f)
-		r.play()
-		if writes == 0 && (rested || !r.news) || r.broken != "" {
+	for range maxPasses {
+		r.readAgain = false
+		writes := r.syncAll(0, f)
+		r.runControllers()
+		if writes == 0 && (rested || !r.readAgain) || r.failure != "" {
 			return
 		}
 		rested = writes == 0
 	}
-	r.breaks("(c) it comes to no rest%s", r.rows())
+	r.addBroken("(c) it comes to no rest%s", r.unreadyRows())
 }
 
-// calm is settle, over all that takes time.
-func (r *run) calm() {
+// settle is reconcileUntilIdle, and lets time pass for what waits for it.
+func (r *history) settle() {
 	for range 4 {
-		if r.settle(nil); r.broken != "" || !r.waits() {
+		if r.reconcileUntilIdle(nil); r.failure != "" || !r.waitsForTime() {
 			return
 		}
 		r.now = r.now.Add(13 * time.Hour)
 	}
 }
 
-// waits reports whether something may go on by the time alone.
-func (r *run) waits() bool {
+// waitsForTime reports whether something may continue when time passes.
+func (r *history) waitsForTime() bool {
 	for _, s := range r.last {
 		if s.Denied != nil || !s.Again.IsZero() || !s.Retry.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Phase == plan.Waiting }) {
 			return true
@@ -177,33 +177,33 @@ func (r *run) waits() bool {
 	return false
 }
 
-// end lets a history end in peace, and looks at what it left: as it is, once what stands in the way is gone, and once nothing
-// is declared any more.
-func (r *run) end() {
+// finish ends a history and checks its final state three times: after faults end, after people repair what rows report, and after
+// all links are removed.
+func (r *history) finish() {
 	r.trace("# quiet")
-	r.quiet()
-	if r.calm(); r.broken != "" {
+	r.endFaults()
+	if r.settle(); r.failure != "" {
 		return
 	}
-	if r.rest(); r.broken != "" {
+	if r.checkAtRest(); r.failure != "" {
 		return
 	}
 	r.trace("# heal")
-	r.heal()
-	if r.calm(); r.broken != "" {
+	r.repair()
+	if r.settle(); r.failure != "" {
 		return
 	}
 	for range 3 { // what controllers made is told of once nothing else is left of its link
-		if moved := r.putBack(); !r.tidy() && !moved {
+		if moved := r.restoreNamespaces(); !r.deleteOrphans() && !moved {
 			break
 		}
-		if r.calm(); r.broken != "" {
+		if r.settle(); r.failure != "" {
 			return
 		}
 	}
-	r.rest()
-	r.strict()
-	if r.broken != "" {
+	r.checkAtRest()
+	r.checkComplete()
+	if r.failure != "" {
 		return
 	}
 	r.trace("# farewell")
@@ -211,50 +211,50 @@ func (r *run) end() {
 	clear(bare.links)
 	bare.mesh = nil
 	r.commit(bare)
-	if r.calm(); r.broken != "" {
+	if r.settle(); r.failure != "" {
 		return
 	}
-	r.rest()
-	r.strict()
+	r.checkAtRest()
+	r.checkComplete()
 }
 
-// quiet ends all that is wrong with clusters, and lets finalizers go.
-func (r *run) quiet() {
-	for _, pl := range r.planes {
-		pl.down, pl.late, pl.idle, pl.noCRD, pl.half = false, false, false, false, 0
+// endFaults ends all faults of clusters, and removes finalizers.
+func (r *history) endFaults() {
+	for _, pl := range r.clusters {
+		pl.down, pl.late, pl.idle, pl.noCRD, pl.missEvery = false, false, false, false, 0
 		clear(pl.lagging)
 		for _, t := range pl.all() {
-			if t.hung && t.rec.Going {
+			if t.hasFinalizer && t.rec.Going {
 				pl.drop(t.key)
-			} else if t.hung {
+			} else if t.hasFinalizer {
 				next := *t
-				next.hung = false
+				next.hasFinalizer = false
 				pl.put(&next)
 			}
 		}
 	}
-	r.play()
+	r.runControllers()
 }
 
-// heal is what people do with what rows tell of: they remove what stands in the way, and allow what is refused.
-func (r *run) heal() {
-	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
-		pl := r.planes[name]
+// repair does what people do about rows: it removes conflicting objects, and allows what is denied.
+func (r *history) repair() {
+	for _, name := range slices.Sorted(maps.Keys(r.clusters)) {
+		pl := r.clusters[name]
 		for _, t := range pl.all() {
 			switch {
-			case t.by == others && !t.dressing && t.key.Namespace != shop, isInventory(t.key) && !readable(t):
+			case t.madeBy == byOthers && !t.ofLinkerd && t.key.Namespace != shop, isInventory(t.key) && !readable(t):
 				pl.drop(t.key)
 			case t.rec.Keep:
-				pl.keep(t, 0)
+				pl.protect(t, 0)
 			}
 		}
-		if _, declared := r.head.clusters[name]; declared || r.home[name] != "" {
+		if _, declared := r.head.clusters[name]; declared || r.recordUIDs[name] != "" {
 			r.accepted[name] = pl.uid
 		}
 	}
 	c := r.head.clone()
-	c.policy, c.bounded = api.PruneSync, false
-	clear(r.forget)
+	c.policy, c.hasLimits = api.PruneSync, false
+	clear(r.abandoned)
 	for name, at := range c.clusters {
 		at.suspend = false
 		c.clusters[name] = at
@@ -270,11 +270,11 @@ func (r *run) heal() {
 	}
 	r.commit(c)
 	r.approve(0)
-	r.play()
+	r.runControllers()
 }
 
-// putBack declares the namespaces that a cluster had, where it is refused for others. It says whether there was any.
-func (r *run) putBack() (did bool) {
+// restoreNamespaces declares the former namespaces of clusters that are denied because of changed ones. It reports whether there were any.
+func (r *history) restoreNamespaces() (did bool) {
 	c := r.head.clone()
 	for name, at := range c.clusters {
 		if why := r.last[name].Denied; why != nil && why.Code == reason.NamespaceChanged {
@@ -288,84 +288,84 @@ func (r *run) putBack() (did bool) {
 	return did
 }
 
-// tidy is what people do with orphans that reports name: they delete them. It says whether there were any. What controllers made for a
-// link is among them where its inventory was lost and nobody knows its target any more (seeds 70043020, 71006824).
-func (r *run) tidy() (did bool) {
-	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
-		pl := r.planes[name]
+// deleteOrphans deletes orphans that reports name, as people do. It reports whether there were any. Mirrors of a link are among
+// them if its inventory was lost and its target is unknown (seeds 70043020, 71006824).
+func (r *history) deleteOrphans() (did bool) {
+	for _, name := range slices.Sorted(maps.Keys(r.clusters)) {
+		pl := r.clusters[name]
 		for _, t := range pl.all() {
-			left := t.by == ours && t.rec.Mark == object.Ours && !isInventory(t.key) && t.key != baseKey() && r.orphan(name, t)
-			if left || t.by == mirroring && r.unknown(pl, t) {
+			left := t.madeBy == byLinkwright && t.rec.Mark == object.Ours && !isInventory(t.key) && t.key != baseKey() && r.isOrphan(name, t)
+			if left || t.madeBy == byLinkerd && r.isReportedMirror(pl, t) {
 				pl.drop(t.key)
 				did = true
 			}
 		}
-		for _, m := range members(pl.things[federatedKey()]) {
-			if target := memberOf(m); r.untold(api.Pair{Source: name, Target: target}) && r.stray(name, federatedKey()) {
-				did = pl.member(target, false) || did
+		for _, m := range members(pl.objects[federatedKey()]) {
+			if target := memberOf(m); r.isUntrackedLink(api.Pair{Source: name, Target: target}) && r.reportedAsOrphan(name, federatedKey()) {
+				did = pl.setMember(target, false) || did
 			}
 		}
 	}
 	return did
 }
 
-// unknown reports whether a report names what a controller made for a link of which nothing tells any more.
-func (r *run) unknown(pl *plane, t *thing) bool {
-	return t.key != federatedKey() && t.target != "" && r.untold(api.Pair{Source: pl.name, Target: t.target}) && r.stray(pl.name, t.key)
+// isReportedMirror reports whether a report names an object that a controller made for an untracked link.
+func (r *history) isReportedMirror(pl *simCluster, t *simObject) bool {
+	return t.key != federatedKey() && t.target != "" && r.isUntrackedLink(api.Pair{Source: pl.name, Target: t.target}) && r.reportedAsOrphan(pl.name, t.key)
 }
 
-// strict: nothing stands in the way of anything, so that all is as if nothing had ever happened but the last commit.
-func (r *run) strict() {
-	waits := r.resolves()
+// checkComplete checks that everything is ready, and as if nothing but the last commit had ever happened.
+func (r *history) checkComplete() {
+	waits := r.anyWaitsForExternal()
 	for name, s := range r.last {
 		for _, row := range s.Rows {
-			if r.resolved(row) || waits && row.End.IsBase() && row.Why != nil && row.Why.Code == reason.WaitingForLinks {
+			if r.waitsForExternal(row) || waits && row.End.IsBase() && row.Why != nil && row.Why.Code == reason.WaitingForLinks {
 				continue
 			}
 			if row.Phase != plan.Ready && row.Phase != plan.Removed {
-				r.breaks("(c) nothing stands in its way, and %s is %s: %v%s", row.End, row.Phase, row.Why, r.rows())
+				r.addBroken("(c) nothing stands in its way, and %s is %s: %v%s", row.End, row.Phase, row.Why, r.unreadyRows())
 			}
 		}
 		if s.Denied != nil {
-			r.breaks("(c) nothing stands in its way, and %s is refused: %s", name, s.Denied.Message)
+			r.addBroken("(c) nothing stands in its way, and %s is refused: %s", name, s.Denied.Message)
 		}
 	}
-	r.current()
-	if r.broken == "" && !waits && !r.rebuilt && r.Servers == nil {
-		r.alike()
+	r.checkTokens()
+	if r.failure == "" && !waits && !r.rebuilt && r.Servers == nil {
+		r.compareWithIdeal()
 	}
 }
 
-// resolves reports whether some end waits for a controller that nobody runs.
-func (r *run) resolves() bool {
+// anyWaitsForExternal reports whether an end waits for an External controller that nobody runs.
+func (r *history) anyWaitsForExternal() bool {
 	for _, s := range r.last {
-		if slices.ContainsFunc(s.Rows, r.resolved) {
+		if slices.ContainsFunc(s.Rows, r.waitsForExternal) {
 			return true
 		}
 	}
 	return false
 }
 
-// alike holds what of ours is left to what there would be if nothing had ever happened.
-func (r *run) alike() {
-	for name, want := range r.ideal() {
-		if r.planes[name].given {
+// compareWithIdeal compares linkwright's objects with those of an undisturbed history.
+func (r *history) compareWithIdeal() {
+	for name, want := range r.idealState() {
+		if r.clusters[name].abandoned {
 			continue
 		}
-		got := r.planes[name].ours()
+		got := r.clusters[name].ownObjects()
 		if r.rotated {
-			want, got = plain(want), plain(got)
+			want, got = withoutTokenNumbers(want), withoutTokenNumbers(got)
 		}
 		if !slices.Equal(want, got) {
-			r.breaks("(c) %s ended otherwise than without any faults: want\n  %s\ngot\n  %s", name, strings.Join(want, "\n  "), strings.Join(got, "\n  "))
+			r.addBroken("(c) %s ended otherwise than without any faults: want\n  %s\ngot\n  %s", name, strings.Join(want, "\n  "), strings.Join(got, "\n  "))
 		}
 	}
 }
 
-// resolved: who declares that others run a controller which nobody runs has nobody who takes mirrors away, and the credential
-// by which they are resolved stays until somebody does; so does all that lies in a former multicluster namespace.
-func (r *run) resolved(row plan.Row) bool {
-	link := r.today(row.End.Link)
+// waitsForExternal reports whether an end waits for an External controller that nobody runs: nobody removes its mirrors, so their
+// credential stays, and so do objects in a former multicluster namespace.
+func (r *history) waitsForExternal(row plan.Row) bool {
+	link := r.currentPair(row.End.Link)
 	l, _ := r.head.of(link)
 	if link != row.End.Link {
 		return l.external && row.Phase == plan.Waiting && row.Why.Code == reason.WaitingForReplacement
@@ -374,45 +374,45 @@ func (r *run) resolved(row plan.Row) bool {
 		(row.Why.Code == reason.Waiting || row.Why.Code == reason.WaitingForReplacement)
 }
 
-// ours lists what of ours is in a cluster, but the base, which tells of a commit.
-func (p *plane) ours() (out []string) {
+// ownObjects lists linkwright's objects in a cluster, except the base, which names a commit.
+func (p *simCluster) ownObjects() (out []string) {
 	for _, t := range p.all() {
-		if t.rec.Mark == object.Ours && t.key != baseKey() && t.key.Kind != "Namespace" && !p.lost(t) {
-			out = append(out, fmt.Sprintf("%s %x", t.key, t.content()))
+		if t.rec.Mark == object.Ours && t.key != baseKey() && t.key.Kind != "Namespace" && !p.isUntracked(t) {
+			out = append(out, fmt.Sprintf("%s %x", t.key, t.digest()))
 		}
 	}
 	return out
 }
 
-// ideal is what the head alone gives on clusters that nothing ever happened to.
-func (r *run) ideal() map[api.ClusterName][]string {
+// idealState are linkwright's objects after the head alone on new clusters.
+func (r *history) idealState() map[api.ClusterName][]string {
 	var names, born []api.ClusterName
-	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
-		if pl := r.planes[name]; pl.name == name {
-			names, born = append(names, name), append(born, pl.born)
+	for _, name := range slices.Sorted(maps.Keys(r.clusters)) {
+		if pl := r.clusters[name]; pl.name == name {
+			names, born = append(names, name), append(born, pl.originalName)
 		}
 	}
 	text := fmt.Sprint(names, r.head.text())
-	if known := r.ideals[text]; known != nil {
-		return known
+	if cached := r.idealStates[text]; cached != nil {
+		return cached
 	}
-	still := &run{Player: &Player{renderer: r.renderer, loader: r.loader, ideals: r.ideals}, event: 1}
-	still.begin(names)
+	undisturbed := &history{Player: &Player{renderer: r.renderer, loader: r.loader, idealStates: r.idealStates}, event: 1}
+	undisturbed.begin(names)
 	for i, name := range names {
-		still.planes[name] = build(born[i], string(born[i]), r.planes[name].at)
-		still.planes[name].name = name
+		undisturbed.clusters[name] = build(born[i], string(born[i]), r.clusters[name].index)
+		undisturbed.clusters[name].name = name
 	}
-	still.commit(r.head)
-	if still.calm(); still.broken != "" {
-		r.breaks("without any faults: %s", still.broken)
+	undisturbed.commit(r.head)
+	if undisturbed.settle(); undisturbed.failure != "" {
+		r.addBroken("without any faults: %s", undisturbed.failure)
 	}
 	out := map[api.ClusterName][]string{}
-	for name, pl := range still.planes {
-		out[name] = pl.ours()
+	for name, pl := range undisturbed.clusters {
+		out[name] = pl.ownObjects()
 	}
-	if len(r.ideals) > most {
-		clear(r.ideals)
+	if len(r.idealStates) > maxLoaded {
+		clear(r.idealStates)
 	}
-	r.ideals[text] = out
+	r.idealStates[text] = out
 	return out
 }

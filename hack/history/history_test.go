@@ -63,7 +63,7 @@ func playAll(t *testing.T, generate func(uint64) []Event, otherwise uint64) {
 			for i := next.Add(1) - 1; i < count; i = next.Add(1) - 1 {
 				before := p.Writes
 				if why := p.Play(generate(from + i)); why != "" {
-					tell(t, p, generate(from+i), from+i, why, broken.Add(1))
+					report(t, p, generate(from+i), from+i, why, broken.Add(1))
 				}
 				writes.Add(uint64(p.Writes - before))
 				if n := played.Add(1); n%progress == 0 {
@@ -80,8 +80,8 @@ func playAll(t *testing.T, generate func(uint64) []Event, otherwise uint64) {
 	}
 }
 
-// tell is about the n-th history that broke a promise.
-func tell(t *testing.T, p *Player, events []Event, seed uint64, why string, n uint64) {
+// report is about the n-th history that broke a promise.
+func report(t *testing.T, p *Player, events []Event, seed uint64, why string, n uint64) {
 	t.Helper()
 	if n > shown {
 		lines := strings.SplitN(why, "\n", 3)

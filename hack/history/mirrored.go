@@ -5,22 +5,22 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// mirrored is leftover for what Linkerd's controllers made. That a stray tells of it is enough only where nobody can know whose it was.
-func (r *run) mirrored(pl *plane, t *thing) string {
-	foreign := pl.foreign[linkKey(t.key.Namespace, t.target)] || pl.foreign[runner(t.key.Namespace, t.target)] || pl.spoilt > 0
-	if t.key.Namespace != pl.mc && (pl.charted[t.target] || foreign || pl.serves(t)) && isOwn(t) {
+// checkMirror is leftover for what Linkerd's controllers made. That a stray tells of it is enough only where nobody can know whose it was.
+func (r *history) checkMirror(pl *simCluster, t *simObject) string {
+	foreign := pl.foreign[linkKey(t.key.Namespace, t.target)] || pl.foreign[runner(t.key.Namespace, t.target)] || pl.damagedAt > 0
+	if t.key.Namespace != pl.mc && (pl.chartRan[t.target] || foreign || pl.ofForeignService(t)) && isControllerOwn(t) {
 		return ""
 	}
-	told := r.stray(pl.name, t.key) || r.forgotten(pl.name)
+	reported := r.reportedAsOrphan(pl.name, t.key) || r.isUnknown(pl.name)
 	for _, target := range mirroredFrom(t) {
 		link := api.Pair{Source: pl.name, Target: target}
 		l := pl.linkTo(target)
 		_, declared := r.head.of(link)
-		if told && pl.served(t, target) || r.unproven(pl, target, t) || l != nil && l.by == ours && r.orphan(pl.name, l) {
+		if reported && pl.mayBeForeign(t, target) || r.isUnproven(pl, target, t) || l != nil && l.madeBy == byLinkwright && r.isOrphan(pl.name, l) {
 			continue
 		}
-		if !declared && pl.linked[target] && (l == nil || l.by != others) && !pl.runs(target) &&
-			!r.explained(object.End{Cluster: pl.name, Link: link}) && !r.goesOn(object.End{Cluster: pl.name, Link: link}) {
+		if !declared && pl.linked[target] && (l == nil || l.madeBy != byOthers) && !pl.hasController(target) &&
+			!r.hasReason(object.End{Cluster: pl.name, Link: link}) && !r.hasReasonByOtherName(object.End{Cluster: pl.name, Link: link}) {
 			return "(d) it mirrors " + string(target) + ", which nobody links"
 		}
 	}
@@ -28,7 +28,7 @@ func (r *run) mirrored(pl *plane, t *thing) string {
 }
 
 // mirroredFrom are the targets that a controller wrote something for.
-func mirroredFrom(t *thing) (targets []api.ClusterName) {
+func mirroredFrom(t *simObject) (targets []api.ClusterName) {
 	if t.key != federatedKey() {
 		return []api.ClusterName{t.target}
 	}
@@ -38,16 +38,16 @@ func mirroredFrom(t *thing) (targets []api.ClusterName) {
 	return targets
 }
 
-// unproven reports whether people took the inventories of both ends of a link, or built its target anew: nobody can know any more whose
+// isUnproven reports whether people took the inventories of both ends of a link, or built its target anew: nobody can know any more whose
 // controllers' writes in its source are. The report names them, or the last one of a source that has left the fleet (seeds 86002915, 87000847,
 // 88025166, 88403550).
-func (r *run) unproven(pl *plane, target api.ClusterName, t *thing) bool {
-	at := r.planes[r.called(target)]
-	told := r.stray(pl.name, t.key) || r.forgotten(pl.name) && names(pl.parting, t.key)
-	return told && pl.spoilt > 0 && at != nil && (at.spoilt > 0 || at.rebuilt)
+func (r *history) isUnproven(pl *simCluster, target api.ClusterName, t *simObject) bool {
+	at := r.clusters[r.currentName(target)]
+	reported := r.reportedAsOrphan(pl.name, t.key) || r.isUnknown(pl.name) && listsOrphan(pl.lastStep, t.key)
+	return reported && pl.damagedAt > 0 && at != nil && (at.damagedAt > 0 || at.rebuilt)
 }
 
-// served reports whether what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.
-func (p *plane) served(t *thing, target api.ClusterName) bool {
-	return p.relinked[target] || isOwn(t) && (p.charted[target] || p.spoilt > 0 || p.serves(t))
+// mayBeForeign reports whether what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.
+func (p *simCluster) mayBeForeign(t *simObject, target api.ClusterName) bool {
+	return p.relinked[target] || isControllerOwn(t) && (p.chartRan[target] || p.damagedAt > 0 || p.ofForeignService(t))
 }

@@ -64,7 +64,7 @@ func tame(events []Event) []Event {
 		}
 		return wild(e.Do) || e.Then != nil && wild(e.Then.Do)
 	})
-	names := worlds()[events[0].N%2]
+	names := clusterSets()[events[0].N%2]
 	among := func(n api.ClusterName) api.ClusterName {
 		if n == "" {
 			return n

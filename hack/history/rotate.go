@@ -15,17 +15,17 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// rotations are what people do besides, in histories of their own: links get other tokens, and former ones end.
-func rotations() []string {
+// rotationVerbs are further verbs for histories with token rotation.
+func rotationVerbs() []string {
 	return []string{"rotate", "rotate", "rotate", "revoke", "revoke", "revoke"}
 }
 
-// turns asks for another token of one declared link, or of all of them, as the command does: by a look of its own, and by what it
-// writes into inventories alone.
-func (r *run) turns(e Event) {
+// rotate requests another token of one declared link, or of all, as the command does: it reads on its own, and writes
+// only inventories.
+func (r *history) rotate(e Event) {
 	p := newProcess(0)
-	p.pass, p.commit, p.asks = 1, r.head, true
-	for _, c := range r.clusters(p.commit.fleet) {
+	p.number, p.commit, p.rotates = 1, r.head, true
+	for _, c := range r.allClusters(p.commit.fleet) {
 		r.read(p, c)
 	}
 	var links []fleet.Link
@@ -35,22 +35,22 @@ func (r *run) turns(e Event) {
 			links = append(links, l)
 		}
 	}
-	for _, t := range plan.Turns(r.world(p), links, e.Do == "revoke", plan.Suspend, plan.PrunePolicy) {
+	for _, t := range plan.Turns(r.snapshot(p), links, e.Do == "revoke", plan.Suspend, plan.PrunePolicy) {
 		if t.Refused == nil && !t.Already && r.write(p, t.Change) == nil {
 			r.rotated = true
 		}
 	}
 }
 
-// asked holds a write of that command to what it may do.
-func asked(c object.Change, was *thing) string {
-	if c.Action != object.Update || !isInventory(c.Key) || c.Key == baseKey() || was == nil || was.by != ours {
+// checkRotation returns why a write of that command is not allowed.
+func checkRotation(c object.Change, was *simObject) string {
+	if c.Action != object.Update || !isInventory(c.Key) || c.Key == baseKey() || was == nil || was.madeBy != byLinkwright {
 		return "asking for a token writes an inventory of ours, and nothing else"
 	}
 	return ""
 }
 
-// numbered is how tokens are called after the first: the account, and how many there were.
+// numbered matches names of tokens after the first: the account, and a number.
 var numbered = regexp.MustCompile(`-token\.(\d+)$`)
 
 // tokenOf returns the account that a Secret of a token is of, and which of its tokens that is.
@@ -69,41 +69,41 @@ func tokenOf(k object.Key) (account object.Key, n int, ok bool) {
 }
 
 // uses reports whether a Secret of a source holds a token.
-func (t *thing) uses(token string) bool {
+func (t *simObject) uses(token string) bool {
 	var s struct{ Data map[string][]byte }
 	must(json.Unmarshal(t.body.Bytes(), &s))
 	config := s.Data["kubeconfig"]
 	return bytes.Contains(config, []byte(token)) || bytes.Contains(config, []byte(base64.StdEncoding.EncodeToString([]byte(token))))
 }
 
-// interrupts: a token that a declared link uses never goes, in whichever order the ends are written, nor while its source cannot be seen.
-func (r *run) interrupts(p *process, c object.Change, was *thing) string {
+// checkTokenInUse returns why a token must not be deleted: a declared link uses it, or its source cannot be read.
+func (r *history) checkTokenInUse(p *process, c object.Change, was *simObject) string {
 	link := c.End.Link
 	l, declared := p.commit.of(link)
-	source := r.planes[r.called(link.Source)]
+	source := r.clusters[r.currentName(link.Source)]
 	if _, _, ok := tokenOf(c.Key); !ok || !declared || source == nil || was.token == "" {
 		return ""
 	}
-	if !p.sides[link.Source].Known() {
+	if !p.states[link.Source].Known() {
 		return "(b) its source cannot be seen, which may use it"
 	}
 	for _, k := range sourceKeys(source.mc, link.Target, l) {
-		if t := source.things[k]; k.Kind == "Secret" && t != nil && t.by == ours && t.uses(was.token) {
+		if t := source.objects[k]; k.Kind == "Secret" && t != nil && t.madeBy == byLinkwright && t.uses(was.token) {
 			return "(b) " + k.String() + " of " + string(link.Source) + " uses it"
 		}
 	}
 	return ""
 }
 
-// sees reports whether a cluster was looked at as deeply as what others show asks for: where a link gets another token, what its source holds.
-func (r *run) sees(p *process, c fleet.Cluster) bool {
-	side := p.sides[c.Name]
-	watches, err := plan.Watches(r.world(p), c, r.renderer, side.Seen)
+// hasReadTokens reports whether the credentials of a source were read, if a link of it gets another token.
+func (r *history) hasReadTokens(p *process, c fleet.Cluster) bool {
+	side := p.states[c.Name]
+	watches, err := plan.Watches(r.snapshot(p), c, r.renderer, side.Seen)
 	return err != nil || !side.Known() || reflect.DeepEqual(watches, side.Looked)
 }
 
-// plain leaves out in what tokens differ from those of clusters where nothing happened: of what holds them the keys alone compare.
-func plain(lines []string) []string {
+// withoutTokenNumbers leaves out what differs because tokens were rotated: of Secrets only the keys are compared.
+func withoutTokenNumbers(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
 		key, _, _ := strings.Cut(line, " ")
@@ -115,46 +115,46 @@ func plain(lines []string) []string {
 	return out
 }
 
-// current: where nothing stands in the way, a declared link uses the newest token that its target has, and none comes again that a
-// rotation ended.
-func (r *run) current() {
-	for name, target := range r.planes {
-		if target.again {
-			r.breaks("(b) %s: a token that a rotation ended was issued again", name)
+// checkTokens checks that a declared link uses the newest token of its target, and that no token is issued again after a rotation
+// ended it.
+func (r *history) checkTokens() {
+	for name, target := range r.clusters {
+		if target.reissued {
+			r.addBroken("(b) %s: a token that a rotation ended was issued again", name)
 		}
 		for source := range r.head.clusters {
 			link := api.Pair{Source: source, Target: name}
 			if l, ok := r.head.of(link); ok {
-				r.takes(link, l, target.newest(source))
+				r.checkUsesNewest(link, l, target.newest(source))
 			}
 		}
 	}
 }
 
-func (r *run) takes(link api.Pair, l link, newest *thing) {
-	source := r.planes[link.Source]
+func (r *history) checkUsesNewest(link api.Pair, l declaredLink, newest *simObject) {
+	source := r.clusters[link.Source]
 	for _, k := range sourceKeys(source.mc, link.Target, l) {
-		if t := source.things[k]; k.Kind == "Secret" && t != nil && t.by == ours && (newest == nil || !t.uses(newest.token)) {
-			r.breaks("(c) at rest %s of %s does not use the newest token%s", k, link.Source, r.rows())
+		if t := source.objects[k]; k.Kind == "Secret" && t != nil && t.madeBy == byLinkwright && (newest == nil || !t.uses(newest.token)) {
+			r.addBroken("(c) at rest %s of %s does not use the newest token%s", k, link.Source, r.unreadyRows())
 		}
 	}
 }
 
-// newest is the last token of ours that a source has, or nil.
-func (p *plane) newest(source api.ClusterName) (newest *thing) {
+// newest is the newest token of a source, or nil.
+func (p *simCluster) newest(source api.ClusterName) (newest *simObject) {
 	last := 0
 	for _, t := range p.of(kind{"", "Secret"}) {
-		if a, n, ok := tokenOf(t.key); ok && a == account(source) && t.by == ours && n > last {
+		if a, n, ok := tokenOf(t.key); ok && a == account(source) && t.madeBy == byLinkwright && n > last {
 			newest, last = t, n
 		}
 	}
 	return newest
 }
 
-// ends notes which token a write for a declared link took away.
-func (p *plane) ends(c object.Change, was *thing) {
+// noteEndedToken records the token that a write for a declared link deleted.
+func (p *simCluster) noteEndedToken(c object.Change, was *simObject) {
 	if c.Action == object.Delete && isToken(c.Key) && was != nil && was.account != "" {
-		p.ended[c.Key] = was.account
+		p.endedTokens[c.Key] = was.account
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience bounds the waiting for goroutines that were told to end.
-const patience = 30 * time.Second
+// timeout bounds the waiting for goroutines that were told to end.
+const timeout = 30 * time.Second
 
 // Left tells of goroutines that are still there at the end of patience; nil: there are none.
-func Left(o ...goleak.Option) error { return within(patience, o) }
+func Left(o ...goleak.Option) error { return within(timeout, o) }
 
 func within(patience time.Duration, o []goleak.Option) error {
 	for end := time.Now().Add(patience); ; {

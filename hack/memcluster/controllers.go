@@ -14,27 +14,27 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// controllers is the manager of what Kubernetes' own controllers write.
+// controllers is the field manager of Kubernetes' own controllers.
 const controllers = "kube-controller-manager"
 
 const tokenType = "kubernetes.io/service-account-token"
 
-// authority is the certificate authority that every cluster publishes; nothing here verifies it.
+// authority is the certificate authority that every cluster publishes; nothing verifies it.
 const authority = "-----BEGIN CERTIFICATE-----\nbWVtY2x1c3Rlcg==\n-----END CERTIFICATE-----\n"
 
-// control is what controllers do about an object that came to be or changed.
-func (c *Cluster) control(key object.Key, was, now *unstructured.Unstructured) {
+// runControllers runs the controllers for an object that was created or changed.
+func (c *Cluster) runControllers(key object.Key, was, now *unstructured.Unstructured) {
 	switch {
 	case key == object.Key{Kind: "Namespace", Name: key.Name}:
-		c.furnish(key.Name)
+		c.addNamespaceObjects(key.Name)
 	case key.Kind == "Secret" && key.Group == "" && now.Object["type"] == tokenType && now.Object["data"] == nil:
-		c.after(c.opts.TokenAfter, func() { c.fill(key, now) })
+		c.after(c.opts.TokenAfter, func() { c.issueToken(key, now) })
 	case key.Kind == "Deployment" && key.Group == "apps" && (was == nil || was.GetGeneration() != now.GetGeneration()):
-		c.after(c.opts.ReadyAfter, func() { c.roll(key, now) })
+		c.after(c.opts.ReadyAfter, func() { c.makeAvailable(key, now) })
 	}
 }
 
-// after does what a controller does, at once or later, with the lock held; below zero: never.
+// after runs a controller at once or later, with the lock held; below zero: never.
 func (c *Cluster) after(d time.Duration, do func()) {
 	switch {
 	case d == 0:
@@ -48,8 +48,8 @@ func (c *Cluster) after(d time.Duration, do func()) {
 	}
 }
 
-// furnish puts into a namespace what every one has.
-func (c *Cluster) furnish(ns string) {
+// addNamespaceObjects creates the objects that Kubernetes creates in every namespace.
+func (c *Cluster) addNamespaceObjects(ns string) {
 	for _, content := range []map[string]any{
 		{"kind": "ConfigMap", "metadata": map[string]any{"name": "kube-root-ca.crt", "namespace": ns}, "data": map[string]any{"ca.crt": authority}},
 		{"kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": ns}},
@@ -63,8 +63,8 @@ func (c *Cluster) furnish(ns string) {
 	}
 }
 
-// still is the object as it is now, if it is the same one and as it was seen.
-func (c *Cluster) still(key object.Key, seen *unstructured.Unstructured) *unstructured.Unstructured {
+// unchanged is the live object, if it is the same one and has not changed.
+func (c *Cluster) unchanged(key object.Key, seen *unstructured.Unstructured) *unstructured.Unstructured {
 	now := c.objects[key]
 	if now == nil || now.GetUID() != seen.GetUID() || now.GetGeneration() != seen.GetGeneration() {
 		return nil
@@ -72,9 +72,9 @@ func (c *Cluster) still(key object.Key, seen *unstructured.Unstructured) *unstru
 	return now.DeepCopy()
 }
 
-// fill gives a Secret the token of its account, if there is that.
-func (c *Cluster) fill(key object.Key, seen *unstructured.Unstructured) {
-	next := c.still(key, seen)
+// issueToken writes the token of its account to a Secret, if the account exists.
+func (c *Cluster) issueToken(key object.Key, seen *unstructured.Unstructured) {
+	next := c.unchanged(key, seen)
 	if next == nil {
 		return
 	}
@@ -87,7 +87,7 @@ func (c *Cluster) fill(key object.Key, seen *unstructured.Unstructured) {
 	annotations := next.GetAnnotations()
 	annotations["kubernetes.io/service-account.uid"] = string(account.GetUID())
 	next.SetAnnotations(annotations)
-	token := c.mint(map[string]any{"sub": "system:serviceaccount:" + key.Namespace + ":" + name, "secret": string(next.GetUID())})
+	token := c.newToken(map[string]any{"sub": "system:serviceaccount:" + key.Namespace + ":" + name, "secret": string(next.GetUID())})
 	next.Object["data"] = map[string]any{}
 	for k, v := range map[string]string{"token": token, "ca.crt": authority, "namespace": key.Namespace} {
 		next.Object["data"].(map[string]any)[k] = base64.StdEncoding.EncodeToString([]byte(v)) //nolint:forcetypeassert // made above
@@ -96,8 +96,8 @@ func (c *Cluster) fill(key object.Key, seen *unstructured.Unstructured) {
 	c.must(err)
 }
 
-// mint makes what has the form of a token; its signature is none.
-func (c *Cluster) mint(claims map[string]any) string {
+// newToken makes a token with an invalid signature.
+func (c *Cluster) newToken(claims map[string]any) string {
 	claims["iss"] = c.Address()
 	payload, err := json.Marshal(claims)
 	c.must(err)
@@ -105,9 +105,9 @@ func (c *Cluster) mint(claims map[string]any) string {
 	return part([]byte(`{"alg":"none"}`)) + "." + part(payload) + "." + part([]byte("unsigned"))
 }
 
-// Token is a Client's: it grants what is asked for.
+// Token issues a token as requested.
 func (c *Cluster) Token(ctx context.Context, r object.TokenRequest) (object.Secret, error) {
-	if err := c.reach(ctx, "token"); err != nil {
+	if err := c.connect(ctx, "token"); err != nil {
 		return object.Secret{}, fmt.Errorf("issue a token of %s: %w", r.Account, err)
 	}
 	c.mu.Lock()
@@ -118,7 +118,7 @@ func (c *Cluster) Token(ctx context.Context, r object.TokenRequest) (object.Secr
 		return object.Secret{}, fmt.Errorf("issue a token of %s: %w", r.Account, missing)
 	}
 	now := time.Now()
-	return object.NewSecret([]byte(c.mint(map[string]any{
+	return object.NewSecret([]byte(c.newToken(map[string]any{
 		"iat": now.Unix(), "exp": now.Add(r.TTL).Unix(),
 		"kubernetes.io": map[string]any{
 			"namespace":      r.Account.Namespace,
@@ -128,9 +128,9 @@ func (c *Cluster) Token(ctx context.Context, r object.TokenRequest) (object.Secr
 	}))), nil
 }
 
-// roll makes a Deployment available.
-func (c *Cluster) roll(key object.Key, seen *unstructured.Unstructured) {
-	next := c.still(key, seen)
+// makeAvailable makes a Deployment available.
+func (c *Cluster) makeAvailable(key object.Key, seen *unstructured.Unstructured) {
+	next := c.unchanged(key, seen)
 	if next == nil {
 		return
 	}
@@ -150,8 +150,8 @@ func (c *Cluster) roll(key object.Key, seen *unstructured.Unstructured) {
 	c.must(err)
 }
 
-// collect is what controllers do about an object that is gone: the tokens of an account go with it.
-func (c *Cluster) collect(key object.Key, gone *unstructured.Unstructured) {
+// deleteTokens deletes the token Secrets of an account that is gone.
+func (c *Cluster) deleteTokens(key object.Key, gone *unstructured.Unstructured) {
 	if key.Group != "" || key.Kind != "ServiceAccount" {
 		return
 	}

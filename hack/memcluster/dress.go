@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// dresser is the manager of the dressing.
-const dresser = "testbed"
+// linkerdManager is the manager of the dressing.
+const linkerdManager = "testbed"
 
 // Dress makes the cluster look as one that Linkerd and its multicluster extension are installed in, by the objects of
 // package testbed.
@@ -22,8 +22,8 @@ func (c *Cluster) Dress(d testbed.Dressing) error {
 	}
 	for _, o := range objects {
 		if o.GetKind() == "CustomResourceDefinition" {
-			c.define(o)
-		} else if err := c.Apply(dresser, o.Object); err != nil {
+			c.serveCRD(o)
+		} else if err := c.Apply(linkerdManager, o.Object); err != nil {
 			return fmt.Errorf("dress cluster %s: %w", c.name, err)
 		}
 	}
@@ -36,8 +36,8 @@ func (c *Cluster) Dress(d testbed.Dressing) error {
 	return c.SetGateway(d.GatewayAddresses...)
 }
 
-// define serves what a CustomResourceDefinition defines.
-func (c *Cluster) define(crd *unstructured.Unstructured) {
+// serveCRD serves what a CustomResourceDefinition defines.
+func (c *Cluster) serveCRD(crd *unstructured.Unstructured) {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	scope, _, _ := unstructured.NestedString(crd.Object, "spec", "scope")

@@ -15,7 +15,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Faults are what is wrong with a cluster; the zero value is nothing.
+// Faults are the faults of a cluster; the zero value is none.
 type Faults struct {
 	Down    bool // no connection can be made
 	Hanging bool // connections are accepted, and nothing is answered
@@ -31,7 +31,7 @@ type Faults struct {
 	Throttled int // so many tries to write are answered with 429, Retry-After: 1
 }
 
-// Fault changes what is wrong. Feeds notice at once that the server is down or is back, and after Options.Timeout that it
+// Fault changes the faults. Watches notice at once that the server is down or back, and after Options.Timeout that it
 // hangs.
 func (c *Cluster) Fault(change func(*Faults)) {
 	c.mu.Lock()
@@ -40,42 +40,42 @@ func (c *Cluster) Fault(change func(*Faults)) {
 	change(&c.faults)
 	switch now := c.faults; {
 	case now.Down:
-		c.breakFeeds(errDown(c))
+		c.breakWatches(errDown(c))
 	case now.Hanging && !was.Hanging:
 		time.AfterFunc(c.opts.Timeout, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if c.faults.Hanging {
-				c.breakFeeds(errHanging(c))
+				c.breakWatches(errHanging(c))
 			}
 		})
-	case !now.Hanging && c.feeds.broken != nil:
-		c.feeds.broken = nil
-		c.feeds.stale()
-		c.movedAll()
+	case !now.Hanging && c.live.broken != nil:
+		c.live.broken = nil
+		c.live.invalidate()
+		c.moveAll()
 	}
 }
 
-func (c *Cluster) breakFeeds(why error) {
-	if c.feeds.broken != nil {
-		c.feeds.broken = why
+func (c *Cluster) breakWatches(why error) {
+	if c.live.broken != nil {
+		c.live.broken = why
 		return
 	}
-	if c.feeds.broken = why; c.feeds.open {
-		c.movedAll()
+	if c.live.broken = why; c.live.open {
+		c.moveAll()
 	}
 }
 
-// reach asks the server for something.
-func (c *Cluster) reach(ctx context.Context, what string) error {
+// connect logs a request and returns the server's failure, if any.
+func (c *Cluster) connect(ctx context.Context, what string) error {
 	c.mu.Lock()
-	c.asked = append(c.asked, what)
+	c.requests = append(c.requests, what)
 	c.mu.Unlock()
-	return c.answer(ctx)
+	return c.respond(ctx)
 }
 
-// answer is nil when the server gives one: it may be down, or hang.
-func (c *Cluster) answer(ctx context.Context) error {
+// respond returns nil if the server responds: it may be down, or hang.
+func (c *Cluster) respond(ctx context.Context) error {
 	c.mu.Lock()
 	f := c.faults
 	c.mu.Unlock()
@@ -92,11 +92,11 @@ func (c *Cluster) answer(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.breakFeeds(errHanging(c))
+	c.breakWatches(errHanging(c))
 	return errHanging(c)
 }
 
-// pause is a while, or less when ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -126,7 +126,7 @@ func (c *Cluster) admit(ch object.Change) error {
 	if deletes {
 		verb = "delete"
 	}
-	if err := c.permit(of.WithVersion("v1"), verb, ch.Key); err != nil {
+	if err := c.authorize(of.WithVersion("v1"), verb, ch.Key); err != nil {
 		return err
 	}
 	if why, ok := c.faults.Kept[ch.Key]; ok && deletes {
@@ -140,7 +140,7 @@ func (c *Cluster) admit(ch object.Change) error {
 	return nil
 }
 
-// throttled is the answer to one try.
+// throttled reports whether the server throttles an attempt.
 func (c *Cluster) throttled() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +151,7 @@ func (c *Cluster) throttled() bool {
 	return true
 }
 
-func (c *Cluster) permit(of schema.GroupVersionKind, verb string, k object.Key) error {
+func (c *Cluster) authorize(of schema.GroupVersionKind, verb string, k object.Key) error {
 	place := object.Key{Group: of.Group, Kind: of.Kind, Namespace: k.Namespace}
 	closed := slices.Contains(c.faults.Closed, place)
 	if place.Name = k.Name; k.Name != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Put creates an object as somebody else, or writes it over the one that is there.
+// Put creates or replaces an object as somebody else.
 func (c *Cluster) Put(manager string, content map[string]any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +41,7 @@ func parsed(content map[string]any) (*unstructured.Unstructured, error) {
 	return u, errors.Join(err, json.Unmarshal(text, &u.Object))
 }
 
-// Apply is a forced apply of somebody else's.
+// Apply is a forced server-side apply of somebody else.
 func (c *Cluster) Apply(manager string, content map[string]any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *Cluster) Apply(manager string, content map[string]any) error {
 	return err
 }
 
-// Edit changes an object as somebody else would with a PUT. It fails where there is none.
+// Edit changes an object as somebody else with a PUT. It fails if there is none.
 func (c *Cluster) Edit(manager string, key object.Key, change func(content map[string]any)) error {
 	return c.edit(writer{name: manager}, key, change)
 }
@@ -85,10 +85,10 @@ func (c *Cluster) Patch(manager string, key object.Key, patch map[string]any) er
 	if err != nil {
 		return err
 	}
-	return c.Edit(manager, key, func(content map[string]any) { overlay(content, u.Object) })
+	return c.Edit(manager, key, func(content map[string]any) { mergePatch(content, u.Object) })
 }
 
-// Remove deletes an object as somebody else. It fails where there is none.
+// Remove deletes an object as somebody else. It fails if there is none.
 func (c *Cluster) Remove(key object.Key) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *Cluster) Remove(key object.Key) error {
 	return nil
 }
 
-// Recreate deletes an object and makes it again as it was, by somebody else: its managed fields are that one's alone.
+// Recreate deletes an object and creates it again as it was, as somebody else, who is then its only field manager.
 func (c *Cluster) Recreate(manager string, key object.Key) error {
 	was := c.Object(key)
 	if err := c.Remove(key); err != nil {

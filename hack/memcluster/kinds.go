@@ -39,7 +39,7 @@ func builtIn() map[schema.GroupKind]*kind {
 	return out
 }
 
-// Serve has a kind served in these versions, and in no others; in none: not at all, and its objects are gone.
+// Serve makes a kind be served in exactly these versions. Without versions it is not served, and its objects are deleted.
 func (c *Cluster) Serve(group, name string, namespaced bool, versions ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,8 +55,8 @@ func (c *Cluster) Serve(group, name string, namespaced bool, versions ...string)
 			}
 		}
 	}
-	c.feeds.stale()
-	c.movedAll()
+	c.live.invalidate()
+	c.moveAll()
 }
 
 // find is nil for what is not served; without a version any is meant.
@@ -68,15 +68,15 @@ func (c *Cluster) find(of schema.GroupVersionKind) *kind {
 	return k
 }
 
-// managed is what a field manager is for.
-type managed struct {
+// managerKey identifies a field manager.
+type managerKey struct {
 	schema.GroupVersionKind
 	subresource string
 }
 
-// manager keeps managed fields as an API server does: kinds that are built in by their published schema, others as custom
-// ones, whose lists are atomic.
-func (c *Cluster) manager(of managed) (*managedfields.FieldManager, error) {
+// manager tracks managed fields as an API server does: built-in kinds by their published schema, others as custom
+// resources without a schema, whose lists are atomic.
+func (c *Cluster) manager(of managerKey) (*managedfields.FieldManager, error) {
 	if m := c.managers[of]; m != nil {
 		return m, nil
 	}
@@ -85,10 +85,10 @@ func (c *Cluster) manager(of managed) (*managedfields.FieldManager, error) {
 	var err error
 	if gv := of.GroupVersion(); scheme.Scheme.Recognizes(of.GroupVersionKind) {
 		types = applyconfigurations.NewTypeConverter(scheme.Scheme)
-		m, err = managedfields.NewDefaultFieldManager(types, plain{}, plain{}, plain{}, of.GroupVersionKind, gv, of.subresource, nil)
+		m, err = managedfields.NewDefaultFieldManager(types, unstructuredScheme{}, unstructuredScheme{}, unstructuredScheme{}, of.GroupVersionKind, gv, of.subresource, nil)
 	} else {
 		types = managedfields.NewDeducedTypeConverter()
-		m, err = managedfields.NewDefaultCRDFieldManager(types, plain{}, plain{}, plain{}, of.GroupVersionKind, gv, of.subresource, nil)
+		m, err = managedfields.NewDefaultCRDFieldManager(types, unstructuredScheme{}, unstructuredScheme{}, unstructuredScheme{}, of.GroupVersionKind, gv, of.subresource, nil)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("manage fields of %s: %w", of.GroupVersionKind, err)
@@ -97,20 +97,20 @@ func (c *Cluster) manager(of managed) (*managedfields.FieldManager, error) {
 	return m, nil
 }
 
-// plain is a scheme of unstructured objects, of which each version is the same but for its name, and which have no defaults.
-type plain struct{}
+// unstructuredScheme is a scheme of unstructured objects, of which each version is the same but for its name, and which have no defaults.
+type unstructuredScheme struct{}
 
-func (plain) Default(runtime.Object) {}
+func (unstructuredScheme) Default(runtime.Object) {}
 
-func (plain) New(of schema.GroupVersionKind) (runtime.Object, error) {
+func (unstructuredScheme) New(of schema.GroupVersionKind) (runtime.Object, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(of)
 	return u, nil
 }
 
-func (plain) Convert(_, _, _ any) error { return fmt.Errorf("convert: not a version") }
+func (unstructuredScheme) Convert(_, _, _ any) error { return fmt.Errorf("convert: not a version") }
 
-func (plain) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
+func (unstructuredScheme) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
 	of := in.GetObjectKind().GroupVersionKind()
 	target, ok := to.KindForGroupVersionKinds([]schema.GroupVersionKind{of})
 	if !ok {
@@ -128,7 +128,7 @@ func (plain) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (run
 	return out, nil
 }
 
-func (plain) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
+func (unstructuredScheme) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
 	return label, value, nil
 }
 

@@ -16,91 +16,91 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// feeds are the watches that are kept open.
-type feeds struct {
-	watches []object.Watch // nil: Live was never asked
-	open    bool           // all of them were complete once
-	looks   []shown
-	old     []bool // the look is not what is there any more
-	merged  *object.Observation
-	broken  error // why the last try of a feed failed; nil: it did not
+// openWatches are the open watches.
+type openWatches struct {
+	watches  []object.Watch // nil: Live was never asked
+	open     bool           // all of them were complete once
+	results  []watchResult
+	outdated []bool // the look is not what is there any more
+	merged   *object.Observation
+	broken   error // why the last try of a feed failed; nil: it did not
 }
 
-// stale has all feeds looked at anew.
-func (f *feeds) stale() {
+// invalidate makes all watches be read again.
+func (f *openWatches) invalidate() {
 	f.merged = nil
-	for i := range f.old {
-		f.old[i] = true
+	for i := range f.outdated {
+		f.outdated[i] = true
 	}
 }
 
-// Live is a Client's: the same answer as Observe's, from watches that are kept open.
+// Live implements object.Cluster: the same result as Observe's, from open watches.
 func (c *Cluster) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	c.mu.Lock()
-	c.asked = append(c.asked, "live")
-	c.follow(watches)
-	asleep := c.feeds.broken == nil && c.faults.Hanging && !c.feeds.open
+	c.requests = append(c.requests, "live")
+	c.open(watches)
+	asleep := c.live.broken == nil && c.faults.Hanging && !c.live.open
 	c.mu.Unlock()
 	if asleep {
-		if err := c.answer(ctx); err != nil {
+		if err := c.respond(ctx); err != nil {
 			return object.Observation{}, fmt.Errorf("watch cluster %s: %w", c.name, err)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.feeds.broken == nil && c.faults.Down {
-		c.feeds.broken = errDown(c)
+	if c.live.broken == nil && c.faults.Down {
+		c.live.broken = errDown(c)
 	}
-	if c.feeds.broken != nil {
-		return object.Observation{}, fmt.Errorf("watch cluster %s: %w", c.name, c.feeds.broken)
+	if c.live.broken != nil {
+		return object.Observation{}, fmt.Errorf("watch cluster %s: %w", c.name, c.live.broken)
 	}
-	return c.catchUp()
+	return c.refresh()
 }
 
-// follow makes the feeds exactly what is asked.
-func (c *Cluster) follow(watches []object.Watch) {
-	f := &c.feeds
+// open opens exactly these watches.
+func (c *Cluster) open(watches []object.Watch) {
+	f := &c.live
 	if f.watches != nil && reflect.DeepEqual(f.watches, watches) {
 		return
 	}
-	next := feeds{watches: slices.Clone(watches), looks: make([]shown, len(watches)), old: make([]bool, len(watches)), broken: f.broken}
+	next := openWatches{watches: slices.Clone(watches), results: make([]watchResult, len(watches)), outdated: make([]bool, len(watches)), broken: f.broken}
 	for i, w := range watches {
-		next.old[i] = true
+		next.outdated[i] = true
 		for j, known := range f.watches {
 			if reflect.DeepEqual(w, known) {
-				next.looks[i], next.old[i] = f.looks[j], f.old[j]
+				next.results[i], next.outdated[i] = f.results[j], f.outdated[j]
 			}
 		}
 	}
-	next.open = f.open && !slices.Contains(next.old, true)
+	next.open = f.open && !slices.Contains(next.outdated, true)
 	*f = next
 }
 
-// catchUp looks again at what moved; all else is the same value as before.
-func (c *Cluster) catchUp() (object.Observation, error) {
-	f := &c.feeds
+// refresh reads again what changed; everything else is the same value as before.
+func (c *Cluster) refresh() (object.Observation, error) {
+	f := &c.live
 	if f.merged != nil {
 		return *f.merged, nil
 	}
 	for i, w := range f.watches {
-		if !f.old[i] {
+		if !f.outdated[i] {
 			continue
 		}
-		look, err := c.see(w)
+		look, err := c.readWatch(w)
 		if err != nil {
 			return object.Observation{}, fmt.Errorf("watch %s: %w", describe(w), err)
 		}
-		f.looks[i], f.old[i] = look, false
+		f.results[i], f.outdated[i] = look, false
 	}
-	o := c.merge(f.watches, f.looks)
+	o := c.merge(f.watches, f.results)
 	o.Unwatched = c.unwatched()
 	f.merged, f.open = &o, true
 	return o, nil
 }
 
-// unwatched is what may only be read. Here, too, it shows at once what others do.
+// unwatched are objects that may be read and not watched.
 func (c *Cluster) unwatched() (out []object.Key) {
-	for _, w := range c.feeds.watches {
+	for _, w := range c.live.watches {
 		if !slices.Contains(c.faults.Denied["watch"], schema.GroupKind{Group: w.Group, Kind: w.Kind}) {
 			continue
 		}
@@ -119,23 +119,23 @@ func (c *Cluster) unwatched() (out []object.Key) {
 	return out
 }
 
-// changed tells feeds of one object; nil: it was not there, or is not any more.
-func (c *Cluster) changed(key object.Key, was, now *unstructured.Unstructured, own bool) {
-	f, tell := &c.feeds, false
+// notify updates the watches after a change of one object; was or now is nil if it did or does not exist.
+func (c *Cluster) notify(key object.Key, was, now *unstructured.Unstructured, own bool) {
+	f, tell := &c.live, false
 	for i, w := range f.watches {
-		before, after := c.shows(w, key, was), c.shows(w, key, now)
+		before, after := c.itemOf(w, key, was), c.itemOf(w, key, now)
 		if before == nil && after == nil {
 			continue
 		}
-		f.old[i], f.merged = true, nil
-		tell = tell || !alike(before, after)
+		f.outdated[i], f.merged = true, nil
+		tell = tell || !equalItems(before, after)
 	}
 	if tell && !own {
-		c.set.tell(c.name, moves{keys: map[object.Key]bool{key: true}})
+		c.set.addMoves(c.name, pendingMoves{keys: map[object.Key]bool{key: true}})
 	}
 }
 
-func (c *Cluster) shows(w object.Watch, key object.Key, u *unstructured.Unstructured) *object.Item {
+func (c *Cluster) itemOf(w object.Watch, key object.Key, u *unstructured.Unstructured) *object.Item {
 	if u == nil {
 		return nil
 	}
@@ -146,8 +146,8 @@ func (c *Cluster) shows(w object.Watch, key object.Key, u *unstructured.Unstruct
 	return &it
 }
 
-// alike reports whether nothing that a step depends on differs: not all but the version.
-func alike(a, b *object.Item) bool {
+// equalItems compares items without their versions.
+func equalItems(a, b *object.Item) bool {
 	if a == nil || b == nil {
 		return false
 	}
@@ -169,19 +169,19 @@ func versionless(b object.Body) []byte {
 	return out
 }
 
-// moves of one cluster, not taken yet.
-type moves struct {
+// pendingMoves are changes of one cluster that nobody has taken yet.
+type pendingMoves struct {
 	keys map[object.Key]bool
 	all  bool
 }
 
-func (c *Cluster) movedAll() {
-	if c.feeds.watches != nil {
-		c.set.tell(c.name, moves{all: true})
+func (c *Cluster) moveAll() {
+	if c.live.watches != nil {
+		c.set.addMoves(c.name, pendingMoves{all: true})
 	}
 }
 
-func (s *Clusters) tell(name api.ClusterName, m moves) {
+func (s *Clusters) addMoves(name api.ClusterName, m pendingMoves) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.moves[name]
@@ -197,10 +197,10 @@ func (s *Clusters) tell(name api.ClusterName, m moves) {
 	}
 }
 
-// Moved is a Registry's: it holds one token while there is something to take.
+// Moved is as in cluster.Registry: it has one token while there is something to take.
 func (s *Clusters) Moved() <-chan struct{} { return s.moved }
 
-// Take is a Registry's: what moved since it was asked last.
+// Take is as in cluster.Registry: it returns what changed since its last call.
 func (s *Clusters) Take() map[api.ClusterName]object.Moves {
 	s.mu.Lock()
 	defer s.mu.Unlock()

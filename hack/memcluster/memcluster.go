@@ -1,7 +1,6 @@
-// Package memcluster keeps clusters in memory for tests of what is above package sync/cluster: they answer as its Client
-// does over a real API server, by the contract that package hack/contract holds both to, and fail in whatever way a test
-// asks for. Nothing in it waits for anything but time, a context and other callers, so that it works inside bubbles of
-// testing/synctest; what is used in a bubble must be made in it.
+// Package memcluster has clusters in memory, for tests of packages above sync/cluster. They behave like its Client with a real
+// API server, as the tests of package hack/contract verify for both, and fail in the ways that a test sets. The package waits only
+// for time, contexts and other callers, so it works in bubbles of testing/synctest; a bubble must make the clusters that it uses.
 package memcluster
 
 import (
@@ -22,10 +21,10 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
-// defaultTimeout is that of a Client.
+// defaultTimeout is the timeout of a Client.
 const defaultTimeout = 15 * time.Second
 
-// Options are what all clusters of a set share.
+// Options are shared by all clusters of a set.
 type Options struct {
 	// Owner is the installation whose records are made; default object.DefaultOwner.
 	Owner string
@@ -37,17 +36,17 @@ type Options struct {
 	ReadyAfter time.Duration
 }
 
-// Clusters is a set of clusters, and what moves in them.
+// Clusters is a set of clusters, and what changes in them.
 type Clusters struct {
 	opts  Options
 	named map[api.ClusterName]*Cluster
 
 	moved chan struct{}
 	mu    sync.Mutex
-	moves map[api.ClusterName]moves
+	moves map[api.ClusterName]pendingMoves
 }
 
-// New returns clusters with the namespaces of a new one and nothing else in them.
+// New returns new clusters, which have only the usual namespaces.
 func New(o Options, names ...api.ClusterName) *Clusters {
 	if o.Owner == "" {
 		o.Owner = object.DefaultOwner
@@ -55,7 +54,7 @@ func New(o Options, names ...api.ClusterName) *Clusters {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
-	s := &Clusters{opts: o, named: map[api.ClusterName]*Cluster{}, moved: make(chan struct{}, 1), moves: map[api.ClusterName]moves{}}
+	s := &Clusters{opts: o, named: map[api.ClusterName]*Cluster{}, moved: make(chan struct{}, 1), moves: map[api.ClusterName]pendingMoves{}}
 	for _, name := range names {
 		s.named[name] = newCluster(s, name)
 	}
@@ -65,7 +64,7 @@ func New(o Options, names ...api.ClusterName) *Clusters {
 // Cluster returns the cluster of that name, or nil.
 func (s *Clusters) Cluster(name api.ClusterName) *Cluster { return s.named[name] }
 
-// Follow implements sync.Clusters: what is in the set is open, and nothing else is.
+// Follow implements sync.Clusters: exactly the clusters of the set are open.
 func (s *Clusters) Follow(_ context.Context, want []fleet.Cluster) map[api.ClusterName]error {
 	failed := map[api.ClusterName]error{}
 	for _, c := range want {
@@ -99,17 +98,17 @@ type Cluster struct {
 	kinds    map[schema.GroupKind]*kind
 	objects  map[object.Key]*unstructured.Unstructured // which nobody changes any more
 	version  int                                       // resourceVersion that was given last
-	born     int                                       // uid that was given last
-	managers map[managed]*managedfields.FieldManager
+	created  int                                       // uid that was given last
+	managers map[managerKey]*managedfields.FieldManager
 	faults   Faults
-	feeds    feeds
-	asked    []string
+	live     openWatches
+	requests []string
 }
 
 func newCluster(s *Clusters, name api.ClusterName) *Cluster {
 	c := &Cluster{
 		name: name, set: s, opts: s.opts, version: 100, // above the one that means: must not exist
-		kinds: builtIn(), objects: map[object.Key]*unstructured.Unstructured{}, managers: map[managed]*managedfields.FieldManager{},
+		kinds: builtIn(), objects: map[object.Key]*unstructured.Unstructured{}, managers: map[managerKey]*managedfields.FieldManager{},
 	}
 	for _, ns := range []string{"default", "kube-system"} {
 		c.must(c.Put("kube-apiserver", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": ns}}))
@@ -117,7 +116,7 @@ func newCluster(s *Clusters, name api.ClusterName) *Cluster {
 	return c
 }
 
-// must is for what this package itself puts into a cluster.
+// must panics on errors with objects of this package.
 func (c *Cluster) must(err error) {
 	if err != nil {
 		panic(fmt.Sprintf("cluster %s: %v", c.name, err))
@@ -127,13 +126,13 @@ func (c *Cluster) must(err error) {
 // Address is the URL of its API server.
 func (c *Cluster) Address() string { return "https://" + string(c.name) + ".example:6443" }
 
-// Requests returns what the cluster was asked since this was asked last, in order: observe, live, token, and writes as
-// action and key. What never left the caller, because the connection was known to be broken, is none.
+// Requests returns the requests since its last call, in order: observe, live, token, and writes as
+// action and key. Requests that failed before they were sent do not count.
 func (c *Cluster) Requests() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := c.asked
-	c.asked = nil
+	out := c.requests
+	c.requests = nil
 	return out
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-func dressed(t *testing.T, o Options) (*Clusters, *Cluster) {
+func withLinkerd(t *testing.T, o Options) (*Clusters, *Cluster) {
 	t.Helper()
 	s := New(o, "east")
 	c := s.Cluster("east")
@@ -33,7 +33,7 @@ func dressed(t *testing.T, o Options) (*Clusters, *Cluster) {
 
 // A dressed cluster is one that Linkerd is installed in.
 func TestFactsAreComplete(t *testing.T) {
-	_, c := dressed(t, Options{})
+	_, c := withLinkerd(t, Options{})
 	spec := api.Cluster{}.WithDefaults()
 	for name, read := range map[string]func() (object.Observation, error){
 		"Observe": func() (object.Observation, error) { return c.Observe(t.Context(), linkerd.Watches(spec)) },
@@ -52,7 +52,7 @@ func TestFactsAreComplete(t *testing.T) {
 
 // What the renderer makes of a link is covered once it is written, and no more once somebody changed it.
 func TestCovered(t *testing.T) {
-	_, c := dressed(t, Options{})
+	_, c := withLinkerd(t, Options{})
 	for _, o := range rendered(t) {
 		now, err := c.Write(t.Context(), object.Change{Action: object.Create, Key: o.Key, Object: o})
 		if err != nil {
@@ -76,7 +76,7 @@ func TestCovered(t *testing.T) {
 func TestTokensComeLater(t *testing.T) {
 	for _, after := range []time.Duration{0, time.Minute, -1} {
 		synctest.Test(t, func(t *testing.T) {
-			_, c := dressed(t, Options{TokenAfter: after})
+			_, c := withLinkerd(t, Options{TokenAfter: after})
 			time.Sleep(59 * time.Second)
 			key := object.Key{Kind: "Secret", Namespace: testbed.Multicluster, Name: "linkerd-service-mirror-remote-access-default-token"}
 			if got := c.Object(key)["data"] != nil; got != (after == 0) {
@@ -91,8 +91,8 @@ func TestTokensComeLater(t *testing.T) {
 	}
 }
 
-// asked is a cluster that is asked in both ways, and whose moves are taken.
-type asked struct {
+// requestLog is a cluster that is asked in both ways, and whose moves are taken.
+type requestLog struct {
 	*testing.T
 	set *Clusters
 	c   *Cluster
@@ -101,7 +101,7 @@ type asked struct {
 var linkerdConfig = []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "linkerd"}}
 
 // expect holds what Live and Observe are told, as codes of Explain, and whether it was told that all moved.
-func (a asked) expect(what string, live, observe reason.Code, moved bool) {
+func (a requestLog) expect(what string, live, observe reason.Code, moved bool) {
 	a.Helper()
 	synctest.Wait()
 	told := a.set.Take()["east"].All
@@ -117,8 +117,8 @@ func (a asked) expect(what string, live, observe reason.Code, moved bool) {
 
 func TestFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := dressed(t, Options{})
-		a := asked{t, s, c}
+		s, c := withLinkerd(t, Options{})
+		a := requestLog{t, s, c}
 		a.expect("up", "", "", false)
 		c.Fault(func(f *Faults) { f.Down = true })
 		a.expect("down", reason.Unreachable, reason.Unreachable, true)
@@ -141,12 +141,12 @@ func TestFaults(t *testing.T) {
 func TestThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for n, want := range map[int]reason.Code{0: "", 3: "", 11: reason.Throttled} {
-			_, c := dressed(t, Options{})
+			_, c := withLinkerd(t, Options{})
 			c.Fault(func(f *Faults) { f.Throttled = n })
 			o := rendered(t)[0]
 			start := time.Now()
 			_, err := c.Write(t.Context(), object.Change{Action: object.Create, Key: o.Key, Object: o})
-			if got := cluster.Explain(err).Code; got != want || time.Since(start) != time.Duration(min(n, tries))*time.Second {
+			if got := cluster.Explain(err).Code; got != want || time.Since(start) != time.Duration(min(n, maxAttempts))*time.Second {
 				t.Errorf("%d times: got %v after %s, want %q", n, err, time.Since(start), want)
 			}
 		}
@@ -154,7 +154,7 @@ func TestThrottled(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
-	_, c := dressed(t, Options{})
+	_, c := withLinkerd(t, Options{})
 	c.Requests()
 	o := rendered(t)[0]
 	if _, err := c.Write(t.Context(), object.Change{Action: object.Create, Key: o.Key, Object: o}); err != nil {
@@ -191,7 +191,7 @@ spec: {source: west, target: east}
 	if f == nil {
 		t.Fatal(problems)
 	}
-	_, c := dressed(t, Options{})
+	_, c := withLinkerd(t, Options{})
 	link, _ := f.Link(api.Pair{Source: "west", Target: "east"})
 	seen, err := c.Observe(t.Context(), linkerd.Watches(link.Source.Spec))
 	if err != nil {
@@ -209,7 +209,7 @@ spec: {source: west, target: east}
 
 // What may be hidden is, by kind, namespace or name, as by a Client.
 func TestHidden(t *testing.T) {
-	_, c := dressed(t, Options{})
+	_, c := withLinkerd(t, Options{})
 	config := object.Key{Kind: "ConfigMap", Namespace: "linkerd", Name: "linkerd-config"}
 	services := object.Key{Kind: "Service", Namespace: "linkerd-multicluster"}
 	c.Fault(func(f *Faults) { f.Closed = []object.Key{config, services} })

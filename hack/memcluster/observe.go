@@ -17,23 +17,23 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Observe is a Client's.
+// Observe implements object.Cluster.
 func (c *Cluster) Observe(ctx context.Context, watches []object.Watch) (object.Observation, error) {
-	if err := c.reach(ctx, "observe"); err != nil {
+	if err := c.connect(ctx, "observe"); err != nil {
 		return object.Observation{}, fmt.Errorf("read cluster %s: %w", c.name, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.look(watches)
+	return c.readAll(watches)
 }
 
-// look is what all watches show, or every refusal.
-func (c *Cluster) look(watches []object.Watch) (object.Observation, error) {
-	looks := make([]shown, len(watches))
+// readAll reads all watches, or returns all errors.
+func (c *Cluster) readAll(watches []object.Watch) (object.Observation, error) {
+	looks := make([]watchResult, len(watches))
 	var refused []error
 	for i, w := range watches {
 		var err error
-		if looks[i], err = c.see(w); err != nil {
+		if looks[i], err = c.readWatch(w); err != nil {
 			refused = append(refused, fmt.Errorf("read %s: %w", describe(w), err))
 		}
 	}
@@ -43,34 +43,34 @@ func (c *Cluster) look(watches []object.Watch) (object.Observation, error) {
 	return c.merge(watches, looks), nil
 }
 
-// shown is what one watch shows.
-type shown struct {
+// watchResult is the result of one watch.
+type watchResult struct {
 	items    []object.Item
 	unserved bool
 	hidden   []object.Hidden
 }
 
-func (c *Cluster) see(w object.Watch) (shown, error) {
+func (c *Cluster) readWatch(w object.Watch) (watchResult, error) {
 	of := schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}
 	k := c.find(of)
 	if k == nil {
-		return shown{unserved: true}, nil
+		return watchResult{unserved: true}, nil
 	}
 	switch {
 	case w.Namespace != "" && !k.namespaced:
-		return shown{}, errors.New("the kind is cluster-scoped: watch it without namespace")
+		return watchResult{}, errors.New("the kind is cluster-scoped: watch it without namespace")
 	case len(w.Names) > 0 && w.Namespace == "" && k.namespaced:
-		return shown{}, errors.New("names need a namespace")
+		return watchResult{}, errors.New("names need a namespace")
 	}
-	hidden, err := c.hides(of, w)
+	hidden, err := c.hiddenOf(of, w)
 	if err != nil {
-		return shown{}, err
+		return watchResult{}, err
 	}
 	matches, err := matcher(w)
 	if err != nil {
-		return shown{}, err
+		return watchResult{}, err
 	}
-	out := shown{hidden: hidden}
+	out := watchResult{hidden: hidden}
 	for key, u := range c.objects {
 		concealed := slices.ContainsFunc(hidden, func(h object.Hidden) bool { return h.Name == "" || h.Name == key.Name })
 		if matches(key, u) && !concealed {
@@ -81,15 +81,15 @@ func (c *Cluster) see(w object.Watch) (shown, error) {
 	return out, nil
 }
 
-// hides returns what of a watch may not be read, or an error where that may not be hidden.
-func (c *Cluster) hides(of schema.GroupVersionKind, w object.Watch) (out []object.Hidden, err error) {
+// hiddenOf returns what of a watch may not be read, or an error where that may not be hidden.
+func (c *Cluster) hiddenOf(of schema.GroupVersionKind, w object.Watch) (out []object.Hidden, err error) {
 	names := w.Names
 	if len(names) == 0 {
 		names = []string{""}
 	}
 	for _, name := range names {
 		k := object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace, Name: name}
-		err := c.permit(of, "list", k)
+		err := c.authorize(of, "list", k)
 		switch {
 		case err != nil && !w.MayHide:
 			return nil, err
@@ -102,7 +102,7 @@ func (c *Cluster) hides(of schema.GroupVersionKind, w object.Watch) (out []objec
 	return out, nil
 }
 
-// matcher returns which objects a watch is about; a watch with Names has no use for its selector.
+// matcher returns which objects a watch selects; a watch with Names ignores its selector.
 func matcher(w object.Watch) (func(object.Key, *unstructured.Unstructured) bool, error) {
 	selector, err := labels.Parse(w.Selector)
 	if err != nil {
@@ -119,7 +119,7 @@ func matcher(w object.Watch) (func(object.Key, *unstructured.Unstructured) bool,
 	}, nil
 }
 
-// item is as much of an object as a watch keeps.
+// item is the part of an object that a watch keeps.
 func (c *Cluster) item(key object.Key, u *unstructured.Unstructured, w object.Watch) object.Item {
 	it := object.Item{Namespace: key.Namespace, Name: key.Name, Record: c.record(u)}
 	if w.Health {
@@ -157,8 +157,8 @@ func metaOf(u *unstructured.Unstructured) *metav1.ObjectMeta {
 	return &m.ObjectMeta
 }
 
-// merge unites what the watches show, the deepest first.
-func (c *Cluster) merge(watches []object.Watch, looks []shown) object.Observation {
+// merge merges the results of watches, the deepest first.
+func (c *Cluster) merge(watches []object.Watch, looks []watchResult) object.Observation {
 	var unserved []string
 	layers := make([][]object.Layer, object.Whole+1)
 	for i, l := range looks {

@@ -13,8 +13,8 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Try is a Trier's: the server that the kubeconfig names answers a token of a live Secret of its own.
-func (s *Clusters) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
+// Try verifies a login: the server of the kubeconfig accepts a token of a live Secret of its own.
+func (s *Clusters) Try(ctx context.Context, t object.Trial) (why *object.Reason, denied bool) {
 	var config struct {
 		Clusters []struct{ Cluster struct{ Server string } }
 		Users    []struct{ User struct{ Token string } }
@@ -30,8 +30,8 @@ func (s *Clusters) Try(ctx context.Context, t object.Trial) (why *object.Reason,
 	return object.Because(reason.Unreachable, "LIST of services at %s: no such host", config.Clusters[0].Cluster.Server), false
 }
 
-func (c *Cluster) try(ctx context.Context, token string) (why *object.Reason, refused bool) {
-	if c.answer(ctx) != nil {
+func (c *Cluster) try(ctx context.Context, token string) (why *object.Reason, denied bool) {
+	if c.respond(ctx) != nil {
 		return object.Because(reason.Unreachable, "LIST of services at %s: no answer", c.Address()), false
 	}
 	c.mu.Lock()
@@ -42,7 +42,7 @@ func (c *Cluster) try(ctx context.Context, token string) (why *object.Reason, re
 	return nil, false
 }
 
-// issued reports whether a token is one of this cluster, and that the Secret it comes from, or is bound to, is live.
+// issued reports whether this cluster issued a token, and the Secret that holds it, or that it is bound to, is live.
 func (c *Cluster) issued(token string) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

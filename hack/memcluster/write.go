@@ -16,19 +16,19 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// How long a replace waits for what finalizers hold, and how often it looks; and how often a throttled write is tried.
+// How long a replace waits for an object with finalizers, and how often it checks; and how often a throttled write is tried.
 const (
-	goneWait = 30 * time.Second
-	goneLook = 100 * time.Millisecond
-	tries    = 10
+	deleteTimeout = 30 * time.Second
+	deletePoll    = 100 * time.Millisecond
+	maxAttempts   = 10
 )
 
 var (
-	errUnseen  = errors.New("linkwright has not read the object, so it cannot check that it is still the same")
-	errAnother = errors.New("the object that linkwright read is gone, and another one has its name")
+	errNotRead  = errors.New("linkwright has not read the object, so it cannot check that it is still the same")
+	errReplaced = errors.New("the object that linkwright read is gone, and another one has its name")
 )
 
-// Write is a Client's.
+// Write implements object.Cluster.
 func (c *Cluster) Write(ctx context.Context, ch object.Change) (object.Record, error) {
 	now, err := c.write(ctx, ch)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Cluster) Write(ctx context.Context, ch object.Change) (object.Record, e
 
 func (c *Cluster) write(ctx context.Context, ch object.Change) (object.Record, error) {
 	c.mu.Lock()
-	broken := c.feeds.broken
+	broken := c.live.broken
 	c.mu.Unlock()
 	switch {
 	case ch.Action == object.None:
@@ -47,7 +47,7 @@ func (c *Cluster) write(ctx context.Context, ch object.Change) (object.Record, e
 	case broken != nil:
 		return object.Record{}, broken
 	case takes(ch.Action) && ch.Was.IsZero():
-		return object.Record{}, errUnseen
+		return object.Record{}, errNotRead
 	}
 	if err := c.send(ctx, ch); err != nil {
 		return object.Record{}, err
@@ -76,11 +76,11 @@ func takes(a object.Action) bool {
 	return a == object.Delete || a == object.Replace || a == object.Release || a == object.Adopt
 }
 
-// send is the way of a request to the server, which may be slow, or have enough of us.
+// send sends a request to the server, which may be slow or throttle it.
 func (c *Cluster) send(ctx context.Context, ch object.Change) error {
 	end := time.Now().Add(c.opts.Timeout)
 	for n := 1; ; n++ {
-		if err := c.reach(ctx, fmt.Sprintf("%s %s", ch.Action, ch.Key)); err != nil {
+		if err := c.connect(ctx, fmt.Sprintf("%s %s", ch.Action, ch.Key)); err != nil {
 			return err
 		}
 		c.mu.Lock()
@@ -94,7 +94,7 @@ func (c *Cluster) send(ctx context.Context, ch object.Change) error {
 			return errHanging(c)
 		case !c.throttled():
 			return nil
-		case n > tries || time.Until(end) < time.Second:
+		case n > maxAttempts || time.Until(end) < time.Second:
 			return apierrors.NewTooManyRequests("too many requests, please try again later", 1)
 		}
 		if err := pause(ctx, time.Second); err != nil {
@@ -103,7 +103,7 @@ func (c *Cluster) send(ctx context.Context, ch object.Change) error {
 	}
 }
 
-// put is an apply.
+// put is a server-side apply.
 func (c *Cluster) put(ch object.Change) (object.Record, error) {
 	want, err := parse(ch)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *Cluster) put(ch object.Change) (object.Record, error) {
 		return object.Record{}, notServed(ch.Key)
 	}
 	live := c.objects[ch.Key]
-	if err := expected(ch, live); err != nil {
+	if err := checkPreconditions(ch, live); err != nil {
 		return object.Record{}, err
 	}
 	now, err := c.apply(want, object.Manager(c.opts.Owner), true)
@@ -122,7 +122,7 @@ func (c *Cluster) put(ch object.Change) (object.Record, error) {
 	}
 	if ch.Action == object.Replace && ch.Was.HelmKeeps {
 		next := now.DeepCopy()
-		overlay(next.Object, map[string]any{"metadata": map[string]any{"annotations": map[string]any{object.HelmPolicy: object.HelmKeep}}})
+		mergePatch(next.Object, map[string]any{"metadata": map[string]any{"annotations": map[string]any{object.HelmPolicy: object.HelmKeep}}})
 		if now, err = c.update(next, writer{name: object.Manager(c.opts.Owner), own: true}); err != nil {
 			return object.Record{}, err
 		}
@@ -130,12 +130,12 @@ func (c *Cluster) put(ch object.Change) (object.Record, error) {
 	return c.record(now), nil
 }
 
-// expected holds the preconditions of an apply.
+// checkPreconditions checks the preconditions of an apply.
 //
 //	vacant      nothing may be there
 //	Fenced      exactly Was
 //	any other   the uid of Was; any, where Was is zero
-func expected(ch object.Change, live *unstructured.Unstructured) error {
+func checkPreconditions(ch object.Change, live *unstructured.Unstructured) error {
 	vacant := ch.Action == object.Create || ch.Action == object.Replace || ch.Fenced && ch.Was.IsZero()
 	switch {
 	case vacant && live != nil:
@@ -143,7 +143,7 @@ func expected(ch object.Change, live *unstructured.Unstructured) error {
 	case vacant, ch.Was.IsZero():
 		return nil
 	case live == nil, string(live.GetUID()) != ch.Was.UID:
-		return conflict(ch, errAnother)
+		return conflict(ch, errReplaced)
 	case ch.Fenced && live.GetResourceVersion() != ch.Was.ResourceVersion:
 		return conflict(ch, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
@@ -154,45 +154,45 @@ func conflict(ch object.Change, why error) error {
 	return apierrors.NewConflict(plural(schema.GroupVersionKind{Group: ch.Key.Group, Kind: ch.Key.Kind}), ch.Key.Name, why)
 }
 
-// exactly holds the preconditions of what takes away, of an object that is there.
-func exactly(ch object.Change, live *unstructured.Unstructured) error {
+// checkUnchanged checks the preconditions of a delete, a release or an adoption of a live object.
+func checkUnchanged(ch object.Change, live *unstructured.Unstructured) error {
 	if string(live.GetUID()) != ch.Was.UID || live.GetResourceVersion() != ch.Was.ResourceVersion {
 		return conflict(ch, errors.New("the uid or the resourceVersion in the precondition is not that of the object"))
 	}
 	return nil
 }
 
-// delete succeeds where the object is gone, or its kind is not served.
+// delete succeeds if the object is gone, or its kind is not served.
 func (c *Cluster) delete(ch object.Change) (gone bool, err error) {
 	live := c.objects[ch.Key]
 	if live == nil {
 		return true, nil
 	}
-	if err := exactly(ch, live); err != nil {
+	if err := checkUnchanged(ch, live); err != nil {
 		return false, err
 	}
 	return c.remove(ch.Key, true), nil
 }
 
-// release is a merge patch; it succeeds where the object is gone.
+// release is a merge patch; it succeeds if the object is gone.
 func (c *Cluster) release(ch object.Change) (object.Record, error) {
 	if c.objects[ch.Key] == nil {
 		return object.Record{}, nil
 	}
-	return c.patched(ch)
+	return c.patch(ch)
 }
 
-// adopt is a merge patch, too. That our entry of the managed fields takes over those of the makers is not played here.
+// adopt is a merge patch, too. It does not take over the managed fields of others, as the real one does.
 func (c *Cluster) adopt(ch object.Change) (object.Record, error) {
 	if c.objects[ch.Key] == nil {
 		return object.Record{}, apierrors.NewNotFound(schema.GroupResource{Group: ch.Key.Group, Resource: ch.Key.Kind}, ch.Key.Name)
 	}
-	return c.patched(ch)
+	return c.patch(ch)
 }
 
-func (c *Cluster) patched(ch object.Change) (object.Record, error) {
+func (c *Cluster) patch(ch object.Change) (object.Record, error) {
 	live := c.objects[ch.Key]
-	if err := exactly(ch, live); err != nil {
+	if err := checkUnchanged(ch, live); err != nil {
 		return object.Record{}, err
 	}
 	var patch map[string]any
@@ -200,7 +200,7 @@ func (c *Cluster) patched(ch object.Change) (object.Record, error) {
 		return object.Record{}, apierrors.NewBadRequest("the patch is no JSON object")
 	}
 	next := live.DeepCopy()
-	overlay(next.Object, patch)
+	mergePatch(next.Object, patch)
 	now, err := c.update(next, writer{name: object.Manager(c.opts.Owner), own: true})
 	if err != nil {
 		return object.Record{}, err
@@ -208,18 +208,18 @@ func (c *Cluster) patched(ch object.Change) (object.Record, error) {
 	return c.record(now), nil
 }
 
-// overlay is a JSON merge patch (RFC 7396).
-func overlay(to, patch map[string]any) {
+// mergePatch is a JSON merge patch (RFC 7396).
+func mergePatch(to, patch map[string]any) {
 	for name, v := range patch {
 		below, isMap := v.(map[string]any)
 		switch was, ok := to[name].(map[string]any); {
 		case v == nil:
 			delete(to, name)
 		case isMap && ok:
-			overlay(was, below)
+			mergePatch(was, below)
 		case isMap:
 			made := map[string]any{}
-			overlay(made, below)
+			mergePatch(made, below)
 			to[name] = made
 		default:
 			to[name] = v
@@ -236,11 +236,11 @@ func (c *Cluster) replace(ctx context.Context, ch object.Change) (object.Record,
 		gone, err = c.delete(ch)
 	}
 	c.mu.Unlock()
-	for end := time.Now().Add(goneWait); err == nil && !gone; {
+	for end := time.Now().Add(deleteTimeout); err == nil && !gone; {
 		if time.Now().After(end) {
 			return object.Record{}, fmt.Errorf("the deleted object still exists, because a finalizer keeps it: %w", context.DeadlineExceeded)
 		}
-		err = pause(ctx, goneLook)
+		err = pause(ctx, deletePoll)
 		c.mu.Lock()
 		live := c.objects[ch.Key]
 		gone = live == nil || string(live.GetUID()) != ch.Was.UID

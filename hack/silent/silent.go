@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// patience is how long a call may take to come.
-const patience = 2 * time.Minute
+// timeout is how long a call may take to come.
+const timeout = 2 * time.Minute
 
 // Listen accepts connections and never answers, until the test ends; it tells of each connection.
 func Listen(t *testing.T) (address string, called <-chan struct{}) {
@@ -41,7 +41,7 @@ func Called(t *testing.T, called <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-called:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("the new address is not called")
 	}
 }

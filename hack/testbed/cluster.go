@@ -55,8 +55,8 @@ type plan struct {
 	index int // keeps the address ranges of the clusters of one bed apart
 }
 
-// announcement is the line by which the supervisor says that it is ready.
-type announcement struct {
+// readyMessage is the line by which the supervisor says that it is ready.
+type readyMessage struct {
 	Kubeconfig string         `json:"kubeconfig"`
 	AuditLog   string         `json:"auditLog"`
 	PIDs       map[string]int `json:"pids"`
@@ -72,7 +72,7 @@ func start(ctx context.Context, p plan) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start cluster %s: %w", p.name, errors.Join(err, c.remove()))
 	}
-	if err := c.await(ctx, stdout); err != nil {
+	if err := c.awaitReady(ctx, stdout); err != nil {
 		return nil, fmt.Errorf("start cluster %s: %w", p.name, errors.Join(err, c.Stop()))
 	}
 	return c, nil
@@ -124,9 +124,9 @@ func (c *Cluster) launch(p plan) (io.Reader, error) {
 	return stdout, nil
 }
 
-// await reads the announcement; a supervisor that ended first tells why on
+// awaitReady reads the announcement; a supervisor that ended first tells why on
 // stderr.
-func (c *Cluster) await(ctx context.Context, stdout io.Reader) error {
+func (c *Cluster) awaitReady(ctx context.Context, stdout io.Reader) error {
 	lines := make(chan []byte, 1)
 	go func() {
 		line, _ := bufio.NewReader(stdout).ReadBytes('\n')
@@ -140,12 +140,12 @@ func (c *Cluster) await(ctx context.Context, stdout io.Reader) error {
 			<-c.ended
 			return fmt.Errorf("supervisor ended: %s", bytes.TrimSpace(c.stderr.Bytes()))
 		}
-		return c.announced(line)
+		return c.readReady(line)
 	}
 }
 
-func (c *Cluster) announced(line []byte) error {
-	var a announcement
+func (c *Cluster) readReady(line []byte) error {
+	var a readyMessage
 	if err := json.Unmarshal(line, &a); err != nil {
 		return fmt.Errorf("read announcement: %w", err)
 	}

@@ -36,7 +36,7 @@ func eventually(t *testing.T, ask func() error) {
 
 func TestRequestsOfOneAgent(t *testing.T) {
 	Need(t)
-	c := bed.Cluster("west")
+	c := sharedClusters.Cluster("west")
 	client := kubernetes.NewForConfigOrDie(c.As("counted/1"))
 	other := kubernetes.NewForConfigOrDie(c.As("other"))
 	ns := namespace(t, other)
@@ -78,7 +78,7 @@ func TestRequestsOfOneAgent(t *testing.T) {
 
 func TestRequestsOmitTheClusterItself(t *testing.T) {
 	Need(t)
-	requests, err := bed.Cluster("west").Requests("")
+	requests, err := sharedClusters.Cluster("west").Requests("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestAuditStopsAtAnUnfinishedLine(t *testing.T) {
 
 func TestPauseAndResume(t *testing.T) {
 	Need(t)
-	c := bed.Cluster("north")
+	c := sharedClusters.Cluster("north")
 	client := kubernetes.NewForConfigOrDie(c.Config)
 	ask := func(patience time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -60,19 +60,19 @@ type linkVersion struct {
 	Storage, Status, Federated, Excludes bool
 }
 
-// dressed is a Dressing as the manifests read it.
-type dressed struct {
+// templateData is a Dressing as the manifests read it.
+type templateData struct {
 	Dressing
 	LinkVersions []linkVersion
 	NodePorts    struct{ Gateway, Probe int }
 	Values       string // YAML of linkerd-config
 }
 
-func (d Dressing) complete() Dressing {
-	d.LinkerdVersion = or(d.LinkerdVersion, "edge-26.6.3")
-	d.ClusterDomain = or(d.ClusterDomain, "cluster.local")
-	d.TrustDomain = or(d.TrustDomain, d.ClusterDomain)
-	d.TrustAnchors = or(d.TrustAnchors, sharedAnchor)
+func (d Dressing) withDefaults() Dressing {
+	d.LinkerdVersion = orDefault(d.LinkerdVersion, "edge-26.6.3")
+	d.ClusterDomain = orDefault(d.ClusterDomain, "cluster.local")
+	d.TrustDomain = orDefault(d.TrustDomain, d.ClusterDomain)
+	d.TrustAnchors = orDefault(d.TrustAnchors, sharedAnchor)
 	if d.GatewayAddresses == nil {
 		d.GatewayAddresses = []string{"192.0.2.10"}
 	}
@@ -82,14 +82,14 @@ func (d Dressing) complete() Dressing {
 	return d
 }
 
-func or(value, fallback string) string {
+func orDefault(value, fallback string) string {
 	if value == "" {
 		return fallback
 	}
 	return value
 }
 
-func (d Dressing) dressed() (dressed, error) {
+func (d Dressing) templateData() (templateData, error) {
 	values, err := yaml.Marshal(map[string]any{
 		"clusterDomain":           d.ClusterDomain,
 		"identityTrustDomain":     d.TrustDomain,
@@ -103,7 +103,7 @@ func (d Dressing) dressed() (dressed, error) {
 			"ports": map[string]any{"admin": 4191, "control": 4190, "inbound": 4143, "outbound": 4140},
 		},
 	})
-	out := dressed{Dressing: d, Values: string(values)}
+	out := templateData{Dressing: d, Values: string(values)}
 	out.NodePorts.Gateway, out.NodePorts.Probe = GatewayNodePort, ProbeNodePort
 	for i, name := range d.LinkVersions {
 		out.LinkVersions = append(out.LinkVersions, linkVersion{
@@ -128,8 +128,8 @@ func (d Dressing) manifests() []string {
 
 // Objects are what Dress applies, in order; addresses of the gateway are no part of them.
 func (d Dressing) Objects() ([]*unstructured.Unstructured, error) {
-	d = d.complete()
-	data, err := d.dressed()
+	d = d.withDefaults()
+	data, err := d.templateData()
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +149,8 @@ func (d Dressing) Objects() ([]*unstructured.Unstructured, error) {
 // Dressing it again the same way changes nothing. It returns when the CRDs are
 // served and the remote access token exists.
 func Dress(ctx context.Context, cfg *rest.Config, d Dressing) error {
-	d = d.complete()
-	data, err := d.dressed()
+	d = d.withDefaults()
+	data, err := d.templateData()
 	if err != nil {
 		return fmt.Errorf("dress cluster: %w", err)
 	}
@@ -162,7 +162,7 @@ func Dress(ctx context.Context, cfg *rest.Config, d Dressing) error {
 			return fmt.Errorf("dress cluster: %w", err)
 		}
 	}
-	if err := settled(ctx, cfg); err != nil {
+	if err := waitReady(ctx, cfg); err != nil {
 		return fmt.Errorf("dress cluster: %w", err)
 	}
 	return nil
@@ -195,8 +195,8 @@ func SetGateway(ctx context.Context, cfg *rest.Config, addresses ...string) erro
 	return nil
 }
 
-// settled waits until what other controllers add to the dressing is there.
-func settled(ctx context.Context, cfg *rest.Config) error {
+// waitReady waits until what other controllers add to the dressing is there.
+func waitReady(ctx context.Context, cfg *rest.Config) error {
 	client, err := kubernetes.NewForConfig(as(cfg, manager))
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ var linkResource = schema.GroupVersionResource{Group: "multicluster.linkerd.io",
 
 func TestDressTwiceChangesNothing(t *testing.T) {
 	Need(t)
-	c := bed.Cluster("north")
+	c := sharedClusters.Cluster("north")
 	d := Dressing{ClusterDomain: "north.example", GatewayAddresses: []string{"192.0.2.20", "gw.example"}}
 	if err := Dress(t.Context(), c.Config, d); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestDressTwiceChangesNothing(t *testing.T) {
 func versions(t *testing.T, c *Cluster, d Dressing) map[string]string {
 	t.Helper()
 	client := dynamic.NewForConfigOrDie(c.Config)
-	data, err := d.complete().dressed()
+	data, err := d.withDefaults().templateData()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func version(t *testing.T, client dynamic.Interface, object *unstructured.Unstru
 
 func TestDressedClusterTellsItsFacts(t *testing.T) {
 	Need(t)
-	c := bed.Cluster("north")
+	c := sharedClusters.Cluster("north")
 	if err := Dress(t.Context(), c.Config, Dressing{ClusterDomain: "north.example", GatewayAddresses: []string{"192.0.2.20"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestNodePortGatewayAndOldLinks(t *testing.T) {
 
 func TestLinkDefaultsAreLinkerds(t *testing.T) {
 	Need(t)
-	c := bed.Cluster("west")
+	c := sharedClusters.Cluster("west")
 	if err := Dress(t.Context(), c.Config, Dressing{}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 func TestDeploymentRunsAndIsCollected(t *testing.T) {
 	Need(t)
 	t.Parallel()
-	client := kubernetes.NewForConfigOrDie(bed.Cluster("east").Config)
+	client := kubernetes.NewForConfigOrDie(sharedClusters.Cluster("east").Config)
 	ns := namespace(t, client)
-	if err := Export(t.Context(), bed.Cluster("east").Config, Exported{Namespace: ns, Name: "web"}); err != nil {
+	if err := Export(t.Context(), sharedClusters.Cluster("east").Config, Exported{Namespace: ns, Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func() error {

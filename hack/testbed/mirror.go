@@ -97,7 +97,7 @@ func RunMirrors(ctx context.Context, cfg *rest.Config, opts MirrorOptions) error
 	tick := time.NewTicker(m.opts.Period)
 	defer tick.Stop()
 	for {
-		m.failed("", m.pass(ctx))
+		m.failed("", m.reconcile(ctx))
 		select {
 		case <-ctx.Done():
 			return nil
@@ -106,9 +106,9 @@ func RunMirrors(ctx context.Context, cfg *rest.Config, opts MirrorOptions) error
 	}
 }
 
-// mirrors are the controllers of one cluster. Only RunMirrors's goroutine
+// mirrorControllers are the controllers of one cluster. Only RunMirrors's goroutine
 // touches running.
-type mirrors struct {
+type mirrorControllers struct {
 	cfg     *rest.Config
 	opts    MirrorOptions
 	core    kubernetes.Interface
@@ -116,9 +116,9 @@ type mirrors struct {
 	running map[types.UID]*replica // by pod
 }
 
-func newMirrors(cfg *rest.Config, opts MirrorOptions) (*mirrors, error) {
-	opts.Namespace = or(opts.Namespace, Multicluster)
-	opts.LinkVersion = or(opts.LinkVersion, "v1alpha3")
+func newMirrors(cfg *rest.Config, opts MirrorOptions) (*mirrorControllers, error) {
+	opts.Namespace = orDefault(opts.Namespace, Multicluster)
+	opts.LinkVersion = orDefault(opts.LinkVersion, "v1alpha3")
 	opts.Period = orTime(opts.Period, 250*time.Millisecond)
 	opts.Repair = orTime(opts.Repair, time.Minute)
 	opts.Resync = orTime(opts.Resync, 10*time.Minute)
@@ -129,7 +129,7 @@ func newMirrors(cfg *rest.Config, opts MirrorOptions) (*mirrors, error) {
 		return nil, err
 	}
 	pods := listingOf(core.CoreV1().Pods(opts.Namespace), metav1.ListOptions{LabelSelector: mirrorPods})
-	return &mirrors{cfg: cfg, opts: opts, core: core, pods: pods, running: map[types.UID]*replica{}}, nil
+	return &mirrorControllers{cfg: cfg, opts: opts, core: core, pods: pods, running: map[types.UID]*replica{}}, nil
 }
 
 func orTime(d, fallback time.Duration) time.Duration {
@@ -143,14 +143,14 @@ func (o MirrorOptions) resource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "multicluster.linkerd.io", Version: o.LinkVersion, Resource: "links"}
 }
 
-func (m *mirrors) failed(link string, err error) {
+func (m *mirrorControllers) failed(link string, err error) {
 	if err != nil && m.opts.Failed != nil {
 		m.opts.Failed(link, err)
 	}
 }
 
-// pass starts and stops replicas. Pods that cannot be read leave them as they are.
-func (m *mirrors) pass(ctx context.Context) error {
+// reconcile starts and stops replicas. Pods that cannot be read leave them as they are.
+func (m *mirrorControllers) reconcile(ctx context.Context) error {
 	pods, err := m.pods.read(ctx)
 	if err != nil {
 		return fmt.Errorf("list pods: %w", err)
@@ -167,17 +167,17 @@ func (m *mirrors) pass(ctx context.Context) error {
 			delete(m.running, uid)
 		}
 	}
-	m.letGo(ctx, pods.Items)
+	m.releasePods(ctx, pods.Items)
 	for uid, pod := range wanted {
 		if m.running[uid] == nil {
-			m.failed(flagsOf(pod).link, m.begin(ctx, pod))
+			m.failed(flagsOf(pod).link, m.startReplica(ctx, pod))
 		}
 	}
 	return nil
 }
 
-func (m *mirrors) begin(ctx context.Context, pod *corev1.Pod) error {
-	if err := m.hold(ctx, pod); err != nil {
+func (m *mirrorControllers) startReplica(ctx context.Context, pod *corev1.Pod) error {
+	if err := m.addFinalizer(ctx, pod); err != nil {
 		return err
 	}
 	r, err := newReplica(m, pod)
@@ -190,11 +190,11 @@ func (m *mirrors) begin(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // stopAll ends all replicas and lets their pods go.
-func (m *mirrors) stopAll(ctx context.Context) {
+func (m *mirrorControllers) stopAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, r := range m.running {
 		r.stop()
-		m.failed(r.flags.link, m.release(ctx, r.pod))
+		m.failed(r.flags.link, m.removeFinalizer(ctx, r.pod))
 	}
 }

@@ -81,7 +81,7 @@ func TestMirrorsFederateTheMembersAtHome(t *testing.T) {
 	l := newPair(t, "east", "west")
 	ns := namespace(t, l.source)
 	l.export(t, Exported{Namespace: ns, Name: "web", Labels: map[string]string{FederatedLabel: "member", "tier": "far"}})
-	if err := Export(t.Context(), bed.Cluster("east").Config, Exported{Namespace: ns, Name: "web", Labels: map[string]string{FederatedLabel: "member", "tier": "home"}}); err != nil {
+	if err := Export(t.Context(), sharedClusters.Cluster("east").Config, Exported{Namespace: ns, Name: "web", Labels: map[string]string{FederatedLabel: "member", "tier": "home"}}); err != nil {
 		t.Fatal(err)
 	}
 	play(t, "east", MirrorOptions{})

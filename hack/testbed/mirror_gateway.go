@@ -21,7 +21,7 @@ func (w *watcher) watchGateway(ctx context.Context) error {
 	if w.flags.local {
 		return nil
 	}
-	if changed := w.prober.look(ctx, w.opts.Probe); changed {
+	if changed := w.prober.probe(ctx, w.opts.Probe); changed {
 		w.alive, w.repairing = w.prober.alive, true
 	}
 	if w.link.spec.GatewayAddress == "" || !w.repairing && time.Now().Before(w.repairAt) {
@@ -56,7 +56,7 @@ func (w *watcher) repairMirror(ctx context.Context, mirror *corev1.Service, addr
 		return err
 	}
 	target := types.NamespacedName{Namespace: mirror.Namespace, Name: strings.TrimSuffix(mirror.Name, "-"+w.link.cluster())}
-	if mirror.Labels[headlessNameKey] == "" && !ready(w.seen.endpoints[target]) {
+	if mirror.Labels[headlessNameKey] == "" && !ready(w.lastState.endpoints[target]) {
 		addresses = nil
 	}
 	return w.updateEndpoints(ctx, have, w.subsets(mirror, addresses))
@@ -95,7 +95,7 @@ func (w *watcher) createEndpoints(ctx context.Context, service *corev1.Service) 
 	if err != nil {
 		return err
 	}
-	if !ready(w.seen.endpoints[keyOf(service)]) {
+	if !ready(w.lastState.endpoints[keyOf(service)]) {
 		addresses = nil
 	}
 	want := w.link.mirrorEndpoints(mirror, w.subsets(mirror, addresses))
@@ -107,7 +107,7 @@ func (w *watcher) createEndpoints(ctx context.Context, service *corev1.Service) 
 
 // rewriteEndpoints goes before the rewriting of a mirror.
 func (w *watcher) rewriteEndpoints(ctx context.Context, service *corev1.Service) error {
-	have, err := w.localEndpoints(ctx, types.NamespacedName{Namespace: service.Namespace, Name: w.link.local(service.Name)})
+	have, err := w.localEndpoints(ctx, types.NamespacedName{Namespace: service.Namespace, Name: w.link.mirrorName(service.Name)})
 	if err != nil {
 		return err
 	}
@@ -133,14 +133,14 @@ func (w *watcher) rewriteEndpoints(ctx context.Context, service *corev1.Service)
 // endpointsChanged empties or fills the Endpoints of a mirror as the target's
 // have no ready address any more, or one again.
 func (w *watcher) endpointsChanged(ctx context.Context, endpoints *endpointsObject) error {
-	service := w.seen.services[keyOf(endpoints)]
+	service := w.lastState.services[keyOf(endpoints)]
 	if w.flags.local || service == nil || !matches(w.link.spec.Selector, endpoints.Labels) || matches(w.link.spec.RemoteDiscoverySelector, endpoints.Labels) {
 		return nil
 	}
 	if service.Spec.ClusterIP == corev1.ClusterIPNone && w.flags.headless {
 		return w.headless(ctx, service, endpoints)
 	}
-	have, err := w.localEndpoints(ctx, types.NamespacedName{Namespace: endpoints.Namespace, Name: w.link.local(endpoints.Name)})
+	have, err := w.localEndpoints(ctx, types.NamespacedName{Namespace: endpoints.Namespace, Name: w.link.mirrorName(endpoints.Name)})
 	if err != nil || have == nil || len(have.Subsets) > 0 == ready(endpoints) {
 		return err
 	}

@@ -16,7 +16,7 @@ func (w *watcher) headless(ctx context.Context, service *corev1.Service, endpoin
 	if len(service.Spec.Ports) == 0 {
 		return w.skipped(ctx, service, "Skipped mirroring service: object spec has no exposed ports")
 	}
-	mirror, err := w.localService(ctx, service.Namespace, w.link.local(service.Name))
+	mirror, err := w.localService(ctx, service.Namespace, w.link.mirrorName(service.Name))
 	if err != nil {
 		return err
 	}
@@ -43,12 +43,12 @@ func (w *watcher) headless(ctx context.Context, service *corev1.Service, endpoin
 		_, err = w.source.CoreV1().Endpoints(mirror.Namespace).Create(ctx, w.link.mirrorEndpoints(mirror, subsets), metav1.CreateOptions{})
 		return wrap("create endpoints", err)
 	}
-	return errors.Join(w.dropPods(ctx, mirror, subsets), w.updateEndpoints(ctx, have, subsets))
+	return errors.Join(w.deletePodServices(ctx, mirror, subsets), w.updateEndpoints(ctx, have, subsets))
 }
 
 // createHeadless waits for an address, which decides the kind of mirror.
 func (w *watcher) createHeadless(ctx context.Context, service *corev1.Service, endpoints *endpointsObject) (*corev1.Service, error) {
-	if len(endpoints.Subsets) == 0 || !w.seen.namespaces[service.Namespace] {
+	if len(endpoints.Subsets) == 0 || !w.lastState.namespaces[service.Namespace] {
 		return nil, nil
 	}
 	mirror := w.link.mirrorService(service)
@@ -123,12 +123,12 @@ func (w *watcher) podServices(ctx context.Context, mirror *corev1.Service) ([]co
 	return list.Items, nil
 }
 
-// dropPods deletes the Services of addresses that are no more.
-func (w *watcher) dropPods(ctx context.Context, mirror *corev1.Service, subsets []endpointsSubset) error {
+// deletePodServices deletes the Services of addresses that are no more.
+func (w *watcher) deletePodServices(ctx context.Context, mirror *corev1.Service, subsets []endpointsSubset) error {
 	live := map[string]bool{}
 	for _, subset := range subsets {
 		for _, address := range subset.Addresses {
-			live[w.link.local(address.Hostname)] = true
+			live[w.link.mirrorName(address.Hostname)] = true
 		}
 	}
 	pods, err := w.podServices(ctx, mirror)

@@ -25,28 +25,28 @@ type lease struct {
 	ns, name string
 	identity string // of the pod
 
-	held    time.Time // renewed by us; zero: not ours
-	version string    // as last seen
-	seen    time.Time // first, in that version
+	isHeld    time.Time // renewed by us; zero: not ours
+	version   string    // as last seen
+	renewedAt time.Time // first, in that version
 }
 
 // take reports whether the Lease is ours, and takes or renews it if it can be.
 // An error leaves it ours until it has not been renewed for too long.
 func (l *lease) take(ctx context.Context) (bool, error) {
-	if time.Since(l.held) < leaseRenew {
+	if time.Since(l.isHeld) < leaseRenew {
 		return true, nil
 	}
-	ours, err := l.ask(ctx)
+	ours, err := l.acquire(ctx)
 	if err == nil && ours {
-		l.held = time.Now()
+		l.isHeld = time.Now()
 	}
-	if err == nil && !ours || time.Since(l.held) > leaseLost {
-		l.held = time.Time{}
+	if err == nil && !ours || time.Since(l.isHeld) > leaseLost {
+		l.isHeld = time.Time{}
 	}
-	return !l.held.IsZero(), wrap("take lease", err)
+	return !l.isHeld.IsZero(), wrap("take lease", err)
 }
 
-func (l *lease) ask(ctx context.Context) (bool, error) {
+func (l *lease) acquire(ctx context.Context) (bool, error) {
 	leases := l.client.CoordinationV1().Leases(l.ns)
 	live, err := leases.Get(ctx, l.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -59,9 +59,9 @@ func (l *lease) ask(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if live.ResourceVersion != l.version {
-		l.version, l.seen = live.ResourceVersion, time.Now()
+		l.version, l.renewedAt = live.ResourceVersion, time.Now()
 	}
-	if holder := holderOf(live); holder != "" && holder != l.identity && time.Since(l.seen) < durationOf(live) {
+	if holder := holderOf(live); holder != "" && holder != l.identity && time.Since(l.renewedAt) < durationOf(live) {
 		return false, nil
 	}
 	l.fill(live)

@@ -102,7 +102,7 @@ func TestMirrorHasOneWriter(t *testing.T) {
 // the status.
 func (l *linked) checkRights(t *testing.T) {
 	t.Helper()
-	requests, err := bed.Cluster(l.Source).Requests(MirrorAgent + "/" + l.Target)
+	requests, err := sharedClusters.Cluster(l.Source).Requests(MirrorAgent + "/" + l.Target)
 	if err != nil || len(requests) == 0 {
 		t.Fatalf("requests in the source: %d, %v", len(requests), err)
 	}
@@ -173,7 +173,7 @@ func TestMirrorLoadsCredentialsOnce(t *testing.T) {
 	play(t, "north", MirrorOptions{Retry: 100 * time.Millisecond})
 	l.start(t)
 	eventually(t, func() error {
-		requests, err := bed.Cluster("north").Requests(MirrorAgent + "/east")
+		requests, err := sharedClusters.Cluster("north").Requests(MirrorAgent + "/east")
 		read := slices.DeleteFunc(requests, func(r Request) bool { return r.Resource != "secrets" })
 		if err == nil && len(read) < 2 {
 			return errors.New("the credentials were not read again")
@@ -203,7 +203,7 @@ func TestMirrorLoadsCredentialsOnce(t *testing.T) {
 
 func (l *linked) secretReads(t *testing.T) int {
 	t.Helper()
-	requests, err := bed.Cluster(l.Source).Requests(MirrorAgent + "/" + l.Target)
+	requests, err := sharedClusters.Cluster(l.Source).Requests(MirrorAgent + "/" + l.Target)
 	if err != nil {
 		t.Fatal(err)
 	}

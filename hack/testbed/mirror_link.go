@@ -23,7 +23,7 @@ type link struct {
 }
 
 // cluster is the target's name, which suffixes and labels take.
-func (l link) cluster() string { return or(l.spec.TargetClusterName, l.name) }
+func (l link) cluster() string { return orDefault(l.spec.TargetClusterName, l.name) }
 
 type linkSpec struct {
 	TargetClusterName        string `json:"targetClusterName"`

@@ -57,8 +57,8 @@ func (l link) federated(service *corev1.Service) bool {
 	return matches(l.spec.FederatedServiceSelector, service.Labels)
 }
 
-// local is the name of a mirror in the source.
-func (l link) local(name string) string { return name + "-" + l.cluster() }
+// mirrorName is the name of a mirror in the source.
+func (l link) mirrorName(name string) string { return name + "-" + l.cluster() }
 
 func (l link) fullName(service *corev1.Service) string {
 	return service.Name + "." + service.Namespace + ".svc." + l.spec.TargetClusterDomain
@@ -66,7 +66,7 @@ func (l link) fullName(service *corev1.Service) string {
 
 // mirrorService is the Service that stands in the source for one of the target.
 func (l link) mirrorService(service *corev1.Service) *corev1.Service {
-	out := l.copyOf(service, l.local(service.Name))
+	out := l.copyOf(service, l.mirrorName(service.Name))
 	out.Labels[clusterLabel] = l.cluster()
 	out.Annotations[remoteNameKey] = l.fullName(service)
 	out.Annotations[remoteVersionKey] = service.ResourceVersion
@@ -82,8 +82,8 @@ func (l link) mirrorService(service *corev1.Service) *corev1.Service {
 func (l link) podService(service *corev1.Service, host, version string) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: l.local(host), Namespace: service.Namespace,
-			Labels:      map[string]string{mirroredLabel: "true", clusterLabel: l.cluster(), headlessNameKey: l.local(service.Name)},
+			Name: l.mirrorName(host), Namespace: service.Namespace,
+			Labels:      map[string]string{mirroredLabel: "true", clusterLabel: l.cluster(), headlessNameKey: l.mirrorName(service.Name)},
 			Annotations: map[string]string{remoteNameKey: host + "." + l.fullName(service), remoteVersionKey: version},
 		},
 		Spec: corev1.ServiceSpec{Ports: portsOf(service)},

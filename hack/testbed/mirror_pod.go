@@ -15,16 +15,16 @@ import (
 // finalizer keeps a pod in the API until its mirror has stopped.
 const finalizer = "testbed.linkwright.dev/mirror"
 
-// hold puts the finalizer on a pod.
-func (m *mirrors) hold(ctx context.Context, pod *corev1.Pod) error {
+// addFinalizer puts the finalizer on a pod.
+func (m *mirrorControllers) addFinalizer(ctx context.Context, pod *corev1.Pod) error {
 	if slices.Contains(pod.Finalizers, finalizer) {
 		return nil
 	}
 	return m.setFinalizers(ctx, pod, append(slices.Clone(pod.Finalizers), finalizer))
 }
 
-// release takes the finalizer off again.
-func (m *mirrors) release(ctx context.Context, pod *corev1.Pod) error {
+// removeFinalizer takes the finalizer off again.
+func (m *mirrorControllers) removeFinalizer(ctx context.Context, pod *corev1.Pod) error {
 	live, err := m.core.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && !slices.Contains(live.Finalizers, finalizer) {
 		return nil
@@ -38,7 +38,7 @@ func (m *mirrors) release(ctx context.Context, pod *corev1.Pod) error {
 
 // setFinalizers changes nothing of a pod that changed since it was read: the
 // next pass sees it anew.
-func (m *mirrors) setFinalizers(ctx context.Context, pod *corev1.Pod, finalizers []string) error {
+func (m *mirrorControllers) setFinalizers(ctx context.Context, pod *corev1.Pod, finalizers []string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "resourceVersion": pod.ResourceVersion, "finalizers": finalizers,
 	}})
@@ -52,11 +52,11 @@ func (m *mirrors) setFinalizers(ctx context.Context, pod *corev1.Pod, finalizers
 	return nil
 }
 
-// letGo releases the pods that are to go; their terms have stopped already.
-func (m *mirrors) letGo(ctx context.Context, pods []corev1.Pod) {
+// releasePods releases the pods that are to go; their terms have stopped already.
+func (m *mirrorControllers) releasePods(ctx context.Context, pods []corev1.Pod) {
 	for i := range pods {
 		if pods[i].DeletionTimestamp != nil && slices.Contains(pods[i].Finalizers, finalizer) {
-			m.failed(pods[i].Labels["mirror.linkerd.io/cluster-name"], m.release(ctx, &pods[i]))
+			m.failed(pods[i].Labels["mirror.linkerd.io/cluster-name"], m.removeFinalizer(ctx, &pods[i]))
 		}
 	}
 }

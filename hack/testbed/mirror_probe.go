@@ -33,7 +33,7 @@ func newProber(l link) (*prober, error) {
 	if period < 10 {
 		return nil, fmt.Errorf("probe period %s: the controller crashes", spec.Period)
 	}
-	threshold, err := strconv.ParseUint(or(spec.FailureThreshold, "3"), 10, 32)
+	threshold, err := strconv.ParseUint(orDefault(spec.FailureThreshold, "3"), 10, 32)
 	if err != nil {
 		return p, nil //nolint:nilerr // as Linkerd's
 	}
@@ -46,8 +46,8 @@ func (p *prober) jittered() time.Duration {
 	return p.period + rand.N(p.period/10) //nolint:gosec // no secret
 }
 
-// look reports whether the gateway came to life or died.
-func (p *prober) look(ctx context.Context, ask func(context.Context, string) error) bool {
+// probe reports whether the gateway came to life or died.
+func (p *prober) probe(ctx context.Context, ask func(context.Context, string) error) bool {
 	if p.period == 0 || ask == nil || time.Now().Before(p.next) {
 		return false
 	}

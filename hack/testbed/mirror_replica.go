@@ -26,7 +26,7 @@ type replica struct {
 	failed func(link string, err error)
 
 	watcher *watcher  // of the Link; nil until its target answered
-	wanted  string    // which Link the last attempt was for
+	linkKey string    // which Link the last attempt was for
 	retry   time.Time // not before
 
 	cancel context.CancelFunc
@@ -34,7 +34,7 @@ type replica struct {
 }
 
 // newReplica makes the clients by which a mirror acts in its own cluster.
-func newReplica(m *mirrors, pod *corev1.Pod) (*replica, error) {
+func newReplica(m *mirrorControllers, pod *corev1.Pod) (*replica, error) {
 	r := &replica{pod: pod, flags: flagsOf(pod), opts: m.opts, failed: m.failed}
 	cfg := as(m.cfg, MirrorAgent+"/"+r.flags.link)
 	if !m.opts.Unrestricted {
@@ -74,11 +74,11 @@ func (r *replica) stop() {
 
 func (r *replica) run(ctx context.Context) {
 	defer r.lease.release(context.WithoutCancel(ctx))
-	defer r.forget("")
+	defer r.stopWatching("")
 	tick := time.NewTicker(r.opts.Period)
 	defer tick.Stop()
 	for {
-		err := r.turn(ctx)
+		err := r.reconcile(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -91,11 +91,11 @@ func (r *replica) run(ctx context.Context) {
 	}
 }
 
-// turn does what is due. Who loses the Lease forgets what it watched.
-func (r *replica) turn(ctx context.Context) error {
+// reconcile does what is due. Who loses the Lease forgets what it watched.
+func (r *replica) reconcile(ctx context.Context) error {
 	leads, err := r.lease.take(ctx)
 	if !leads {
-		r.forget("")
+		r.stopWatching("")
 		return err
 	}
 	r.failed(r.flags.link, err)
@@ -104,13 +104,13 @@ func (r *replica) turn(ctx context.Context) error {
 		return err
 	}
 	if !found {
-		r.forget("")
+		r.stopWatching("")
 		return nil
 	}
-	if err := r.follow(ctx, l); err != nil || r.watcher == nil {
+	if err := r.watchLink(ctx, l); err != nil || r.watcher == nil {
 		return err
 	}
-	return r.watcher.turn(ctx)
+	return r.watcher.reconcile(ctx)
 }
 
 func (r *replica) readLink(ctx context.Context) (link, bool, error) {
@@ -129,12 +129,12 @@ func (r *replica) readLink(ctx context.Context) (link, bool, error) {
 	return l, err == nil, err
 }
 
-// follow begins anew when the Link is another, or has another spec, than the
+// watchLink begins anew when the Link is another, or has another spec, than the
 // one watched; a target that did not answer is tried again after a while.
-func (r *replica) follow(ctx context.Context, l link) error {
+func (r *replica) watchLink(ctx context.Context, l link) error {
 	key := fmt.Sprint(l.uid, l.text)
-	if r.wanted != key {
-		r.forget(key)
+	if r.linkKey != key {
+		r.stopWatching(key)
 		r.retry = time.Time{}
 	}
 	if r.watcher != nil || time.Now().Before(r.retry) {
@@ -153,12 +153,12 @@ func (r *replica) follow(ctx context.Context, l link) error {
 	return nil
 }
 
-// forget ends what is watched. The next attempt is for another Link, or none.
-func (r *replica) forget(wanted string) {
+// stopWatching ends what is watched. The next attempt is for another Link, or none.
+func (r *replica) stopWatching(linkKey string) {
 	if r.watcher != nil {
 		r.watcher.end()
 	}
-	r.watcher, r.wanted = nil, wanted
+	r.watcher, r.linkKey = nil, linkKey
 }
 
 // connect reads the Secret that the Link names.

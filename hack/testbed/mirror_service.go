@@ -15,7 +15,7 @@ import (
 // export creates a mirror, or rewrites the one whose Service changed. Whatever
 // else has the mirror's name stays as it is.
 func (w *watcher) export(ctx context.Context, service *corev1.Service) error {
-	have, err := w.localService(ctx, service.Namespace, w.link.local(service.Name))
+	have, err := w.localService(ctx, service.Namespace, w.link.mirrorName(service.Name))
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (w *watcher) skipped(ctx context.Context, service *corev1.Service, message 
 // unexport deletes the mirror of a Service, and those of its pods. Only with
 // care does it look whether it is one.
 func (w *watcher) unexport(ctx context.Context, service *corev1.Service, care bool) error {
-	name := w.link.local(service.Name)
+	name := w.link.mirrorName(service.Name)
 	have, err := w.localService(ctx, service.Namespace, name)
 	if err != nil || have == nil {
 		return err
@@ -115,18 +115,18 @@ func (w *watcher) unexport(ctx context.Context, service *corev1.Service, care bo
 	return errors.Join(errs...)
 }
 
-// collect deletes the mirrors whose Service is no more, whether or not it would
+// deleteOrphans deletes the mirrors whose Service is no more, whether or not it would
 // match. Federated Services it does not look at.
-func (w *watcher) collect(ctx context.Context) error {
+func (w *watcher) deleteOrphans(ctx context.Context) error {
 	mirrors, err := w.mirrors(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, mirror := range mirrors {
-		name := or(mirror.Labels[headlessNameKey], mirror.Name)
+		name := orDefault(mirror.Labels[headlessNameKey], mirror.Name)
 		name = strings.TrimSuffix(name, "-"+w.link.cluster())
-		if w.seen.services[types.NamespacedName{Namespace: mirror.Namespace, Name: name}] == nil {
+		if w.lastState.services[types.NamespacedName{Namespace: mirror.Namespace, Name: name}] == nil {
 			errs = append(errs, w.remove(ctx, keyOf(&mirror)))
 		}
 	}

@@ -49,14 +49,14 @@ func newPair(t *testing.T, source, target string) *linked {
 	t.Helper()
 	Need(t)
 	for _, name := range []string{source, target} {
-		if err := Dress(t.Context(), bed.Cluster(name).Config, Dressing{}); err != nil {
+		if err := Dress(t.Context(), sharedClusters.Cluster(name).Config, Dressing{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	l := &linked{
 		Source: source, Target: target,
-		source: kubernetes.NewForConfigOrDie(bed.Cluster(source).Config),
-		target: kubernetes.NewForConfigOrDie(bed.Cluster(target).Config),
+		source: kubernetes.NewForConfigOrDie(sharedClusters.Cluster(source).Config),
+		target: kubernetes.NewForConfigOrDie(sharedClusters.Cluster(target).Config),
 	}
 	l.Kubeconfig = l.remoteAccess(t)
 	t.Cleanup(func() { l.clean(t) })
@@ -93,7 +93,7 @@ func (l *linked) clean(t *testing.T) {
 
 // links of the source.
 func (l *linked) links() dynamic.ResourceInterface {
-	return dynamic.NewForConfigOrDie(bed.Cluster(l.Source).Config).Resource(linkResource).Namespace(Multicluster)
+	return dynamic.NewForConfigOrDie(sharedClusters.Cluster(l.Source).Config).Resource(linkResource).Namespace(Multicluster)
 }
 
 // play runs the mirrors of a cluster until the test ends, or stop is called.
@@ -103,7 +103,7 @@ func play(t *testing.T, source string, opts MirrorOptions) (stop func()) {
 	ended := make(chan error)
 	opts.Period = orTime(opts.Period, 50*time.Millisecond) // each event takes one
 	opts.Failed = func(link string, err error) { t.Log(link, err) }
-	go func() { ended <- RunMirrors(ctx, bed.Cluster(source).Config, opts) }()
+	go func() { ended <- RunMirrors(ctx, sharedClusters.Cluster(source).Config, opts) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -123,7 +123,7 @@ func (l *linked) remoteAccess(t *testing.T) string {
 	}
 	config := clientcmdapi.NewConfig()
 	config.CurrentContext = l.Target
-	config.Clusters[l.Target] = &clientcmdapi.Cluster{Server: bed.Cluster(l.Target).Config.Host, CertificateAuthorityData: secret.Data["ca.crt"]}
+	config.Clusters[l.Target] = &clientcmdapi.Cluster{Server: sharedClusters.Cluster(l.Target).Config.Host, CertificateAuthorityData: secret.Data["ca.crt"]}
 	config.AuthInfos[l.Target] = &clientcmdapi.AuthInfo{Token: string(secret.Data["token"])}
 	config.Contexts[l.Target] = &clientcmdapi.Context{Cluster: l.Target, AuthInfo: l.Target}
 	data, err := clientcmd.Write(*config)
@@ -143,7 +143,7 @@ func (l *linked) apply(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := dynamic.NewForConfigOrDie(bed.Cluster(l.Source).Config)
+	client := dynamic.NewForConfigOrDie(sharedClusters.Cluster(l.Source).Config)
 	for _, object := range objects {
 		if err := apply(t.Context(), client, object); err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func (l *linked) apply(t *testing.T, file string) {
 
 func (l *linked) export(t *testing.T, e Exported) {
 	t.Helper()
-	if err := Export(t.Context(), bed.Cluster(l.Target).Config, e); err != nil {
+	if err := Export(t.Context(), sharedClusters.Cluster(l.Target).Config, e); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -256,7 +256,7 @@ func (l *linked) checkMirror(t *testing.T, ns string) {
 // checkAccess proves that the credentials of the link were used.
 func (l *linked) checkAccess(t *testing.T) {
 	t.Helper()
-	requests, err := bed.Cluster(l.Target).Requests(MirrorAgent + "/" + l.Target)
+	requests, err := sharedClusters.Cluster(l.Target).Requests(MirrorAgent + "/" + l.Target)
 	if err != nil || len(requests) == 0 {
 		t.Fatalf("requests in the target: %d, %v", len(requests), err)
 	}
@@ -304,7 +304,7 @@ func TestMirrorNeedsTheRightsOfItsPod(t *testing.T) {
 	l.export(t, Exported{Namespace: ns, Name: "web"})
 	l.apply(t, "link.yaml")
 	eventually(t, func() error {
-		requests, err := bed.Cluster(l.Source).Requests(MirrorAgent + "/" + l.Target)
+		requests, err := sharedClusters.Cluster(l.Source).Requests(MirrorAgent + "/" + l.Target)
 		for _, r := range requests {
 			if r.Resource == "leases" && r.Code == 403 && strings.HasSuffix(r.ImpersonatedUser, ":controller-west") {
 				return nil

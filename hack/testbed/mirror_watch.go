@@ -25,7 +25,7 @@ type watcher struct {
 	endpoints  *listing[*endpointsList]
 	namespaces *listing[*corev1.NamespaceList] // at home
 
-	seen      *state // at the last turn; nil at the first
+	lastState *state // at the last turn; nil at the first
 	queue     []task
 	status    *status
 	alive     bool // the gateway
@@ -65,9 +65,9 @@ type task struct {
 	tries int
 }
 
-// turn handles what happened since the last one. A reading that fails writes
+// reconcile handles what happened since the last one. A reading that fails writes
 // nothing; what fails to be written does not keep the rest back.
-func (w *watcher) turn(ctx context.Context) error {
+func (w *watcher) reconcile(ctx context.Context) error {
 	now, err := w.read(ctx)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (w *watcher) turn(ctx context.Context) error {
 		}
 	}
 	w.enqueue(now)
-	w.seen = now
+	w.lastState = now
 	return errors.Join(w.work(ctx), w.watchGateway(ctx), w.report(ctx))
 }
 
@@ -118,10 +118,10 @@ func keyOf(object metav1.Object) types.NamespacedName {
 // enqueue compares two readings. At the first one, and at a resync, everything
 // is news; at the first one the mirrors of what vanished meanwhile go.
 func (w *watcher) enqueue(now *state) {
-	was, all := w.seen, w.seen == nil || time.Now().After(w.resyncAt)
+	was, all := w.lastState, w.lastState == nil || time.Now().After(w.resyncAt)
 	if was == nil {
 		was = &state{}
-		w.add(w.collect)
+		w.add(w.deleteOrphans)
 	}
 	if all {
 		w.resyncAt = time.Now().Add(w.opts.Resync)

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// patience bounds waiting for what a healthy cluster does within seconds.
-const patience = 3 * time.Minute
+// pollTimeout bounds waiting for what a healthy cluster does within seconds.
+const pollTimeout = 3 * time.Minute
 
 // poll asks until the answer is nil; at the end of patience or ctx the last
 // answer is the error.
 func poll(ctx context.Context, ask func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

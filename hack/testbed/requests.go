@@ -79,14 +79,14 @@ type audit struct {
 	mu   sync.Mutex
 	path string
 	size int64 // that was read
-	seen map[string]bool
+	ids  map[string]bool
 	all  []Request
 }
 
 // read goes on where it ended last.
 func (a *audit) read(path string) (err error) {
 	if a.path != path {
-		a.path, a.size, a.seen, a.all = path, 0, map[string]bool{}, nil
+		a.path, a.size, a.ids, a.all = path, 0, map[string]bool{}, nil
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -115,8 +115,8 @@ func (a *audit) add(r io.Reader) error {
 			return err
 		}
 		a.size += int64(len(line))
-		if !a.seen[e.AuditID] { // a watch has an event for its begin and its end
-			a.seen[e.AuditID] = true
+		if !a.ids[e.AuditID] { // a watch has an event for its begin and its end
+			a.ids[e.AuditID] = true
 			a.all = append(a.all, e.request())
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// bed is shared by all tests of the package that run in clusters.
+// sharedClusters is shared by all tests of the package that run in clusters.
 var (
-	bed     *Bed
-	started time.Duration // that Start took
+	sharedClusters *Bed
+	started        time.Duration // that Start took
 )
 
 // startLimit is far above the ten seconds that a start takes on a machine that has nothing else to do.
@@ -21,24 +21,24 @@ func TestMain(m *testing.M) {
 	if os.Getenv(orphanEnv) != "" {
 		os.Exit(orphan())
 	}
-	os.Exit(withBed(m))
+	os.Exit(startClusters(m))
 }
 
-// withBed runs the tests with three clusters, or without any if the binaries
+// startClusters runs the tests with three clusters, or without any if the binaries
 // are missing: each test then says so.
-func withBed(m *testing.M) int {
+func startClusters(m *testing.M) int {
 	if _, err := Binaries(); err != nil {
 		return m.Run()
 	}
 	begun := time.Now()
 	var err error
-	if bed, err = Start(context.Background(), Options{Names: []string{"east", "west", "north"}}); err != nil {
+	if sharedClusters, err = Start(context.Background(), Options{Names: []string{"east", "west", "north"}}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	started = time.Since(begun)
 	code := m.Run()
-	if err := bed.Close(); err != nil {
+	if err := sharedClusters.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

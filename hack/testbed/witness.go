@@ -37,7 +37,7 @@ func NewWitness(ctx context.Context, cfg *rest.Config) (*Witness, error) {
 		return nil, err
 	}
 	w := &Witness{client: client, leaders: map[string][]string{}}
-	if w.mirrors, err = w.now(ctx); err != nil {
+	if w.mirrors, err = w.mirrorUIDs(ctx); err != nil {
 		return nil, err
 	}
 	services, err := client.CoreV1().Services("").Watch(ctx, metav1.ListOptions{LabelSelector: mirrored})
@@ -101,7 +101,7 @@ func (w *Witness) leads(e watch.Event) {
 	}
 }
 
-func (w *Witness) now(ctx context.Context) (map[string]types.UID, error) {
+func (w *Witness) mirrorUIDs(ctx context.Context) (map[string]types.UID, error) {
 	list, err := w.client.CoreV1().Services("").List(ctx, metav1.ListOptions{LabelSelector: mirrored})
 	if err != nil {
 		return nil, fmt.Errorf("list mirrors: %w", err)
@@ -116,7 +116,7 @@ func (w *Witness) now(ctx context.Context) (map[string]types.UID, error) {
 // Lost returns the mirrors there were at first that were deleted, made anew, or
 // led nowhere at any moment until now, in order.
 func (w *Witness) Lost(ctx context.Context) ([]string, error) {
-	now, err := w.now(ctx)
+	now, err := w.mirrorUIDs(ctx)
 	if err != nil {
 		return nil, err
 	}

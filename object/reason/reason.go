@@ -1,5 +1,5 @@
-// Package reason answers: which reasons are there? Each code of a reason stands in one table, with what it means and what
-// to do. The reference page of reasons is made of it.
+// Package reason has the codes of reasons, in one table with what each means and what to do. The reference page of reasons is
+// generated from it.
 package reason
 
 import (
@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Code says why something is as it is, for programs: one CamelCase word, as in the conditions of Kubernetes. People read
-// the message beside it.
+// Code is a reason for programs: one CamelCase word, as in the conditions of Kubernetes. A message for people
+// comes with it.
 type Code string
 
 // Entry is a row of the table.
 type Entry struct {
 	Code    Code
 	Meaning string // Markdown, with links from the root of the repository
-	Remedy  string // the same; empty: nothing is to be done
+	Remedy  string // the same; empty: there is nothing to do
 }
 
-// Group is what one kind of thing may give as a reason.
+// Group are the codes about one subject.
 type Group struct {
 	Title   string
 	Entries []Entry
@@ -42,7 +42,7 @@ func All() []Entry {
 	return out
 }
 
-// Find returns the entry of a code; false: it has none.
+// Find returns the entry of a code; false: there is none.
 func Find(c Code) (Entry, bool) {
 	all := All()
 	if at := slices.IndexFunc(all, func(e Entry) bool { return e.Code == c }); at >= 0 {

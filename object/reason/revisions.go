@@ -1,6 +1,6 @@
 package reason
 
-// Codes of revisions, and of what status says without a repository.
+// Codes of revisions, and of status without a repository.
 const (
 	InvalidDeclarations Code = "InvalidDeclarations"
 	RepositoryNotRead   Code = "RepositoryNotRead"

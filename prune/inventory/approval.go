@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// UnitKind is what a person declares, and a revision may take away.
+// UnitKind is a kind of declaration that a revision may remove.
 type UnitKind string
 
 // Kinds of units.
@@ -24,11 +24,11 @@ const (
 	UnitOverlay   UnitKind = "overlay"   // objects that only an overlay brought into a cluster
 )
 
-// UnitKinds are all, in the order in which they are told.
+// UnitKinds are all kinds, in the order of messages.
 func UnitKinds() []UnitKind { return []UnitKind{UnitCluster, UnitLink, UnitSelectors, UnitOverlay} }
 
-// Unit is one thing that a revision takes away, as people count it. To names the selectors, or the objects of an overlay,
-// that are to be; it is empty for clusters and links.
+// Unit is one thing that a revision removes, as people count it. To names the new selectors, or the new objects of an overlay;
+// it is empty for clusters and links.
 type Unit struct {
 	Kind    UnitKind        `json:"kind"`
 	Cluster api.ClusterName `json:"cluster,omitempty"` // of a cluster or an overlay
@@ -62,8 +62,8 @@ func (u Unit) Compare(o Unit) int {
 		cmp.Compare(u.Cluster, o.Cluster), u.Link().Compare(o.Link()), cmp.Compare(u.To, o.To))
 }
 
-// HashOf names units: the first 12 hex digits of SHA-256 over their lines in order. It is a persisted format, and the same for a
-// preview without any cluster and for the daemon.
+// HashOf is the hash of units: the first 12 hex digits of SHA-256 over their lines in order. It is a persisted format, and the same
+// in a preview without clusters and in the daemon.
 func HashOf(units []Unit) string {
 	units = slices.SortedFunc(slices.Values(units), Unit.Compare)
 	h := sha256.New()
@@ -73,36 +73,36 @@ func HashOf(units []Unit) string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
-// Approval is what people let a revision remove although it is over a limit: these very units. It ends when all of them are being
+// Approval permits a revision to remove these units although it exceeds a limit. It ends when all of them are being
 // removed, or after a while.
 type Approval struct {
 	Hash  string    `json:"hash"`
 	Units []Unit    `json:"units"` // sorted
 	By    string    `json:"by,omitempty"`
 	At    time.Time `json:"at"` // UTC, whole seconds
-	// Asked says that a revision that was applied has asked for it: what is declared again since is let go no more.
+	// Asked: an applied revision needed it. A unit that is declared again later loses the approval.
 	Asked bool `json:"asked,omitempty"`
 }
 
-// Same reports whether two are one approval, whatever was removed by it since.
+// Same reports whether two are the same approval, whichever units are left.
 func (a Approval) Same(b Approval) bool { return a.By == b.By && a.At.Equal(b.At) }
 
-// Without is the approval less some units; false: none is left.
+// Without is the approval without some units; false: none is left.
 func (a Approval) Without(used []Unit) (Approval, bool) {
 	a.Units = slices.DeleteFunc(slices.Clone(a.Units), func(u Unit) bool { return slices.Contains(used, u) })
 	a.Hash = HashOf(a.Units)
 	return a, len(a.Units) > 0
 }
 
-// Denial is what a revision was denied to remove: until it is restored or approved, however the counts change meanwhile. Without units
-// nobody knows which: whatever is to go is denied.
+// Denial is what a revision may not remove until it is declared again or approved, even if the counts change meanwhile. A denial
+// without units, which could not be read, denies every removal.
 type Denial struct {
 	Hash  string   `json:"hash"`
 	Units []Unit   `json:"units"` // sorted
 	Over  []string `json:"over"`  // what is over a limit: one phrase for each
 }
 
-// Message returns what is denied and what people can do, in an installation.
+// Message is what is denied, and what people can do about it.
 func (d Denial) Message(in object.Installation) string {
 	if len(d.Over) == 0 {
 		return "the record of the management cluster no longer shows what was denied: linkwright removes nothing anywhere, and the next sync shows what you can approve"
@@ -116,7 +116,7 @@ func (d Denial) Message(in object.Installation) string {
 		"declare state: Leaving for a cluster that is to go, or run %s", joined(over), in.Command("approve "+d.Hash))
 }
 
-// joined is a list as people write it: a, b and c.
+// joined joins a list for a message: a, b and c.
 func joined(list []string) string {
 	if last := len(list) - 1; last > 0 {
 		return strings.Join(list[:last], ", ") + " and " + list[last]
@@ -129,7 +129,7 @@ func (d Denial) Has(units map[Unit]bool) bool {
 	return len(d.Units) == 0 && len(units) > 0 || slices.ContainsFunc(d.Units, func(u Unit) bool { return units[u] })
 }
 
-// Same reports whether two denials, or their absence, are of the same units. How much is over a limit may change with every mirrored Service.
+// Same reports whether two denials, or their absence, are of the same units. The counts may change with every mirrored Service.
 func (d *Denial) Same(o *Denial) bool {
 	if d == nil || o == nil {
 		return d == o
@@ -137,15 +137,15 @@ func (d *Denial) Same(o *Denial) bool {
 	return d.Hash == o.Hash && slices.Equal(d.Units, o.Units)
 }
 
-// Limits remember the limits of the applied revision and of the one before: a commit does not choose those by which it is judged.
+// Limits are the limits of the applied revision and of the one before: a commit cannot loosen the limits that apply to itself.
 type Limits struct {
 	Commit   api.Commit      `json:"commit,omitempty"`
 	Declared api.PruneLimits `json:"declared"`
 	Former   api.PruneLimits `json:"former"` // of the revision before Commit
 }
 
-// Judging are the limits by which a revision that declares some is judged: the stricter of its own and of those before it. A
-// missing memory says nothing.
+// Judging are the limits that apply to a revision: the stricter of its own and of those before it. If none are recorded, its own
+// apply.
 func (l *Limits) Judging(commit api.Commit, declared api.PruneLimits) api.PruneLimits {
 	switch {
 	case l == nil:
@@ -156,8 +156,8 @@ func (l *Limits) Judging(commit api.Commit, declared api.PruneLimits) api.PruneL
 	return declared.Stricter(l.Declared)
 }
 
-// Next is what to remember of a revision. It differs from before only if limits do, so that a commit that leaves them alone
-// writes nothing.
+// Next are the limits to record for a revision. They change only if its limits differ, so that other commits write
+// nothing.
 func (l *Limits) Next(commit api.Commit, declared api.PruneLimits) *Limits {
 	switch {
 	case l == nil:

@@ -10,13 +10,12 @@ import (
 )
 
 const (
-	minReasonInterval = 30 * time.Second // for how long conditions stand before another reason alone is written
+	minReasonInterval = 30 * time.Second // before a change of the reason alone is written
 	maxReasonLength   = 64               // of a reason
 	maxMessageLength  = 256              // of a message
 )
 
-// knownConditions are the conditions of an end as we would have written them: of types that we know, in their order, each once. What looks
-// otherwise is none, and is written anew once it is known.
+// knownConditions are the well-formed conditions of known types, in order, each once. Others are ignored, and are overwritten.
 func knownConditions(all []object.Condition) (out []object.Condition) {
 	for _, kind := range []string{object.Ready, object.Reconciling, object.Stalled} {
 		i := slices.IndexFunc(all, func(c object.Condition) bool { return c.Type == kind && wellFormed(c) })
@@ -29,7 +28,7 @@ func knownConditions(all []object.Condition) (out []object.Condition) {
 	return out
 }
 
-// wellFormed reports whether a condition is of our making: it may come to a terminal.
+// wellFormed reports whether linkwright can have written a condition: its text is shown on terminals.
 func wellFormed(c object.Condition) bool {
 	word := func(r rune) bool { return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' }
 	return slices.Contains([]string{object.True, object.False, object.Unknown}, c.Status) &&
@@ -37,8 +36,8 @@ func wellFormed(c object.Condition) bool {
 		len(c.Message) <= maxMessageLength && isPlain(c.Message) && !strings.Contains(c.Message, `"`) && !wholeSecond(c.Since).IsZero()
 }
 
-// Tell is the inventory in which these conditions stand, and when it may be written: zero where it need not be, since it tells the
-// same already. A transition is written at once; another reason alone half a minute after the last time.
+// Tell sets the conditions, and returns when the inventory may be written; zero: nothing changes. A transition is
+// written at once, a change of the reason alone half a minute after the last change.
 func (i Inventory) Tell(next []object.Condition, now time.Time) (Inventory, time.Time) {
 	was := i.Conditions
 	i.Conditions = next
@@ -46,20 +45,20 @@ func (i Inventory) Tell(next []object.Condition, now time.Time) (Inventory, time
 	case slices.EqualFunc(was, next, object.Condition.Stands):
 		i.Conditions = was
 		return i, time.Time{}
-	case transition(was, next), changed.After(now): // of a clock that was ahead
+	case transition(was, next), changed.After(now): // the clock was ahead
 		return i, now
 	default:
 		return i, changed.Add(minReasonInterval)
 	}
 }
 
-// transition reports whether one of the conditions is there or not, or has another status. No rate limit holds it back: who reads
-// conditions acts on it.
+// transition reports whether a condition was added or removed, or changed its status. It is not rate-limited, because readers of
+// conditions act on it.
 func transition(was, next []object.Condition) bool {
 	return !slices.EqualFunc(was, next, func(a, b object.Condition) bool { return a.Type == b.Type && a.Status == b.Status })
 }
 
-// lastTransition is when the last of some conditions began to stand.
+// lastTransition is the latest Since of some conditions.
 func lastTransition(all []object.Condition) (last time.Time) {
 	for _, c := range all {
 		if c.Since.After(last) {
@@ -69,7 +68,7 @@ func lastTransition(all []object.Condition) (last time.Time) {
 	return last
 }
 
-// parseConditions reads what Object wrote of them.
+// parseConditions parses conditions as Object writes them.
 func parseConditions(list string) (out []object.Condition, ok bool) {
 	for rest := list; ; {
 		c, ok := parseCondition(&rest)
@@ -85,7 +84,7 @@ func parseConditions(list string) (out []object.Condition, ok bool) {
 	}
 }
 
-// parseCondition takes one up to its closing brace.
+// parseCondition parses one up to its closing brace.
 func parseCondition(s *string) (c object.Condition, ok bool) {
 	ok = takePrefix(s, `{"type":"`)
 	c.Type, ok = takeText(s, ok)
@@ -102,7 +101,7 @@ func parseCondition(s *string) (c object.Condition, ok bool) {
 	return c, ok
 }
 
-// cutConditions cuts the conditions from what stands before them.
+// cutConditions cuts the conditions off the end of a text.
 func cutConditions(before string) (rest string, out []object.Condition, ok bool) {
 	rest, list, some := strings.Cut(before, `,"conditions":[`)
 	if !some {

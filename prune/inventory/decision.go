@@ -14,7 +14,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// DecisionKind is what a person may decide while linkwright runs.
+// DecisionKind is a kind of decision.
 type DecisionKind string
 
 // Kinds of decisions, with what each names beside its kind:
@@ -32,7 +32,7 @@ const (
 	Suspend             DecisionKind = "Suspend"
 )
 
-// Decision is what a person decided, in the record of clusters: whoever reconciles takes it up, and removes it once it is used up.
+// Decision is a person's decision in the record. The reconciler applies it, and removes it when it is complete.
 type Decision struct {
 	Kind     DecisionKind    `json:"kind"`
 	Cluster  api.ClusterName `json:"cluster,omitempty"`
@@ -45,14 +45,15 @@ type Decision struct {
 	Reason   string          `json:"reason,omitempty"`
 	Until    time.Time       `json:"until,omitzero"` // zero: until it is used up or taken back
 
-	// Unread is a decision that this release cannot read, as it stands in the record: it is kept, and nothing follows from it.
+	// Unread is the text of a decision that this release cannot read: it is kept, and has no effect.
 	Unread string `json:"-"`
 }
 
 // decisionFields are those of a Decision, without its methods.
 type decisionFields Decision
 
-// UnmarshalJSON keeps what it cannot read: an edit by hand, or a later release, must cost neither the record nor the decision.
+// UnmarshalJSON keeps the text of what it cannot read: an edit by hand or a later release must not make the record or the decision
+// invalid.
 func (d *Decision) UnmarshalJSON(raw []byte) error {
 	var f decisionFields
 	strict := json.NewDecoder(bytes.NewReader(raw))
@@ -75,7 +76,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return json.Marshal(decisionFields(d))
 }
 
-// wholeSecond is a moment as it can be written; zero where it cannot.
+// wholeSecond is a time in UTC and whole seconds; zero: the format cannot represent it.
 func wholeSecond(at time.Time) time.Time {
 	at = at.UTC().Truncate(time.Second)
 	if at.Year() < 1 || at.Year() > 9999 {
@@ -87,7 +88,7 @@ func wholeSecond(at time.Time) time.Time {
 // Link is the link that a decision names; zero: it names none.
 func (d Decision) Link() api.Pair { return api.Pair{Source: d.Source, Target: d.Target} }
 
-// Object is what a decision is about, as people write it.
+// Object is the object of a decision, for messages.
 func (d Decision) Object() string {
 	switch {
 	case d.Source != "" || d.Target != "":
@@ -100,7 +101,7 @@ func (d Decision) Object() string {
 
 var revisions = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// Check returns why nothing can follow from a decision; nil: something can.
+// Check returns why a decision has no effect; nil: it is valid.
 func (d Decision) Check() error {
 	if d.Unread != "" {
 		return errors.New("this version of linkwright cannot read it")
@@ -131,16 +132,16 @@ func (d Decision) Check() error {
 	return api.CheckClusterName(d.Cluster)
 }
 
-// Active reports whether a decision is in effect at a moment.
+// Active reports whether a decision is in effect at a time.
 func (d Decision) Active(now time.Time) bool {
 	return d.Check() == nil && !d.Over(now)
 }
 
-// maxAllowedAge is how long a commit is allowed that some cluster of the record does not carry: one that is down must not keep history
-// open for ever.
+// maxAllowedAge is how long a non-fast-forward commit stays allowed while a cluster of the record does not have it: a cluster that is
+// unreachable must not extend the permission for ever.
 const maxAllowedAge = 7 * 24 * time.Hour
 
-// Over reports whether the time of a decision is.
+// Over reports whether a decision has expired.
 func (d Decision) Over(now time.Time) bool {
 	if d.Kind == AllowNonFastForward && !d.At.IsZero() && !now.Before(d.At.Add(maxAllowedAge)) {
 		return true
@@ -170,7 +171,7 @@ func (d Decision) String() string {
 	return said
 }
 
-// replaces reports whether a decision takes the place of an earlier one: it is about the same, and a suspension by the same person.
+// replaces reports whether a decision replaces an earlier one: it is about the same, and a suspension by the same person.
 func (d Decision) replaces(o Decision) bool {
 	return d.Unread == "" && o.Unread == "" && d.Kind == o.Kind && d.Object() == o.Object() && (d.Kind != Suspend || d.By == o.By)
 }
@@ -183,7 +184,7 @@ func (d Decision) compare(o Decision) int {
 	)
 }
 
-// Decide adds decisions to those of the record, and gives what they take the place of.
+// Decide adds decisions to the record, and returns those that they replace.
 func (r *Record) Decide(more ...Decision) (replaced []Decision) {
 	for _, d := range more {
 		d.At, d.Until = wholeSecond(d.At), wholeSecond(d.Until)
@@ -199,7 +200,7 @@ func (r *Record) Decide(more ...Decision) (replaced []Decision) {
 	return replaced
 }
 
-// Undecide takes decisions out of the record, and gives them.
+// Undecide removes decisions from the record, and returns them.
 func (r *Record) Undecide(which func(Decision) bool) (gone []Decision) {
 	var kept []Decision
 	for _, d := range r.Decisions {

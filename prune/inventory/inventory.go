@@ -1,4 +1,4 @@
-// Package inventory answers: what did we write down about an end? Format, names and write-ahead arithmetic.
+// Package inventory has the format of inventories, and of the record in the management cluster, and decides what to write ahead.
 //
 // An inventory is a ConfigMap in the cluster it describes. It is written ahead of the first write of a
 // new key, so it names everything that may have been applied for its end; what is not in it is never deleted.
@@ -25,22 +25,22 @@ const (
 	base    = "base"
 )
 
-// Inventory is what one end may hold in its cluster. Only a base carries Commit, Term, Linkerd and Names.
+// Inventory lists what one end may hold in its cluster. Only a base has Commit, Term, Linkerd and Names.
 type Inventory struct {
 	End     object.End
 	Entries []object.Key // sorted
 	Leaving bool         // an unlink began: it is finished, never judged again
-	// Since is when it began, in UTC and whole seconds: what a drain's deadline is counted from. Of an end in a target: when its
-	// source was first found dead, and not heard since. Zero: neither is, or an earlier release began it.
+	// Since is when the unlink began, in UTC and whole seconds; a drain's deadline follows from it. For an end in a target it is since
+	// when the source has been unreachable. Zero: neither, or an earlier release began the unlink.
 	Since  time.Time
 	Commit api.Commit
 	Term   int64
-	// Linkerd is where the cluster has it, as it was declared when the base was written; zero: an earlier release wrote it.
+	// Linkerd has the declared namespaces from when the base was written; zero: an earlier release wrote it.
 	Linkerd api.Linkerd
 	Names   []api.ClusterName // second names that the cluster is declared with, sorted
 	Rotate  *Rotation         // of an end in a target: what people ask for; nil: nothing
-	// Conditions are what was told last of the link of an end in a source, or of a denial of one in a target, in the order of their
-	// types.
+	// Conditions are the last written conditions of the link, at its source, or of a denial at its target, in the order of
+	// their types.
 	Conditions []object.Condition
 	Was        object.Record // of the ConfigMap; zero where it does not exist yet
 }
@@ -54,22 +54,22 @@ func Key(owner string, end object.End) object.Key {
 	return object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: name}
 }
 
-// Watch is where inventories are found.
+// Watch is the watch of inventories.
 func Watch() object.Watch {
 	return object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: object.AccessNamespace, Depth: object.Whole}
 }
 
-// Read returns the owner's inventories among what was seen in a cluster, sorted by end. Each of ours that we
-// cannot read is an error beside them, and the cluster must then not be written: its content is unknown. So is a ConfigMap of
-// others that has the name of the base. One that has the name of another inventory is none: it only stands in the way of its end.
-func Read(owner string, seen object.Observation) (out []Inventory, err error) {
+// Read returns the owner's inventories in a cluster, sorted by end. An inventory that cannot be read is an error beside
+// the others, and the cluster must then not be written, because its content is unknown. A foreign ConfigMap with the name of the base
+// is an error, too. One with the name of another inventory is ignored: it only conflicts with the inventory of its end.
+func Read(owner string, observed object.Observation) (out []Inventory, err error) {
 	var failed []string
-	for key := range seen.Kind("", "ConfigMap") {
-		foreign := seen.Record(key).Mark != object.Ours && key != Key(owner, object.End{})
+	for key := range observed.Kind("", "ConfigMap") {
+		foreign := observed.Record(key).Mark != object.Ours && key != Key(owner, object.End{})
 		if !Named(owner, key) || foreign {
 			continue
 		}
-		inv, err := read(owner, key, seen)
+		inv, err := read(owner, key, observed)
 		if errors.Is(err, errOtherName) && key != Key(owner, object.End{}) {
 			continue
 		}
@@ -86,15 +86,15 @@ func Read(owner string, seen object.Observation) (out []Inventory, err error) {
 	return out, err
 }
 
-// errOtherName: a copy of an inventory under another name. It is an orphan, and tells nothing of any end.
+// errOtherName means a copy of an inventory under another name. It is an orphan, and no inventory of any end.
 var errOtherName = errors.New("it has the name of another inventory")
 
-func read(owner string, key object.Key, seen object.Observation) (Inventory, error) {
-	was := seen.Record(key)
+func read(owner string, key object.Key, observed object.Observation) (Inventory, error) {
+	was := observed.Record(key)
 	if was.Mark != object.Ours {
 		return Inventory{}, fmt.Errorf("%s is %s, but has the name of an inventory: rename or delete it", key, was.Mark)
 	}
-	body, _ := seen.Body(key) // without one its content is unknown, too
+	body, _ := observed.Body(key) // without one its content is unknown, too
 	inv, err := decode(body)
 	if err != nil {
 		return Inventory{}, fmt.Errorf("read %s: %w", key, err)
@@ -106,19 +106,19 @@ func read(owner string, key object.Key, seen object.Observation) (Inventory, err
 	return inv, nil
 }
 
-// Base is Read for the base alone, under whichever name of the cluster; false: there is none.
-func Base(owner string, seen object.Observation) (Inventory, bool, error) {
+// Base is Read for the base alone, under any name of the cluster; false: there is none.
+func Base(owner string, observed object.Observation) (Inventory, bool, error) {
 	key := Key(owner, object.End{})
-	if seen.Record(key).IsZero() {
+	if observed.Record(key).IsZero() {
 		return Inventory{}, false, nil
 	}
-	inv, err := read(owner, key, seen)
+	inv, err := read(owner, key, observed)
 	return inv, err == nil, err
 }
 
-// ReadBase is Base for who needs no reason: false, too, where it cannot be read.
-func ReadBase(owner string, seen object.Observation) (Inventory, bool) {
-	inv, found, _ := Base(owner, seen)
+// ReadBase is Base without an error: it also returns false if the base cannot be read.
+func ReadBase(owner string, observed object.Observation) (Inventory, bool) {
+	inv, found, _ := Base(owner, observed)
 	return inv, found
 }
 
@@ -170,14 +170,14 @@ func (i Inventory) Object(owner string) (object.Object, error) {
 	})
 }
 
-// Has reports whether the key was written down.
+// Has reports whether the inventory lists the key.
 func (i Inventory) Has(k object.Key) bool {
 	_, ok := slices.BinarySearchFunc(i.Entries, k, object.Key.Compare)
 	return ok
 }
 
-// Settle is the inventory to have before the next write: every wanted key, and of the others those
-// that are not confirmed gone.
+// Settle is the inventory to write before the next writes: it lists every desired key, and all other keys
+// that are not confirmed to be gone.
 func (i Inventory) Settle(wanted []object.Key, gone func(object.Key) bool) Inventory {
 	keys := slices.Clone(wanted)
 	for _, k := range i.Entries {
@@ -190,8 +190,8 @@ func (i Inventory) Settle(wanted []object.Key, gone func(object.Key) bool) Inven
 	return i
 }
 
-// Lists reports whether the keys of these objects are all its entries, and nothing is to be settled. Mostly so: it is asked for
-// each end in each plan. It says so of no more than 64.
+// Lists reports whether the entries are exactly the keys of these objects, so that Settle changes nothing. It is a fast path for
+// up to 64 objects, and false for more.
 func (i Inventory) Lists(objects []object.Object) bool {
 	if len(objects) != len(i.Entries) || len(objects) > 64 {
 		return false
@@ -207,7 +207,7 @@ func (i Inventory) Lists(objects []object.Object) bool {
 	return found == 1<<len(objects)-1
 }
 
-// Leave is the inventory of an unlink that begins now, or has begun.
+// Leave marks the inventory as leaving, since now if the unlink begins.
 func (i Inventory) Leave(now time.Time) Inventory {
 	if !i.Leaving {
 		i.Leaving, i.Since, i.Conditions = true, now.UTC().Truncate(time.Second), nil
@@ -215,7 +215,7 @@ func (i Inventory) Leave(now time.Time) Inventory {
 	return i
 }
 
-// Stay is the inventory of an end that is declared, whatever had begun.
+// Stay is the inventory of a declared end, even if an unlink had begun.
 func (i Inventory) Stay() Inventory {
 	i.Leaving, i.Since = false, time.Time{}
 	return i

@@ -6,20 +6,20 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Named reports whether an object has the name of an inventory of the owner's, of whichever end.
+// Named reports whether an object has the name of an inventory of the owner, of any end.
 func Named(owner string, k object.Key) bool {
 	return k.Group == "" && k.Kind == "ConfigMap" && k.Namespace == object.AccessNamespace && strings.HasPrefix(k.Name, owner+".")
 }
 
-// Of returns the inventory of one end alone; false where there is none that is ours and can be read.
-func Of(owner string, end object.End, seen object.Observation) (Inventory, bool) {
+// Of returns the inventory of one end alone; false: there is none that is the owner's and can be read.
+func Of(owner string, end object.End, observed object.Observation) (Inventory, bool) {
 	key := Key(owner, end)
-	body, ok := seen.Body(key)
-	if !ok || seen.Record(key).Mark != object.Ours {
+	body, ok := observed.Body(key)
+	if !ok || observed.Record(key).Mark != object.Ours {
 		return Inventory{}, false
 	}
 	inv, err := decode(body)
-	inv.Was = seen.Record(key)
+	inv.Was = observed.Record(key)
 	found := err == nil && inv.End.Link == end.Link && inv.End.IsSource() == end.IsSource()
 	inv.End = end // its cluster may have had another name
 	return inv, found

@@ -7,7 +7,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// Pending is what a cluster that could not be read still holds of a removed link, when nothing but itself tells of it any more.
+// Pending is the cleanup of a removed link in a cluster that could not be read, and that nothing else records.
 type Pending struct {
 	Source api.ClusterName `json:"source"`
 	Target api.ClusterName `json:"target"`
@@ -17,7 +17,7 @@ type Pending struct {
 // Link is the pair of the removed link.
 func (d Pending) Link() api.Pair { return api.Pair{Source: d.Source, Target: d.Target} }
 
-// AddPending adds pending cleanups, sorted by link. One that is known keeps its age.
+// AddPending adds pending cleanups, sorted by link. One that exists keeps its time.
 func (k Known) AddPending(since time.Time, links ...api.Pair) Known {
 	k.Pending = slices.Clone(k.Pending)
 	for _, l := range links {

@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Record is what the management cluster remembers of every cluster that was written to: where it is and which
-// it is, no credentials. It finds clusters that left the fleet, and tells when a name means another cluster.
+// Record is the record in the management cluster of every cluster that linkwright has written to: its access and its identity, no
+// credentials. With it linkwright finds clusters that are no longer declared, and notices when a name means another cluster.
 type Record struct {
 	Clusters  map[api.ClusterName]Known
 	Limits    *Limits    // nil: not known yet
@@ -24,7 +24,7 @@ type Record struct {
 	Was       object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
-// Known is one remembered cluster; UID is that of its kube-system namespace, empty where it was not read yet. Pending is sorted
+// Known is one recorded cluster. UID is that of its kube-system namespace, or empty if it was not read yet. Pending is sorted
 // by link.
 type Known struct {
 	UID     string            `json:"uid"`
@@ -32,7 +32,7 @@ type Known struct {
 	Linkerd api.Linkerd       `json:"linkerd"`
 	Names   []api.ClusterName `json:"names,omitempty"` // second names that it is declared with, sorted
 	Pending []Pending         `json:"pendingCleanup,omitempty"`
-	// Leaving says that its removal was let through, or declared by state: Leaving: it is finished, never judged again.
+	// Leaving: its removal was allowed, or declared with state: Leaving. It is always finished.
 	Leaving bool `json:"leaving,omitempty"`
 }
 
@@ -53,10 +53,10 @@ func RecordKey(owner, namespace string) object.Key {
 	return object.Key{Kind: "ConfigMap", Namespace: namespace, Name: object.Manager(owner) + "-fleet"}
 }
 
-// ReadRecord finds the record in what was seen of the management cluster; an absent one is empty.
-func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
-	r := Record{Clusters: map[api.ClusterName]Known{}, Was: seen.Record(key)}
-	body, ok := seen.Body(key)
+// ReadRecord reads the record from what was read of the management cluster; an absent one is empty.
+func ReadRecord(key object.Key, observed object.Observation) (Record, error) {
+	r := Record{Clusters: map[api.ClusterName]Known{}, Was: observed.Record(key)}
+	body, ok := observed.Body(key)
 	if !ok {
 		return r, nil
 	}

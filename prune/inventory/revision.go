@@ -10,30 +10,31 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Revision is what the management cluster remembers of the revisions that declare: which is applied, which was observed last, and why
-// that one is not applied. It is written when one of that changes, never for a time alone.
+// Revision records the applied and the observed revision, and why the observed one is not applied. It is written when one of them
+// changes, and never for a time alone.
 type Revision struct {
 	Applied  api.Commit `json:"applied,omitempty"`  // empty: none yet, or a plain directory is applied
-	Observed api.Commit `json:"observed,omitempty"` // the newest that was seen; empty: none
-	// Why says why the observed revision is not applied, or was not observed at all; nil: it is applied.
+	Observed api.Commit `json:"observed,omitempty"` // the newest known one; empty: none
+	// Why is why the observed revision is not applied, or could not be observed; nil: it is applied.
 	Why *object.Reason `json:"why,omitempty"`
-	// Links is how many links the applied revision has written: declared, and not suspended.
+	// Links is the number of declared links of the applied revision that are not suspended.
 	Links int `json:"links,omitempty"`
-	// Suspended are the clusters in which the applied revision has nothing written; sorted.
+	// Suspended are the suspended clusters of the applied revision; sorted.
 	Suspended []api.ClusterName `json:"suspended,omitempty"`
-	// SuspendedLinks are links that Links does not count although their clusters are written; sorted.
+	// SuspendedLinks are suspended links between clusters that are not; sorted.
 	SuspendedLinks []api.Pair `json:"suspendedLinks,omitempty"`
 	By             string     `json:"by,omitempty"`   // the process that wrote it
-	Since          time.Time  `json:"since,omitzero"` // since when it stands so, in UTC and whole seconds
+	Since          time.Time  `json:"since,omitzero"` // the last change, in UTC and whole seconds
 }
 
-// maxWhyLength is of a message, in bytes.
+// maxWhyLength bounds a message, in bytes.
 const maxWhyLength = 512
 
-// IsZero reports whether nothing of revisions is remembered.
+// IsZero reports whether no revision is recorded.
 func (r Revision) IsZero() bool { return r.By == "" && r.Since.IsZero() }
 
-// Stands reports whether r and s tell the same. Messages count only of errors in declarations: other errors name moments and whom they met.
+// Stands reports whether r and s are equal without times. Messages count only for invalid declarations: other messages contain
+// times and addresses.
 func (r Revision) Stands(s Revision) bool {
 	switch {
 	case r.Applied != s.Applied, r.Observed != s.Observed, r.Links != s.Links, !slices.Equal(r.Suspended, s.Suspended),
@@ -45,7 +46,7 @@ func (r Revision) Stands(s Revision) bool {
 	return r.Why.Code == s.Why.Code && (r.Why.Code != reason.InvalidDeclarations || r.Why.Message == s.Why.Message)
 }
 
-// Noted is r as it is to be remembered: by whom and since when, with a message of bounded length.
+// Noted is r with its writer and time, and a message of bounded length.
 func (r Revision) Noted(by string, now time.Time) Revision {
 	r.By, r.Since = by, now.UTC().Truncate(time.Second)
 	if r.Why != nil {
@@ -54,7 +55,7 @@ func (r Revision) Noted(by string, now time.Time) Revision {
 	return r
 }
 
-// bounded is text on one line, of valid UTF-8, and of no more bytes than limit.
+// bounded is text on one line, in valid UTF-8, of at most limit bytes.
 func bounded(text string, limit int) string {
 	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�")
 	if len(text) <= limit {

@@ -6,8 +6,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Rotation is what people ask for of a link's token: that its source uses one past the number of one that it had, and, to revoke, that
-// no other is left. Written twice it means the same, and once it is done it goes.
+// Rotation requests a new token of a link: its source must use a token with a higher number than After, and with Revoke all others are
+// deleted. Requesting it twice has no further effect, and it is removed when it is complete.
 type Rotation struct {
 	After  int  `json:"after"`
 	Revoke bool `json:"revoke,omitempty"`
@@ -17,19 +17,18 @@ func (r *Rotation) same(o *Rotation) bool {
 	return r == o || r != nil && o != nil && *r == *o
 }
 
-// Asked is the rotation that the inventory of an end asks for, or nil. It is asked of every link in every pass, and hardly one asks:
-// an inventory that does not hold the word is not decoded.
-func Asked(owner string, end object.End, seen object.Observation) *Rotation {
-	if !Mentions(owner, end, seen, `\"rotate\"`) {
+// Asked is the rotation that the inventory of an end requests, or nil. It runs for every link in every sync, so an inventory without
+// the word is not decoded.
+func Asked(owner string, end object.End, observed object.Observation) *Rotation {
+	if !Mentions(owner, end, observed, `\"rotate\"`) {
 		return nil
 	}
-	inv, _ := Of(owner, end, seen)
+	inv, _ := Of(owner, end, observed)
 	return inv.Rotate
 }
 
-// Mentions reports whether the text of an end's inventory holds a word: what is looked for in every pass, and hardly ever there, is decoded only
-// then.
-func Mentions(owner string, end object.End, seen object.Observation, word string) bool {
-	body, _ := seen.Body(Key(owner, end))
+// Mentions reports whether the text of an end's inventory contains a word. It saves decoding for rare fields.
+func Mentions(owner string, end object.End, observed object.Observation, word string) bool {
+	body, _ := observed.Body(Key(owner, end))
 	return bytes.Contains(body.Bytes(), []byte(word))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// readApprovals reads what the record has of approvals, one by one: an edit by hand, or a later release, must cost neither the record nor
-// the others. Those that nothing can follow from are given as they stand.
+// readApprovals reads the approvals of the record one by one: an edit by hand or a later release must not make the record or other
+// approvals invalid. It returns the text of invalid ones.
 func readApprovals(raw json.RawMessage) (good []Approval, unread []string) {
 	var all []json.RawMessage
 	if len(raw) > 0 && json.Unmarshal(raw, &all) != nil {
@@ -35,7 +35,7 @@ func readApprovals(raw json.RawMessage) (good []Approval, unread []string) {
 	return good, unread
 }
 
-// writeApprovals gives both back as they are written; nil: there are none.
+// writeApprovals encodes both for the record; nil: there are none.
 func writeApprovals(good []Approval, unread []string) (json.RawMessage, error) {
 	all := make([]any, 0, len(good)+len(unread))
 	for _, a := range good {
@@ -50,7 +50,7 @@ func writeApprovals(good []Approval, unread []string) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// Check returns why nothing can follow from an approval; nil: something can.
+// Check returns why an approval has no effect; nil: it is valid.
 func (a Approval) Check() error {
 	if wholeSecond(a.At).IsZero() {
 		return errors.New("it has no time")
@@ -66,7 +66,7 @@ func (a Approval) Check() error {
 	return nil
 }
 
-// check returns an error unless a unit is of a known kind, and names what such a one is about.
+// check returns an error unless a unit has a known kind and valid names.
 func (u Unit) check() error {
 	switch u.Kind {
 	case UnitCluster, UnitOverlay:
@@ -77,10 +77,10 @@ func (u Unit) check() error {
 	return fmt.Errorf("this version of linkwright does not know the unit %q", u.Kind)
 }
 
-// limitField is a part of the record that keeps a revision from taking something away. One that cannot be read costs nothing else of the record.
+// limitField is a part of the record that limits removals. One that cannot be read does not make the rest of the record invalid.
 type limitField[T any] struct {
 	value *T
-	raw   string // as it stood there; empty: it was read
+	raw   string // its text if it could not be read; else empty
 }
 
 // UnmarshalJSON never fails.
@@ -88,20 +88,20 @@ func (b *limitField[T]) UnmarshalJSON(raw []byte) error {
 	var is *T
 	if err := json.Unmarshal(raw, &is); err != nil {
 		b.value, b.raw = nil, string(raw)
-		return nil //nolint:nilerr // the text is kept, and told
+		return nil //nolint:nilerr // the text is kept, and reported
 	}
 	b.value, b.raw = is, ""
 	return nil
 }
 
-// MarshalJSON writes what was read.
+// MarshalJSON implements json.Marshaler.
 func (b limitField[T]) MarshalJSON() ([]byte, error) { return json.Marshal(b.value) }
 
 // IsZero reports whether there is none.
 func (b limitField[T]) IsZero() bool { return b.value == nil }
 
-// setLimits takes limits and denial over. A bound that was lost must not let more go: where one of them cannot be read, the revision may take
-// nothing away that nobody approves, and what was denied is anything.
+// setLimits sets limits and denial. If one of them cannot be read, a revision may remove nothing without an
+// approval, because the lost limit may have been the stricter one.
 func (r *Record) setLimits(limits limitField[Limits], denied limitField[Denial]) {
 	r.Limits, r.Denied = limits.value, denied.value
 	for name, text := range map[string]string{"denied": denied.raw, "limits": limits.raw} {

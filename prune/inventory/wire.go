@@ -28,7 +28,7 @@ type wire struct {
 	Entries    []object.Key       `json:"entries,omitempty"`
 }
 
-// leavingSince is Since as we would have written it; a moment that cannot be written again is none.
+// leavingSince is the valid Since of an inventory that is leaving.
 func (w wire) leavingSince() time.Time {
 	if !w.Leaving {
 		return time.Time{}
@@ -36,8 +36,8 @@ func (w wire) leavingSince() time.Time {
 	return wholeSecond(w.Since)
 }
 
-// decodeConfigMap decodes the ConfigMap of an inventory. In every pass a cluster's inventories are all read: what stands in one as
-// we write it is read without reflection.
+// decodeConfigMap decodes the ConfigMap of an inventory. All inventories are read in every sync, so text in linkwright's own form is
+// parsed without reflection.
 func decodeConfigMap(body object.Body) (w wire, err error) {
 	data, found := body.Text("data", dataKey)
 	if !found {
@@ -58,7 +58,7 @@ func decodeConfigMap(body object.Body) (w wire, err error) {
 	return w, nil
 }
 
-// parseCanonical reads what Object wrote: entries come last, and nothing is escaped; false for what looks otherwise.
+// parseCanonical parses the form that Object writes: entries come last, and nothing is escaped; false: the text has another form.
 func parseCanonical(data string) (w wire, ok bool) {
 	data, whole := strings.CutSuffix(data, "}")
 	before, entries, some := strings.Cut(data, `,"entries":[`)
@@ -78,7 +78,7 @@ func parseCanonical(data string) (w wire, ok bool) {
 	return w, ok
 }
 
-// parseHead reads what stands before the entries.
+// parseHead parses the fields before the entries.
 func parseHead(rest string) (w wire, ok bool) {
 	ok = takePrefix(&rest, `{"version":1,"cluster":"`)
 	w.Version = version
@@ -111,7 +111,7 @@ func parseHead(rest string) (w wire, ok bool) {
 	return w, ok && rest == ""
 }
 
-// cutLinkerd cuts where Linkerd is from what stands before the entries.
+// cutLinkerd cuts Linkerd's namespaces off the end of a text.
 func cutLinkerd(before string) (rest string, l api.Linkerd, ok bool) {
 	rest, list, some := strings.Cut(before, `,"linkerd":{"namespace":"`)
 	if !some {
@@ -130,7 +130,7 @@ func takeTime(s *string, before bool) (time.Time, bool) {
 	return at, ok && err == nil
 }
 
-// isPlain reports whether every byte of a JSON string stands for itself.
+// isPlain reports whether a JSON string has no escapes and only printable ASCII.
 func isPlain(data string) bool {
 	for i := range len(data) {
 		if c := data[i]; c < ' ' || c > '~' || c == '\\' {
@@ -140,7 +140,7 @@ func isPlain(data string) bool {
 	return true
 }
 
-// parseKeys reads entries, whose strings are shared with what they are read from.
+// parseKeys parses entries, whose strings share the memory of the text.
 func parseKeys(entries string) ([]object.Key, bool) {
 	out := make([]object.Key, 0, strings.Count(entries, "{"))
 	for rest := entries; ; {
@@ -158,7 +158,7 @@ func parseKeys(entries string) ([]object.Key, bool) {
 	}
 }
 
-// takeKey takes a key up to what follows its name.
+// takeKey parses a key up to its name.
 func takeKey(s *string) (k object.Key, ok bool) {
 	ok = takePrefix(s, `{`)
 	if takePrefix(s, `"group":"`) {

@@ -9,13 +9,13 @@ import (
 
 const rbacGroup = "rbac.authorization.k8s.io"
 
-// bound says in CEL that a binding gives a role to accounts of a prefix alone; in is a condition on each subject, s.
+// bound is the CEL expression that a binding gives a role to accounts of a prefix alone; in is a condition on each subject, s.
 func bound(kind, role, in, prefix string) string {
 	return fmt.Sprintf(`object.roleRef.kind == %s && object.roleRef.name == %s && has(object.subjects) && object.subjects.all(s, s.kind == "ServiceAccount" && %s && %s)`,
 		quoted(kind), role, in, startsWith("s.name", prefix))
 }
 
-// unchanged says in CEL that a request gives nobody more: it deletes, or leaves what a binding says as it is.
+// unchanged is the CEL expression that a request gives nobody more: it deletes, or leaves what a binding says as it is.
 const unchanged = `(request.operation == "DELETE" || request.operation == "UPDATE" && object.roleRef == oldObject.roleRef && ` +
 	`(has(object.subjects) ? has(oldObject.subjects) && object.subjects == oldObject.subjects : true))`
 

@@ -52,18 +52,18 @@ func Expect(a Account) (out Expected) {
 //	they may not be read       the rights lack it
 //	missing                    a policy, or the binding that has it enforced
 //	other than this version's  altered, or of another version of linkwright
-func (e Expected) Gap(seen object.Observation) string {
+func (e Expected) Gap(observed object.Observation) string {
 	for _, w := range Watches() {
 		switch k := (object.Key{Group: w.Group, Kind: w.Kind}); {
-		case slices.Contains(seen.Unserved, w.Called()):
+		case slices.Contains(observed.Unserved, w.Called()):
 			return "the cluster does not serve ValidatingAdmissionPolicy, which needs Kubernetes 1.30 or later"
-		case seen.Hides(k) != nil:
+		case observed.Hides(k) != nil:
 			return "linkwright may not read the cluster's admission policies"
 		}
 	}
 	var missing, other []string
 	for _, want := range e {
-		switch r := seen.Record(want.key); {
+		switch r := observed.Record(want.key); {
 		case r.IsZero() || r.Going:
 			missing = append(missing, want.key.String())
 		case r.Digest != want.digest:

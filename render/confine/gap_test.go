@@ -56,9 +56,9 @@ func TestGap(t *testing.T) {
 }
 
 // without shows nothing of what is hidden.
-func without(seen object.Observation) object.Observation {
-	e := seen.Edit()
-	for k := range seen.Records() {
+func without(observed object.Observation) object.Observation {
+	e := observed.Edit()
+	for k := range observed.Records() {
 		if k.Kind == "ValidatingAdmissionPolicyBinding" {
 			e.Drop(k)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // kubeconfig is a regular expression (RE2) for the base64 of the kubeconfigs that linkwright renders, with whatever address, CA and token.
-// CEL decodes no base64, so the expression tells what is encoded: constants, each with one line of printable ASCII behind it.
+// CEL decodes no base64, so the expression matches the encoded text: constants, each followed by one line of printable ASCII.
 // Nothing else can stand there: no tokenFile, no exec, no key that names a file.
 func kubeconfig() string {
 	value := "(" + triple(printable, printable, printable) + ")*(" + strings.Join([]string{

@@ -19,7 +19,7 @@ const (
 // namePrefix is the prefix of the names of accounts, tokens and inventories.
 func (a Account) namePrefix() string { return a.Owner + "." }
 
-// inHomeNamespace says in CEL that a request is about the namespace of access Secrets, lease and record.
+// inHomeNamespace is the CEL expression that a request is about the namespace of access Secrets, lease and record.
 func (a Account) inHomeNamespace() string {
 	return "request.namespace == " + quoted(cmp.Or(a.Home, a.Namespace))
 }

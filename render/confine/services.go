@@ -6,12 +6,12 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// probes says in CEL that a request is about the probe of a link, in the namespace of links.
+// probes is the CEL expression that a request is about the probe of a link, in the namespace of links.
 func (a Account) probes() string {
 	return a.inMulticluster("request.namespace") + " && " + startsWith("variables.name", linkerd.ProbeService(""))
 }
 
-// inMulticluster says in CEL that an expression is the namespace of links.
+// inMulticluster is the CEL expression that an expression is the namespace of links.
 func (a Account) inMulticluster(expression string) string {
 	return expression + " == " + quoted(a.Multicluster)
 }

@@ -23,7 +23,7 @@ func deployments(a Account) rules {
 	controller := func(expression string) string {
 		return destination + " || " + kept + " || " + expression
 	}
-	told := linkerd.ToldAnnotation(a.Owner)
+	told := linkerd.LoadedAnnotation(a.Owner)
 	return rules{
 		resource: "apps/deployments", verbs: written(),
 		variables: []admissionv1.Variable{
@@ -69,7 +69,7 @@ func deployments(a Account) rules {
 	}
 }
 
-// onlyKeys says in CEL that a map, or an object taken for one, has no keys but these.
+// onlyKeys is the CEL expression that a map, or an object taken for one, has no keys but these.
 func onlyKeys(what string, keys ...string) string {
 	return fmt.Sprintf("%s.all(k, k in [%s])", what, celList(keys))
 }
@@ -159,12 +159,12 @@ func containerFields() []string {
 	}
 }
 
-// harmlessProbe says in CEL that a probe of a container, if there is one, asks the container itself, and runs nothing.
+// harmlessProbe is the CEL expression that a probe of a container, if there is one, asks the container itself, and runs nothing.
 func harmlessProbe(probe string) string {
 	return fmt.Sprintf("(!has(%[1]s) || !has(%[1]s.exec) && (!has(%[1]s.httpGet) || !has(%[1]s.httpGet.host) && !has(%[1]s.httpGet.httpHeaders)) && (!has(%[1]s.tcpSocket) || !has(%[1]s.tcpSocket.host)))", probe)
 }
 
-// sameValue says in CEL that a key of a map has the value that it had before.
+// sameValue is the CEL expression that a key of a map has the value that it had before.
 func sameValue(was, now string) string {
 	return fmt.Sprintf("k in variables.%[1]s && variables.%[1]s[k] == variables.%[2]s[k]", was, now)
 }

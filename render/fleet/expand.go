@@ -95,7 +95,7 @@ func (e *expansion) clash(won, lost *origin, pair api.Pair) {
 	e.clashes[key] = &clash{won: won, lost: lost, pair: pair}
 }
 
-// problems tells each clash of two meshes once, however many pairs it has. That a Link overrules a Mesh is no error: see replaced.
+// problems reports each clash of two meshes once, however many pairs it has. A Link that overrides a Mesh is no error: see linkOverMesh.
 func (e *expansion) problems() []api.Problem {
 	var out []api.Problem
 	for _, c := range e.clashes {

@@ -243,9 +243,9 @@ func benchmarkLoad(b *testing.B, tree fstest.MapFS) {
 }
 
 func benchmarkLint(b *testing.B, tree fstest.MapFS) {
-	l := &loader{tree: tree, types: types{}, dropped: map[problemKey]int{}, reported: map[problemKey]int{}}
+	l := &loader{tree: tree, types: types{}, problemCollector: newProblemCollector()}
 	l.read(tree)
-	x := l.build("")
+	x := l.joiner().build("")
 	b.ReportAllocs()
 	for b.Loop() {
 		lint(x, false)

@@ -113,7 +113,7 @@ func misspelled(r row) *fault {
 		return say(r.indent+1, "a tab indents this line", "indent with spaces, because YAML does not allow tabs here")
 	case len(dashes) > 1 && strings.Trim(dashes, "-") == "" && (r.indent > 0 || dashes != "---"):
 		return say(r.indent+1, fmt.Sprintf("%q does not separate documents", short(dashes)), "write --- at the beginning of the line")
-	case unspaced.MatchString(r.text): // no hint repeats what stands there: it may be a secret
+	case unspaced.MatchString(r.text): // no hint quotes the text, which may be a secret
 		return say(r.indent+strings.Index(r.text, ":")+1, "a space is missing after this colon", "write KEY: VALUE")
 	case twoColon.MatchString(r.text):
 		return say(r.indent+1+twoColon.FindStringSubmatchIndex(r.text)[4], "this value contains a colon and is not quoted", "put the value in quotes")

@@ -25,10 +25,10 @@ const (
 	MaxMarks = 600_000
 	// MaxDocumentMarks bounds them in one document, all of which is in memory at once.
 	MaxDocumentMarks = 80_000
-	// MaxTold bounds the errors, and the warnings, that are reported for one file: more are probably one mistake made many times.
-	MaxTold = 100
-	// MaxToldInAll bounds both for all files together.
-	MaxToldInAll = 2_000
+	// MaxProblems bounds the errors, and the warnings, that are reported for one file: more are probably one mistake made many times.
+	MaxProblems = 100
+	// MaxProblemsInTotal bounds both for all files together.
+	MaxProblemsInTotal = 2_000
 )
 
 // extent estimates the size of a parsed text. It never counts less than the parser does: a mark in a comment or a quoted string

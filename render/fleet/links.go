@@ -21,20 +21,20 @@ type origin struct {
 }
 
 // origins returns all Links and Meshes, checked against the clusters.
-func (l *loader) origins(f *Fleet) *expansion {
+func (j *joiner) origins(f *Fleet) *expansion {
 	e := &expansion{clusters: f.names, linksOf: make([][]target, len(f.names)), clashes: map[[2]*origin]*clash{}}
-	ends := resolver{loader: l, fleet: f, names: l.knownNames(f), hints: map[api.ClusterName]string{}}
-	unique(l, "Link", l.links) // only for its problems: the second of a name is checked as well
+	ends := resolver{joiner: j, fleet: f, names: j.knownNames(f), hints: map[api.ClusterName]string{}}
+	unique(j, "Link", j.links) // only for its problems: the second of a name is checked as well
 	first := map[api.Pair]api.Pos{}
-	for _, d := range l.links {
+	for _, d := range j.links {
 		from, okFrom := ends.resolve(d.value.Spec.Source, d.document, "spec", "source")
 		to, okTo := ends.resolve(d.value.Spec.Target, d.document, "spec", "target")
-		if okFrom && okTo && l.onlyLink(d, first) && l.checkSecondNames(d, &f.names[from], &f.names[to]) && !f.names[from].leaving() && !f.names[to].leaving() {
+		if okFrom && okTo && j.onlyLink(d, first) && j.checkSecondNames(d, &f.names[from], &f.names[to]) && !f.names[from].leaving() && !f.names[to].leaving() {
 			o := &origin{from: "Link " + d.name(), at: d.at(), spec: d.value.Spec.WithDefaults()}
 			e.linksOf[from] = append(e.linksOf[from], target{to, o, d.document})
 		}
 	}
-	for _, d := range unique(l, "Mesh", l.meshes) {
+	for _, d := range unique(j, "Mesh", j.meshes) {
 		if ends.selectorsTooLong(d) {
 			break
 		}
@@ -46,11 +46,11 @@ func (l *loader) origins(f *Fleet) *expansion {
 }
 
 // onlyLink fails a second Link of an ordered pair, and drops one from a cluster to itself, which Check reports.
-func (l *loader) onlyLink(d declared[api.LinkDoc], first map[api.Pair]api.Pos) bool {
+func (j *joiner) onlyLink(d declared[api.LinkDoc], first map[api.Pair]api.Pos) bool {
 	pair := api.Pair{Source: d.value.Spec.Source, Target: d.value.Spec.Target}
 	before, twice := first[pair]
 	if twice {
-		l.add(withIdentity(api.Problem{
+		j.add(withIdentity(api.Problem{
 			Pos: d.at("spec"), See: before, Message: fmt.Sprintf("the link %s is declared twice", pair), Hint: "remove one",
 		}, d.identity))
 		return false
@@ -61,7 +61,7 @@ func (l *loader) onlyLink(d declared[api.LinkDoc], first map[api.Pair]api.Pos) b
 
 // resolver finds the clusters that Links and Meshes name.
 type resolver struct {
-	*loader
+	*joiner
 	fleet       *Fleet
 	names       []string
 	hints       map[api.ClusterName]string // by undeclared name: thousands of links may share one
@@ -69,8 +69,8 @@ type resolver struct {
 }
 
 // knownNames are the names for hints, also of documents whose kind is unknown.
-func (l *loader) knownNames(f *Fleet) []string {
-	return slices.Concat(namesOf(f.names), slices.Sorted(maps.Keys(l.unknownKinds)))
+func (j *joiner) knownNames(f *Fleet) []string {
+	return slices.Concat(namesOf(f.names), slices.Sorted(maps.Keys(j.unknownKinds)))
 }
 
 // resolve returns the index of the cluster that a field of a document names. It reports a name as undeclared only if no unread
@@ -81,7 +81,7 @@ func (e *resolver) resolve(name api.ClusterName, d document, field ...string) (i
 		return i, found
 	}
 	if e.incomplete || e.unknownKinds[string(name)] {
-		e.namesSuppressed = e.namesSuppressed || e.incomplete
+		e.suppressed.names = e.suppressed.names || e.incomplete
 		return 0, false
 	}
 	hint, known := e.hints[name]
@@ -111,12 +111,12 @@ func (e *resolver) affixHint(name string) string {
 
 // tooManyLinks fails meshes that would not fit into memory, before they are expanded. Overlapping meshes are errors
 // anyway, so counting a pair twice is harmless.
-func (l *loader) tooManyLinks(e *expansion) bool {
+func (j *joiner) tooManyLinks(e *expansion) bool {
 	const most = 4_000_000
 	sum := 0
 	for _, m := range e.meshRules {
 		if sum += m.size(); sum > most {
-			l.fail(m.at, fmt.Sprintf("%s raises the number of links to %d, more than %d", m.from, sum, most), "select fewer clusters")
+			j.fail(m.at, fmt.Sprintf("%s raises the number of links to %d, more than %d", m.from, sum, most), "select fewer clusters")
 			return true
 		}
 	}

@@ -98,17 +98,17 @@ func checks() []check {
 type lintInput struct {
 	*Fleet
 	*expansion
-	*loader
+	*joiner
 	docs []declared[api.ClusterDoc]
 }
 
 // lint returns the warnings of all checks.
-func lint(x *lintInput, broken bool) []api.Problem {
+func lint(x *lintInput, hasErrors bool) []api.Problem {
 	var out []api.Problem
 	for _, c := range checks() {
-		if broken && c.condition == onlyValid {
+		if hasErrors && c.condition == onlyValid {
 			// An invalid Link leaves its clusters unlinked, so Unlinked means nothing here.
-			x.warningsSuppressed = x.warningsSuppressed || c.Code != Unlinked && len(c.find(x)) > 0
+			x.suppressed.warnings = x.suppressed.warnings || c.Code != Unlinked && len(c.find(x)) > 0
 			continue
 		}
 		for _, p := range c.find(x) {
@@ -119,15 +119,15 @@ func lint(x *lintInput, broken bool) []api.Problem {
 	return out
 }
 
-// unchecked reports what was not checked because of errors.
-func (l *loader) unchecked() []api.Problem {
+// problems reports what was suppressed because of errors.
+func (s suppressed) problems() []api.Problem {
 	var what string
 	switch {
-	case l.namesSuppressed && l.warningsSuppressed:
+	case s.names && s.warnings:
 		what = "names of undeclared clusters, and some warnings,"
-	case l.namesSuppressed:
+	case s.names:
 		what = "names of undeclared clusters"
-	case l.warningsSuppressed:
+	case s.warnings:
 		what = "some warnings"
 	default:
 		return nil

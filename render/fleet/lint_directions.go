@@ -55,8 +55,8 @@ func (x *lintInput) oneWayLinks() []api.Problem {
 	directions := 0
 	for source := range x.linksOf {
 		for _, d := range x.linksOf[source] {
-			pair := api.Pair{Source: x.Fleet.names[source].Name, Target: x.Fleet.names[d.index].Name}
-			back, ok := x.Link(api.Pair{Source: x.Fleet.names[d.index].Canonical(), Target: pair.Source})
+			pair := api.Pair{Source: x.names[source].Name, Target: x.names[d.index].Name}
+			back, ok := x.Link(api.Pair{Source: x.names[d.index].Canonical(), Target: pair.Source})
 			switch {
 			case !ok:
 				l, _ := x.Link(pair)
@@ -87,7 +87,7 @@ func (x *lintInput) oneWayLinks() []api.Problem {
 func federatedOneWay(x *lintInput) []api.Problem {
 	tally := linkTally{}
 	if x.anyFederates() {
-		for i := range x.Fleet.names {
+		for i := range x.names {
 			x.federatedAt(i, tally)
 		}
 	}
@@ -108,8 +108,8 @@ func (x *lintInput) anyFederates() bool {
 
 // federatedAt walks the links from and to one cluster side by side; both are sorted by the other end.
 func (x *lintInput) federatedAt(cluster int, tally linkTally) {
-	in := x.into(x.Fleet.names[cluster].Name)
-	for _, l := range x.Out(x.Fleet.names[cluster].Name) {
+	in := x.into(x.names[cluster].Name)
+	for _, l := range x.Out(x.names[cluster].Name) {
 		for len(in) > 0 && in[0].Source.Name < l.Target.Name {
 			in = in[1:]
 		}
@@ -122,8 +122,8 @@ func (x *lintInput) federatedAt(cluster int, tally linkTally) {
 // nothingMirrored warns of links that can mirror nothing: no gateway in the target, and nothing selected that does without one.
 func nothingMirrored(x *lintInput) []api.Problem {
 	tally := linkTally{}
-	for i := range x.Fleet.names {
-		if target := &x.Fleet.names[i]; !target.Spec.Gateway.On() {
+	for i := range x.names {
+		if target := &x.names[i]; !target.Spec.Gateway.On() {
 			for _, l := range x.into(target.Name) {
 				if !l.Spec.UsesRemoteDiscovery() {
 					tally.add(l)

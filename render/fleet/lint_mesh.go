@@ -72,7 +72,7 @@ func idleExcepts(x *lintInput) []api.Problem {
 // whyNot returns why a mesh does not link a pair.
 func (m *mesh) whyNot(x *lintInput, pair api.Pair) string {
 	for _, name := range []api.ClusterName{pair.Source, pair.Target} {
-		if i, _ := index(x.Fleet.names, name); !containsIndex(m.selected.members, i) {
+		if i, _ := index(x.names, name); !containsIndex(m.selected.members, i) {
 			return fmt.Sprintf("it does not select %s", name)
 		}
 	}
@@ -104,8 +104,8 @@ func unlinked(x *lintInput) []api.Problem {
 		meant[d.value.Spec.Source], meant[d.value.Spec.Target] = true, true
 	}
 	var out []api.Problem
-	for i := range x.Fleet.names {
-		c := &x.Fleet.names[i]
+	for i := range x.names {
+		c := &x.names[i]
 		if c.leaving() || meant[c.Name] || len(x.Out(c.Name))+len(x.In(c.Name))+len(x.into(c.Name)) > 0 {
 			continue
 		}
@@ -129,13 +129,13 @@ func (x *lintInput) unlinkedByLeaving() map[api.ClusterName]bool {
 	for _, m := range x.meshRules {
 		if m.selected.size() == 0 { // see small and noHub
 			for _, i := range m.selected.members {
-				out[x.Fleet.names[i].Name] = true
+				out[x.names[i].Name] = true
 			}
 		}
 		hubLeaves := len(m.active.hubs) < len(m.selected.hubs)
 		for _, i := range m.active.members {
 			if hubLeaves || len(m.active.members) < len(m.selected.members) && containsIndex(m.active.hubs, i) {
-				out[x.Fleet.names[i].Name] = true
+				out[x.names[i].Name] = true
 			}
 		}
 	}

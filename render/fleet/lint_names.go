@@ -15,8 +15,8 @@ func mirrors(l Link) bool { return l.Spec.Mirrors(l.Target.Spec.Gateway) }
 // web-us-east. One warning for two such targets, with one source as example.
 func collisions(x *lintInput) []api.Problem {
 	var out []api.Problem
-	for i := range x.Fleet.names {
-		long := string(x.Fleet.names[i].Name)
+	for i := range x.names {
+		long := string(x.names[i].Name)
 		for at := range len(long) {
 			if long[at] != '-' {
 				continue
@@ -55,8 +55,8 @@ func bothMirrored(f *Fleet, a, b api.ClusterName) (source api.ClusterName, ok bo
 func tooLong(x *lintInput) []api.Problem {
 	const most, enough = 63, 30 // of a Service's name; of what people call a service
 	var out []api.Problem
-	for i := range x.Fleet.names {
-		name := x.Fleet.names[i].Name
+	for i := range x.names {
+		name := x.names[i].Name
 		left := most - len("-") - len(name)
 		if left >= enough || !slices.ContainsFunc(x.into(name), mirrors) {
 			continue

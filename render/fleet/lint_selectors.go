@@ -179,13 +179,13 @@ func sameSelectors(x *lintInput) []api.Problem {
 	for _, targets := range x.linksOf {
 		for _, t := range targets {
 			s := writtenSpec{t.doc, api.Path{"spec"}, t.origin.spec}
-			out = append(out, s.same(x.Fleet.names[t.index].Spec.Gateway)...)
+			out = append(out, s.same(x.names[t.index].Spec.Gateway)...)
 		}
 	}
 	for _, m := range x.meshRules {
 		s := writtenSpec{m.doc.document, api.Path{"spec", "template"}, m.spec}
 		for _, i := range m.active.members {
-			if g := x.Fleet.names[i].Spec.Gateway; g.On() {
+			if g := x.names[i].Spec.Gateway; g.On() {
 				out = append(out, s.same(g)...)
 				break
 			}

@@ -30,45 +30,59 @@ const (
 // directory below the root with a kustomization file belongs to kustomize, with all that is below it. A tree with a
 // kustomization file in its root must be Built.
 func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
-	l := &loader{tree: tree, types: types{}, dropped: map[problemKey]int{}, reported: map[problemKey]int{}, unknownKinds: map[string]bool{}}
+	l := &loader{tree: tree, types: types{}, problemCollector: newProblemCollector(), unknownKinds: map[string]bool{}}
 	if built, ok := tree.(Built); ok {
 		l.readBuilt(built)
 	} else if !l.needsBuild(tree) {
 		l.secrets(tree)
 		l.read(tree)
 	}
-	f := l.fleet(commit)
-	if slices.ContainsFunc(l.problems, isError) {
-		return nil, append(l.report(), l.unchecked()...)
+	j := l.joiner()
+	f := j.fleet(commit)
+	if slices.ContainsFunc(j.problems, isError) {
+		return nil, append(j.report(), j.suppressed.problems()...)
 	}
-	return f, l.report()
+	return f, j.report()
 }
 
-// loader collects declarations and problems on the way to one fleet.
+// loader reads the declarations of a tree: the first stage of Load.
 type loader struct {
-	tree              fs.FS
-	kustomizationDirs []string // directories with a kustomization, once a hint needs them
-	types             types
-	documents         int // documents, whatever they are
-	clusters          []declared[api.ClusterDoc]
-	links             []declared[api.LinkDoc]
-	meshes            []declared[api.MeshDoc]
-	policies          []declared[api.SyncPolicyDoc]
-	overlays          []overlay
-	problems          []api.Problem
-	reported          map[problemKey]int // problems that l.problems has
-	dropped           map[problemKey]int // problems beyond the bounds
-	extent            extent
-	bytesRead         int64 // bytes of all files that were read as declarations
-	exceeded          bool  // a bound is reached, and nothing further is read
-	incomplete        bool  // something could not be read, so that what is missing may be declared all the same
-	namesUnknown      bool  // a kustomization cannot be read, so that what it names is unknown
+	problemCollector
+	declarations
+	tree         fs.FS
+	types        types
+	extent       extent
+	bytesRead    int64 // bytes of all files that were read as declarations
+	exceeded     bool  // a bound is reached, and nothing further is read
+	incomplete   bool  // something could not be read, and may contain declarations
+	namesUnknown bool  // a kustomization cannot be read, so the paths that it names are unknown
 
-	secretFiles map[string]bool // files in which secrets were found
+	secretFiles  map[string]bool // files in which secrets were found
+	unknownKinds map[string]bool // names in documents whose kind is unknown: any may be a cluster
+}
 
-	unknownKinds       map[string]bool // names in documents whose kind is unknown: any may be a cluster
-	namesSuppressed    bool            // a name that is not declared was not told, since any may be declared all the same
-	warningsSuppressed bool            // a check found something that it cannot be trusted with
+// declarations are the decoded documents of a tree, by kind.
+type declarations struct {
+	documents int // of any kind
+	clusters  []declared[api.ClusterDoc]
+	links     []declared[api.LinkDoc]
+	meshes    []declared[api.MeshDoc]
+	policies  []declared[api.SyncPolicyDoc]
+	overlays  []overlay
+}
+
+// joiner is the state after the first stage.
+func (l *loader) joiner() *joiner {
+	return &joiner{
+		problemCollector: l.problemCollector, declarations: l.declarations, tree: l.tree,
+		incomplete: l.incomplete, namesUnknown: l.namesUnknown, unknownKinds: l.unknownKinds,
+	}
+}
+
+// suppressed is what was not reported because of other errors.
+type suppressed struct {
+	names    bool // undeclared names, because unread documents may declare them
+	warnings bool // warnings of checks that need valid declarations
 }
 
 // declared is one document and its value; valid: it has no problem of its own.
@@ -132,7 +146,7 @@ func (l *loader) kind(p parsed) string {
 	version, kind := child(p.root, "apiVersion"), text(child(p.root, "kind"))
 	kinds := []string{"Cluster", "Link", "Mesh", "SyncPolicy"}
 	switch {
-	case l.secretFiles[p.file] && mayReveal(p.root): // what it is, was told
+	case l.secretFiles[p.file] && mayReveal(p.root): // reported as a secret
 	case version == nil:
 		fail(p.root, "apiVersion is missing", cmp.Or(otherCase(p.root, "apiVersion"), "write apiVersion: "+api.GroupVersion))
 	case text(version) != api.GroupVersion && (strings.HasPrefix(text(version), groupPrefix) || mistyped(text(version))):
@@ -220,9 +234,4 @@ func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[
 // problem gives a finding the position of the deepest field of its path that is written.
 func (d document) problem(f api.Finding) api.Problem {
 	return withIdentity(api.Problem{Pos: d.at(f.Path...), Message: f.Path.String() + ": " + f.Message, Hint: f.Hint}, d.identity)
-}
-
-// failIn is fail for a field of a document.
-func (l *loader) failIn(d document, path api.Path, message, hint string) {
-	l.add(d.problem(api.Finding{Path: path, Message: message, Hint: hint}))
 }

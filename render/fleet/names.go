@@ -8,7 +8,7 @@ import (
 )
 
 // secondNames copies the spec of a cluster to its second names, except the gateway.
-func (l *loader) secondNames(names []Cluster, docs []declared[api.ClusterDoc]) {
+func (j *joiner) secondNames(names []Cluster, docs []declared[api.ClusterDoc]) {
 	for i := range names {
 		c := &names[i]
 		if c.Spec.SameAs == "" {
@@ -16,11 +16,11 @@ func (l *loader) secondNames(names []Cluster, docs []declared[api.ClusterDoc]) {
 		}
 		at, found := index(names, c.Spec.SameAs)
 		switch {
-		case !found && (l.incomplete || l.unknownKinds[string(c.Spec.SameAs)]): // it may be in what could not be read
+		case !found && (j.incomplete || j.unknownKinds[string(c.Spec.SameAs)]): // it may be in what could not be read
 		case !found:
-			l.failIn(docs[i].document, api.Path{"spec", "sameAs"}, fmt.Sprintf("cluster %q is not declared", c.Spec.SameAs), api.DidYouMean(string(c.Spec.SameAs), namesOf(names)))
+			j.failIn(docs[i].document, api.Path{"spec", "sameAs"}, fmt.Sprintf("cluster %q is not declared", c.Spec.SameAs), api.DidYouMean(string(c.Spec.SameAs), namesOf(names)))
 		case docs[at].value.Spec.SameAs != "":
-			l.failIn(docs[i].document, api.Path{"spec", "sameAs"}, fmt.Sprintf("%s is itself a second name", c.Spec.SameAs), "name a cluster that declares spec.access")
+			j.failIn(docs[i].document, api.Path{"spec", "sameAs"}, fmt.Sprintf("%s is itself a second name", c.Spec.SameAs), "name a cluster that declares spec.access")
 		default:
 			gateway, as := c.Spec.Gateway, c.Spec.SameAs
 			c.Spec = names[at].Spec
@@ -30,13 +30,13 @@ func (l *loader) secondNames(names []Cluster, docs []declared[api.ClusterDoc]) {
 }
 
 // checkSecondNames fails a Link from a second name, and one from a cluster to its own second name.
-func (l *loader) checkSecondNames(d declared[api.LinkDoc], from, to *Cluster) bool {
+func (j *joiner) checkSecondNames(d declared[api.LinkDoc], from, to *Cluster) bool {
 	switch {
 	case from.Spec.SameAs != "":
-		l.failIn(d.document, api.Path{"spec", "source"}, fmt.Sprintf("%s is a second name of %s, and a second name can only be a target", from.Name, from.Spec.SameAs),
+		j.failIn(d.document, api.Path{"spec", "source"}, fmt.Sprintf("%s is a second name of %s, and a second name can only be a target", from.Name, from.Spec.SameAs),
 			"write "+string(from.Spec.SameAs))
 	case to.Canonical() == from.Name:
-		l.failIn(d.document, api.Path{"spec", "target"}, fmt.Sprintf("%s is a second name of %s, and a cluster cannot be linked with itself", to.Name, from.Name), "")
+		j.failIn(d.document, api.Path{"spec", "target"}, fmt.Sprintf("%s is a second name of %s, and a cluster cannot be linked with itself", to.Name, from.Name), "")
 	default:
 		return true
 	}

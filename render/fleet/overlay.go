@@ -10,16 +10,16 @@ import (
 )
 
 // overlayOf returns the overlay of a cluster, or nil; a missing one is an error.
-func (l *loader) overlayOf(d declared[api.ClusterDoc]) *Overlay {
+func (j *joiner) overlayOf(d declared[api.ClusterDoc]) *Overlay {
 	dir, at := d.value.Spec.Overlay, d.at("spec", "overlay")
 	switch {
 	case dir == "" || invalidOverlayPath(d.value):
 		return nil
-	case kustomization(l.tree, dir) == "":
-		l.overlayMissing(d.document, dir)
+	case kustomization(j.tree, dir) == "":
+		j.overlayMissing(d.document, dir)
 		return nil
 	}
-	return &Overlay{Tree: l.tree, Dir: dir, At: at}
+	return &Overlay{Tree: j.tree, Dir: dir, At: at}
 }
 
 // invalidOverlayPath reports whether the path is invalid by itself.
@@ -32,24 +32,24 @@ func invalidOverlayPath(c api.ClusterDoc) bool {
 	return false
 }
 
-func (l *loader) overlayMissing(d document, dir string) {
+func (j *joiner) overlayMissing(d document, dir string) {
 	message, hint := fmt.Sprintf("%q is not a directory of this tree", short(dir)), ""
-	if isDir(l.tree, dir) {
+	if isDir(j.tree, dir) {
 		message = fmt.Sprintf("the directory %q has no kustomization.yaml", short(dir))
 	}
-	if l.room(problemKey{file: d.file}) > 0 {
-		if l.kustomizationDirs == nil {
-			l.kustomizationDirs = kustomizationDirs(l.tree)
+	if j.room(problemKey{file: d.file}) > 0 {
+		if j.kustomizationDirs == nil {
+			j.kustomizationDirs = kustomizationDirs(j.tree)
 		}
-		hint = nearestDir(dir, l.kustomizationDirs)
+		hint = nearestDir(dir, j.kustomizationDirs)
 	}
-	l.failIn(d, api.Path{"spec", "overlay"}, message, hint)
+	j.failIn(d, api.Path{"spec", "overlay"}, message, hint)
 }
 
 // kustomizationDirs returns the directories with a kustomization, sorted.
 func kustomizationDirs(tree fs.FS) []string {
 	out := []string{}
-	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, _ error) error { // what cannot be read is told elsewhere
+	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, _ error) error { // errors are reported elsewhere
 		switch {
 		case name == ".":
 		case strings.HasPrefix(d.Name(), "."):

@@ -50,7 +50,7 @@ func TestSchemasAgreeWithLoad(t *testing.T) {
 			continue // people write what kustomize builds from, and schemas are for what people write
 		}
 		tree, out := treeOf(archive)
-		docs := declarations(t, tree)
+		docs := declarationsIn(t, tree)
 		refused, faulty := schemas.refuse(docs), wrong(docs, out)
 		for at, err := range refused {
 			if !faulty[at] {
@@ -112,8 +112,8 @@ func (s schemas) refuse(docs map[string]any) map[string]error {
 	return out
 }
 
-// declarations returns the readable documents of known kinds by file and line.
-func declarations(t *testing.T, tree fs.FS) map[string]any {
+// declarationsIn returns the readable documents of known kinds by file and line.
+func declarationsIn(t *testing.T, tree fs.FS) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {

@@ -55,7 +55,7 @@ const (
 // accidents: a secret that somebody hides on purpose is not found.
 func Secrets(tree fs.FS) []api.Problem {
 	s := search{tree: tree}
-	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error { // what cannot be read is told elsewhere
+	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error { // errors are reported elsewhere
 		if err == nil && d.Type().IsRegular() {
 			s.file(name)
 		}
@@ -74,7 +74,7 @@ func Unbuilt(tree fs.FS) bool {
 // search is one search of a tree.
 type search struct {
 	tree   fs.FS
-	buffer bytes.Buffer // of the file that is looked at: one for all of them
+	buffer bytes.Buffer // of the current file, reused for all
 	extent extent
 	// Files whose format is guessed. Those beyond the bounds are ignored.
 	guessed      extent
@@ -122,7 +122,7 @@ func (s *search) structure(name string, data []byte, cut bool) []api.Problem {
 			Message: "cannot be searched for secrets, because it is too large, and it contains words that secrets have",
 			Hint:    "split it, or move it out of the directory that linkwright reads",
 		}}
-	case tooMuch, exceedsBounds(data) != nil: // the latter is told where it is read as a declaration
+	case tooMuch, exceedsBounds(data) != nil: // the latter is reported when it is read as a declaration
 		return nil
 	}
 	var out []api.Problem

@@ -51,7 +51,7 @@ func privateKeys(name string, data []byte) []api.Problem {
 // pemKeys finds keys in PEM.
 func pemKeys(name string, data []byte) []api.Problem {
 	var out []api.Problem
-	after := 0 // the end of the last one: nothing is looked at twice
+	after := 0 // the end of the last one, so that nothing is searched twice
 	for at := range occurrences(data, pemBegin) {
 		if at < after || len(out) >= maxSecrets {
 			continue

@@ -21,7 +21,7 @@ type walker struct {
 	file     string
 	types    types
 	problems []api.Problem
-	left     int // problems that are told; further ones are counted in more
+	left     int // problems that may still be added; further ones are counted in more
 	more     int
 	broken   map[string]bool // paths that a problem was said of, so that no second one is derived from it
 }
@@ -52,8 +52,8 @@ func (w *walker) nearest(key string, f fields) string {
 	return api.DidYouMean(key, f.names())
 }
 
-// fieldHint suppresses the problem that a field is missing if an unknown field is a misspelling of it.
-func (w *walker) fieldHint(n *yaml.Node, at api.Path, key string, f fields) {
+// suppressMissing suppresses the problem that a field is missing if an unknown field is a misspelling of it.
+func (w *walker) suppressMissing(n *yaml.Node, at api.Path, key string, f fields) {
 	if w.full() {
 		return
 	}
@@ -109,10 +109,10 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 	for _, e := range entries {
 		below, f := join(at, e.key), fields.find(e.key)
 		switch {
-		case strays[e.key] != "": // told above
+		case strays[e.key] != "": // reported above
 		case f == nil:
 			w.fail(e.keyNode, below, "unknown field", cmp.Or(w.nearest(e.key, fields), misplaced(t, e)))
-			w.fieldHint(n, at, e.key, fields)
+			w.suppressMissing(n, at, e.key, fields)
 		case e.value.ShortTag() != "!!null":
 			out[e.key] = w.value(e.value, f.typ, below)
 		}

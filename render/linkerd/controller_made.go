@@ -29,12 +29,12 @@ func (o controllerObject) isMirror(target api.ClusterName) bool {
 	service, _, _ := strings.Cut(full, ".")
 	named := service != "" && o.key.Name == service+"-"+string(target) && strings.Contains(full, "."+o.key.Namespace+".svc")
 	versioned := o.key.Kind != "Service" || o.meta.Annotations[RemoteResourceVersion] != ""
-	return named && versioned && !o.record.Selects && o.byController()
+	return named && versioned && !o.record.HasSelector && o.byController()
 }
 
 // isFederated reports whether Linkerd's controllers made a federated Service: by its name, its field manager, and that it has no selector.
 func (o controllerObject) isFederated() bool {
-	return strings.HasSuffix(o.key.Name, federatedSuffix) && !o.record.Selects && o.byController()
+	return strings.HasSuffix(o.key.Name, federatedSuffix) && !o.record.HasSelector && o.byController()
 }
 
 // isProbe reports whether Linkerd's controller wrote a probe's Endpoints: Endpoints of that name that a chart or a person made name no

@@ -108,21 +108,21 @@ func Watches(c api.Cluster) []object.Watch {
 
 // reader gathers facts and what is missing; declared values override live ones.
 type reader struct {
-	c       api.Cluster
-	seen    object.Observation
-	configs *Configs
-	f       Facts
+	c        api.Cluster
+	observed object.Observation
+	configs  *Configs
+	f        Facts
 }
 
 // FactsOf reads the facts of a cluster. Access is the URL linkwright itself uses, the default of apiServer.
-func FactsOf(c api.Cluster, access string, seen object.Observation) Facts {
-	return new(Configs).FactsOf(c, access, seen)
+func FactsOf(c api.Cluster, access string, observed object.Observation) Facts {
+	return new(Configs).FactsOf(c, access, observed)
 }
 
 // FactsOf is the function with the cache, for many clusters.
-func (configs *Configs) FactsOf(c api.Cluster, access string, seen object.Observation) Facts {
-	r := reader{c: c, seen: seen, configs: configs}
-	r.f.UID = seen.Record(object.Key{Kind: "Namespace", Name: kubeSystem}).UID
+func (configs *Configs) FactsOf(c api.Cluster, access string, observed object.Observation) Facts {
+	r := reader{c: c, observed: observed, configs: configs}
+	r.f.UID = observed.Record(object.Key{Kind: "Namespace", Name: kubeSystem}).UID
 	r.installed()
 	r.config()
 	r.linkVersion()
@@ -144,7 +144,7 @@ func (r *reader) addMissingInBoth(code reason.Code, format string, a ...any) {
 func (r *reader) installed() {
 	l := r.c.Linkerd
 	for _, ns := range []string{l.Namespace, l.MulticlusterNamespace} {
-		if r.seen.Record(object.Key{Kind: "Namespace", Name: ns}).IsZero() {
+		if r.observed.Record(object.Key{Kind: "Namespace", Name: ns}).IsZero() {
 			r.addMissingInBoth(reason.LinkerdNotInstalled, "namespace %s is missing: install Linkerd and its multicluster extension, or declare spec.linkerd", ns)
 		}
 	}
@@ -155,7 +155,7 @@ func (r *reader) installed() {
 
 // forbidden adds an object that linkwright may not read as missing for roles: it may exist.
 func (r *reader) forbidden(k object.Key, roles ...Role) bool {
-	why := r.seen.Hides(k)
+	why := r.observed.Hides(k)
 	for _, role := range roles {
 		if why != nil {
 			r.f.Missing = append(r.f.Missing, Missing{role, *why})
@@ -168,12 +168,12 @@ func clusterRole(name string) object.Key {
 	return object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: name}
 }
 
-func (r *reader) lacksRole(name string) bool { return r.seen.Record(clusterRole(name)).IsZero() }
+func (r *reader) lacksRole(name string) bool { return r.observed.Record(clusterRole(name)).IsZero() }
 
 // linkVersion checks for what links from the cluster need. A cluster that is only a target needs none of it: the access that
 // sources get there is the same since 2.14. API discovery counts, and not the version that runs.
 func (r *reader) linkVersion() {
-	served := Serves(r.seen)
+	served := Serves(r.observed)
 	if served != r.f.LinkVersion() {
 		r.f.Links = served
 	}
@@ -218,13 +218,13 @@ func (r *reader) config() {
 
 // body decodes a live object; one that does not decode counts as absent.
 func (r *reader) body(key object.Key, into any) bool {
-	b, ok := r.seen.Body(key)
+	b, ok := r.observed.Body(key)
 	return ok && json.Unmarshal(b.Bytes(), into) == nil
 }
 
 // text is a key of a live ConfigMap; false: there is no such ConfigMap.
 func (r *reader) text(key object.Key, name string) (string, bool) {
-	b, ok := r.seen.Body(key)
+	b, ok := r.observed.Body(key)
 	if text, found := b.Text("data", name); ok && found {
 		return text, true
 	}

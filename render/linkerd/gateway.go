@@ -59,9 +59,9 @@ func (r *reader) addGatewayMissing(g Gateway, key object.Key, live bool) {
 	}
 }
 
-// By are the facts of the cluster under a second name, whose declaration may have another gateway. seen is what the facts were read from.
-func (f Facts) By(c api.Cluster, seen object.Observation) Facts {
-	r := reader{c: c, seen: seen, f: f}
+// By are the facts of the cluster under a second name, whose declaration may have another gateway. observed is what the facts were read from.
+func (f Facts) By(c api.Cluster, observed object.Observation) Facts {
+	r := reader{c: c, observed: observed, f: f}
 	r.f.Gateway = Gateway{}
 	r.f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.GatewayIncomplete })
 	r.gateway()

@@ -25,8 +25,8 @@ func (h Helm) IsZero() bool { return h == Helm{} }
 
 // HelmOf is the release that installed the multicluster extension, by the marks of the ClusterRole that all controllers of a
 // source share; zero if Helm did not.
-func HelmOf(seen object.Observation) Helm {
-	body, _ := seen.Body(object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: LocalAccessRole})
+func HelmOf(observed object.Observation) Helm {
+	body, _ := observed.Body(object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: LocalAccessRole})
 	var o struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 	}

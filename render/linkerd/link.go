@@ -48,14 +48,14 @@ func (s LinkSpec) Encode(version string) (object.Encoded, error) {
 	m.Text("targetClusterDomain", s.TargetClusterDomain)
 	m.Text("targetClusterLinkerdNamespace", s.TargetClusterLinkerdNamespace)
 	m.Text("clusterCredentialsSecret", s.ClusterCredentialsSecret)
-	m.Some("gatewayAddress", s.GatewayAddress)
-	m.Some("gatewayPort", s.GatewayPort)
-	m.Some("gatewayIdentity", s.GatewayIdentity)
+	m.TextIfSet("gatewayAddress", s.GatewayAddress)
+	m.TextIfSet("gatewayPort", s.GatewayPort)
+	m.TextIfSet("gatewayIdentity", s.GatewayIdentity)
 	if p := s.ProbeSpec; p != nil {
 		m.Open("probeSpec")
-		m.Some("path", p.Path)
-		m.Some("port", p.Port)
-		m.Some("period", p.Period)
+		m.TextIfSet("path", p.Path)
+		m.TextIfSet("port", p.Port)
+		m.TextIfSet("period", p.Period)
 		m.Close()
 	}
 	err := errors.Join(
@@ -116,9 +116,9 @@ func selectors() []string {
 	return []string{"selector", "remoteDiscoverySelector", "federatedServiceSelector"}
 }
 
-// Emptied is the content to apply to drain a live Link, and the Link's owner: its spec, labels and annotations in the version in
+// WithoutSelectors is the content to apply to drain a live Link, and the Link's owner: its spec, labels and annotations in the version in
 // which it was read, without selectors; false for what is no Link.
-func Emptied(link object.Body) (content map[string]any, owner string, ok bool) {
+func WithoutSelectors(link object.Body) (content map[string]any, owner string, ok bool) {
 	var l struct {
 		APIVersion string `json:"apiVersion"`
 		Metadata   struct {

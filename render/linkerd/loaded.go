@@ -27,8 +27,8 @@ const CredentialMark = object.Prefix + "credential"
 // Foreign is the mark of a secret that others made.
 const Foreign = "foreign.0"
 
-// Remarked is the next mark of a secret whose live mark is given (empty: it is new), for a credential with this fingerprint.
-func Remarked(live, fingerprint string) string {
+// NextMark is the next mark of a secret whose live mark is given (empty: it is new), for a credential with this fingerprint.
+func NextMark(live, fingerprint string) string {
 	was, n := parseMark(live)
 	if was != "" && was != fingerprint {
 		n++
@@ -72,9 +72,9 @@ type Told struct {
 	Marks []string
 }
 
-// ToldAnnotation is the annotation of an installation on the pod template. Each installation has its own, so that two do not
+// LoadedAnnotation is the annotation of an installation on the pod template. Each installation has its own, so that two do not
 // overwrite each other's.
-func ToldAnnotation(owner string) string {
+func LoadedAnnotation(owner string) string {
 	return object.Prefix + "credentials" + strings.TrimPrefix(object.Manager(owner), object.DefaultOwner)
 }
 
@@ -90,7 +90,7 @@ func ToldOf(owner string, deployment object.Body) Told {
 	if json.Unmarshal(deployment.Bytes(), &d) != nil {
 		return Told{}
 	}
-	at, marks, _ := strings.Cut(d.Spec.Template.Metadata.Annotations[ToldAnnotation(owner)], " ")
+	at, marks, _ := strings.Cut(d.Spec.Template.Metadata.Annotations[LoadedAnnotation(owner)], " ")
 	moment, err := time.Parse(time.RFC3339, at)
 	if err != nil {
 		return Told{}
@@ -119,7 +119,7 @@ func (t Told) Part(owner string, l api.Linkerd) object.Object {
 	for _, name := range []string{"spec", "template", "metadata", "annotations"} {
 		m.Open(name)
 	}
-	m.Text(ToldAnnotation(owner), t.At.UTC().Format(time.RFC3339)+" "+strings.Join(t.Marks, ","))
+	m.Text(LoadedAnnotation(owner), t.At.UTC().Format(time.RFC3339)+" "+strings.Join(t.Marks, ","))
 	for range 5 {
 		m.Close()
 	}

@@ -23,11 +23,11 @@ func TestNextMark(t *testing.T) {
 		{"a.-1", "b", "b.0"},
 		{"a.b.c", "b", "b.0"},
 	} {
-		got := Remarked(tt.live, tt.print)
+		got := NextMark(tt.live, tt.print)
 		if got != tt.want {
 			t.Errorf("Remarked(%q, %q) = %q, want %q", tt.live, tt.print, got, tt.want)
 		}
-		if again := Remarked(got, tt.print); again != got {
+		if again := NextMark(got, tt.print); again != got {
 			t.Errorf("Remarked(%q, %q) = %q: it moves on by itself", got, tt.print, again)
 		}
 		if ChangedInPlace(got) != (got[len(got)-1] != '0') {

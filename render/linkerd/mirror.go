@@ -61,19 +61,19 @@ func MirrorWatches(l api.Linkerd) []object.Watch {
 }
 
 // MirrorsOf groups the objects of Linkerd's controllers in a source by target; keys are in order.
-func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirror {
+func MirrorsOf(l api.Linkerd, observed object.Observation) map[api.ClusterName]Mirror {
 	out := map[api.ClusterName]Mirror{}
-	for key, body := range seen.Bodies() {
+	for key, body := range observed.Bodies() {
 		if key.Group == "" && (key.Kind == "Service" || key.Kind == "Endpoints" || key.Kind == "Pod") {
 			var o struct {
 				Metadata metav1.ObjectMeta `json:"metadata"`
 			}
 			if json.Unmarshal(body.Bytes(), &o) == nil {
-				classify(out, l, controllerObject{key, o.Metadata, seen.Record(key)})
+				classify(out, l, controllerObject{key, o.Metadata, observed.Record(key)})
 			}
 		}
 	}
-	for key, r := range seen.Records() {
+	for key, r := range observed.Records() {
 		if name, ok := strings.CutPrefix(key.Name, Lease("")); ok && key.Kind == "Lease" && key.Namespace == l.MulticlusterNamespace {
 			m := out[api.ClusterName(name)]
 			if byController(r) {

@@ -113,7 +113,7 @@ func TestMadeByController(t *testing.T) {
 		l.put(tt.key, map[string]any{"metadata": metav1.ObjectMeta{Labels: tt.labels, Annotations: tt.notes}})
 		body, _ := l.seen.Body(tt.key)
 		e := l.seen.Edit()
-		e.Put(tt.key, object.Record{UID: "uid", Rivals: unique.Make(tt.manager), Selects: tt.selects}, body)
+		e.Put(tt.key, object.Record{UID: "uid", Rivals: unique.Make(tt.manager), HasSelector: tt.selects}, body)
 		got := MirrorsOf(api.Cluster{}.WithDefaults().Linkerd, e.Observation())["east"]
 		proven := len(got.Services)+len(got.Endpoints)+len(got.Probe)+len(got.Lease)+len(got.Federated) == 1
 		if unproven := slices.Equal(got.Unproven, []object.Key{tt.key}); proven != tt.proven || unproven == tt.proven {

@@ -37,7 +37,7 @@ func (s Selectors) Narrows(was Selectors) bool {
 // has the labels of its service without those with Linkerd's prefix and excluded ones, so a requirement on one of these counts
 // as not met. A federated Service has the labels of some member, which need not be those of another: any narrowing removes all of
 // the target's memberships.
-func (s Selectors) Lost(was Selectors, m Mirror, seen object.Observation) []object.Key {
+func (s Selectors) Lost(was Selectors, m Mirror, observed object.Observation) []object.Key {
 	mirrored, discovered := compareSelectors(was.Mirror, s.Mirror), compareSelectors(was.Discovery, s.Discovery)
 	excluded := slices.Concat(was.ExcludedLabels, s.ExcludedLabels)
 	var out []object.Key
@@ -46,7 +46,7 @@ func (s Selectors) Lost(was Selectors, m Mirror, seen object.Observation) []obje
 		if slices.Contains(m.Discovered, k) {
 			by = discovered
 		}
-		if by.narrows() && by.loses(labelsOf(k, seen), excluded) {
+		if by.narrows() && by.loses(labelsOf(k, observed), excluded) {
 			out = append(out, k)
 		}
 	}
@@ -59,13 +59,13 @@ func (s Selectors) Lost(was Selectors, m Mirror, seen object.Observation) []obje
 	return out
 }
 
-func labelsOf(k object.Key, seen object.Observation) labels.Set {
+func labelsOf(k object.Key, observed object.Observation) labels.Set {
 	var o struct {
 		Metadata struct {
 			Labels map[string]string `json:"labels"`
 		} `json:"metadata"`
 	}
-	body, _ := seen.Body(k)
+	body, _ := observed.Body(k)
 	if json.Unmarshal(body.Bytes(), &o) != nil {
 		return nil
 	}

@@ -19,20 +19,20 @@ func (f *Facts) LinkVersion() string {
 	return cmp.Or(f.Links, release.Link, LinkVersion)
 }
 
-// HoldsFederated reports whether Links of a version have a selector for federated Services: since Linkerd 2.17.
-func HoldsFederated(version string) bool { return version != "v1alpha1" }
+// SupportsFederated reports whether Links of a version have a selector for federated Services: since Linkerd 2.17.
+func SupportsFederated(version string) bool { return version != "v1alpha1" }
 
 // NeedsGateway reports whether Links of a version must name a gateway: before 2.17 their readers require its address, port, identity
 // and probe, and read no Link of the cluster if one lacks them (linkerd2 pkg/multicluster/link.go).
 func NeedsGateway(version string) bool { return version == "v1alpha1" }
 
-// HoldsExcludes reports whether Links of a version have lists of labels and annotations that are not copied to mirrors: since 2.18.
-func HoldsExcludes(version string) bool { return version == LinkVersion }
+// SupportsExcludes reports whether Links of a version have lists of labels and annotations that are not copied to mirrors: since 2.18.
+func SupportsExcludes(version string) bool { return version == LinkVersion }
 
 // Serves is the newest version of Linkerd Links that a cluster serves; empty: none.
-func Serves(seen object.Observation) string {
+func Serves(observed object.Observation) string {
 	for _, v := range LinkVersions() {
-		if !slices.Contains(seen.Unserved, linksIn(v).Called()) {
+		if !slices.Contains(observed.Unserved, linksIn(v).Called()) {
 			return v
 		}
 	}
@@ -41,9 +41,9 @@ func Serves(seen object.Observation) string {
 
 // OlderWatches are the watches of Links in older versions, for a cluster that does not serve LinkVersion. A cluster that serves it
 // needs none, because every version shows all Links.
-func OlderWatches(seen object.Observation) (out []object.Watch) {
+func OlderWatches(observed object.Observation) (out []object.Watch) {
 	versions := LinkVersions()
-	if !slices.Contains(seen.Unserved, linksIn(versions[0]).Called()) {
+	if !slices.Contains(observed.Unserved, linksIn(versions[0]).Called()) {
 		return nil
 	}
 	for _, v := range versions[1:] {
@@ -63,7 +63,7 @@ const credentialLabel = object.Prefix + "credential"
 // In returns the spec for Links of an older version: the credential entry moves to the first selector that is not empty. An empty
 // selector must stay empty: with a requirement in it, it would select everything.
 func (s LinkSpec) In(version string) LinkSpec {
-	if HoldsExcludes(version) {
+	if SupportsExcludes(version) {
 		return s
 	}
 	at := slices.IndexFunc(s.ExcludedAnnotations, func(a string) bool { return strings.HasPrefix(a, credentialPrefix) })
@@ -71,7 +71,7 @@ func (s LinkSpec) In(version string) LinkSpec {
 		s.addCredential(strings.TrimPrefix(s.ExcludedAnnotations[at], credentialPrefix))
 	}
 	s.ExcludedAnnotations, s.ExcludedLabels = nil, nil
-	if !HoldsFederated(version) {
+	if !SupportsFederated(version) {
 		s.FederatedServiceSelector = nil
 	}
 	return s
@@ -87,7 +87,7 @@ func AppliedIn(live object.Record, link object.Body, served string) string {
 		return ""
 	}
 	s := decodeSpec(link)
-	if selectsAny(s.FederatedServiceSelector) && !HoldsFederated(last) || len(s.ExcludedLabels) > 0 {
+	if selectsAny(s.FederatedServiceSelector) && !SupportsFederated(last) || len(s.ExcludedLabels) > 0 {
 		return ""
 	}
 	return last

@@ -20,10 +20,10 @@ func (p Pulse) Gone() bool { return len(p.Dead) > 0 && p.Serving == 0 }
 
 // Pulses computes the state for all targets of a source at once. It ignores federated services and mirrors that the control plane
 // resolves in the target: they have no Endpoints.
-func Pulses(l api.Linkerd, seen object.Observation) map[api.ClusterName]Pulse {
+func Pulses(l api.Linkerd, observed object.Observation) map[api.ClusterName]Pulse {
 	out := map[api.ClusterName]Pulse{}
-	for k, r := range seen.Kind("", "Endpoints") {
-		if name := targetOf(seen, k); name != "" && !isProbe(l, k, name) {
+	for k, r := range observed.Kind("", "Endpoints") {
+		if name := targetOf(observed, k); name != "" && !isProbe(l, k, name) {
 			p := out[name]
 			switch r.Health.Cause() {
 			case object.NoneReady:
@@ -36,12 +36,12 @@ func Pulses(l api.Linkerd, seen object.Observation) map[api.ClusterName]Pulse {
 			out[name] = p
 		}
 	}
-	for k := range seen.Kind("", "Service") {
+	for k := range observed.Kind("", "Service") {
 		at := object.Key{Kind: "Endpoints", Namespace: k.Namespace, Name: k.Name}
-		if !seen.Record(at).IsZero() {
+		if !observed.Record(at).IsZero() {
 			continue
 		}
-		if name := targetOf(seen, k); name != "" && !hasLabel(seen, k, RemoteDiscovery) {
+		if name := targetOf(observed, k); name != "" && !hasLabel(observed, k, RemoteDiscovery) {
 			p := out[name]
 			p.Empty = append(p.Empty, at)
 			out[name] = p
@@ -55,8 +55,8 @@ func isProbe(l api.Linkerd, k object.Key, name api.ClusterName) bool {
 }
 
 // targetOf is the target of a mirror or of its Endpoints; empty: it is no mirror. It searches the text instead of decoding it.
-func targetOf(seen object.Observation, k object.Key) api.ClusterName {
-	body, ok := seen.Body(k)
+func targetOf(observed object.Observation, k object.Key) api.ClusterName {
+	body, ok := observed.Body(k)
 	if !ok {
 		return ""
 	}
@@ -68,7 +68,7 @@ func targetOf(seen object.Observation, k object.Key) api.ClusterName {
 	return api.ClusterName(name)
 }
 
-func hasLabel(seen object.Observation, k object.Key, label string) bool {
-	body, _ := seen.Body(k)
+func hasLabel(observed object.Observation, k object.Key, label string) bool {
+	body, _ := observed.Body(k)
 	return bytes.Contains(body.Bytes(), []byte(`"`+label+`":"`))
 }

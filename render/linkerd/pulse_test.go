@@ -12,15 +12,15 @@ import (
 func TestPulses(t *testing.T) {
 	mirrored := func(more ...string) map[string]string { return of("east", append(more, MirroredLabel, "true")...) }
 	web, db, cart := core("Endpoints", "shop", "web-east"), core("Endpoints", "shop", "db-east"), core("Endpoints", "shop", "cart-east")
-	with := func(seen object.Observation, k object.Key, subsets string) object.Observation {
-		body, _ := seen.Body(k)
-		edit, r := seen.Edit(), seen.Record(k)
+	with := func(observed object.Observation, k object.Key, subsets string) object.Observation {
+		body, _ := observed.Body(k)
+		edit, r := observed.Edit(), observed.Record(k)
 		r.Health = object.HealthOf("Endpoints", []byte(`{"subsets":[`+subsets+`]}`))
 		edit.Put(k, r, body)
 		return edit.Observation()
 	}
 	const ready, dead = `{"addresses":[{"ip":"192.0.2.1"}]}`, `{"notReadyAddresses":[{"ip":"192.0.2.1"}]}`
-	seen := observed(t, []testObject{
+	observed := observed(t, []testObject{
 		{web, mirrored(), nil},
 		{db, mirrored(), nil},
 		{core("Service", "shop", "web-east"), mirrored(), nil},
@@ -31,7 +31,7 @@ func TestPulses(t *testing.T) {
 		{core("Endpoints", mc, ProbeService("east")), of("east"), nil},
 		{core("Endpoints", "shop", "other-us-east"), of("us-east", MirroredLabel, "true"), nil},
 	})
-	seen = with(seen, core("Endpoints", mc, ProbeService("east")), dead) // always "ready"; whatever it is, no mirror
+	observed = with(observed, core("Endpoints", mc, ProbeService("east")), dead) // always "ready"; whatever it is, no mirror
 	l := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: mc}
 	for name, tt := range map[string]struct {
 		web, db string
@@ -44,7 +44,7 @@ func TestPulses(t *testing.T) {
 		"none is ready":         {dead, dead, Pulse{Dead: []object.Key{db, web}, Empty: []object.Key{cart}}, true},
 		"none that has anybody": {dead, "", Pulse{Dead: []object.Key{web}, Empty: []object.Key{db, cart}}, true},
 	} {
-		got := Pulses(l, with(with(seen, web, tt.web), db, tt.db))
+		got := Pulses(l, with(with(observed, web, tt.web), db, tt.db))
 		if diff := cmp.Diff(tt.want, got["east"]); diff != "" || got["east"].Gone() != tt.gone {
 			t.Errorf("%s: gone %v, Pulses: -want +got\n%s", name, got["east"].Gone(), diff)
 		}

@@ -76,9 +76,9 @@ func parseNumbers(version string) (first [2]int, edge bool) {
 	return first, word == "edge"
 }
 
-// Skewed reports whether the control plane of a source with one version cannot use a target with the other for remote discovery and
+// Incompatible reports whether the control plane of a source with one version cannot use a target with the other for remote discovery and
 // federation. Unknown versions count as compatible.
-func Skewed(source, target string) bool {
+func Incompatible(source, target string) bool {
 	from, ok := Running(source)
 	to, known := Running(target)
 	return ok && known && from.Servers && !to.Servers

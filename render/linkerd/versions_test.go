@@ -34,7 +34,7 @@ func TestSkewed(t *testing.T) {
 		{"2.18.0", "stable-2.14.10"}: true, {"edge-26.6.3", "2.15.2"}: true, {"2.16.0", "2.15.0"}: true,
 		{"2.18.0", "2.16.0"}: false, {"2.15.0", "2.14.0"}: false, {"2.18.0", "mine"}: false, {"mine", "2.14.0"}: false, {"2.18.0", "2.20.0"}: false,
 	} {
-		if got := Skewed(pair[0], pair[1]); got != want {
+		if got := Incompatible(pair[0], pair[1]); got != want {
 			t.Errorf("Skewed(%v) = %t, want %t", pair, got, want)
 		}
 	}

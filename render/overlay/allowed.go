@@ -2,13 +2,13 @@ package overlay
 
 import "strings"
 
-// field is a row of the table of what an overlay may change of a rendered object. Everything that has no row stays as
-// it was rendered: the pods run with an account that reads other clusters, so whoever chose what runs in them, as whom
-// and with what, would have its credentials.
+// field is a row of the table of fields that an overlay may change in a rendered object. Fields without a row stay as
+// rendered: the account of the pods can read other clusters, so somebody who could choose their program, account or volumes
+// would get its credentials.
 type field struct {
-	kind, path string            // kind as object.Key writes it; "*" in a path is the items of a list, by name
-	check      func(any) string  // says what is wrong with the new value, or nothing; nil: any will do
-	keys       func(string) rule // the map may get keys, judged by this; what is rendered in it stays
+	kind, path string              // kind as object.Key writes it; "*" in a path is the items of a list, by name
+	check      func(any) string    // what is wrong with the new value, or empty; nil: any value is allowed
+	keys       func(string) denial // the map may get keys, judged by this; what is rendered in it stays
 }
 
 // fields is the table.
@@ -21,15 +21,15 @@ func fields() []field {
 		container  = "spec.template.spec.containers.*."
 	)
 	return []field{
-		{kind: anyKind, path: "metadata.labels", keys: labelRule},
-		{kind: anyKind, path: "metadata.annotations", keys: annotationRule},
+		{kind: anyKind, path: "metadata.labels", keys: labelDenial},
+		{kind: anyKind, path: "metadata.annotations", keys: annotationDenial},
 
 		{kind: deployment, path: "spec.strategy"},
 		{kind: deployment, path: "spec.minReadySeconds"},
 		{kind: deployment, path: "spec.progressDeadlineSeconds"},
 		{kind: deployment, path: "spec.revisionHistoryLimit"},
-		{kind: deployment, path: template + "labels", keys: podLabelRule},
-		{kind: deployment, path: template + "annotations", keys: podAnnotationRule},
+		{kind: deployment, path: template + "labels", keys: podLabelDenial},
+		{kind: deployment, path: template + "annotations", keys: podAnnotationDenial},
 		{kind: deployment, path: pod + "affinity"},
 		{kind: deployment, path: pod + "nodeSelector"},
 		{kind: deployment, path: pod + "tolerations"},
@@ -51,8 +51,8 @@ func fields() []field {
 
 		{kind: "ServiceAccount", path: "imagePullSecrets"},
 
-		// A Secret is copied to other namespaces by tools that are told so by an annotation.
-		{kind: secretKind, path: "metadata.annotations", keys: noAnnotation},
+		// An annotation can make tools copy a Secret to other namespaces.
+		{kind: secretKind, path: "metadata.annotations", keys: anyAnnotationDenial},
 	}
 }
 
@@ -61,7 +61,7 @@ const (
 	secretKind = "Secret"
 )
 
-// declared returns where a field that overlays must leave alone is declared instead; by kind and path.
+// declared returns where users declare a field that overlays must not change; by kind and path.
 func declared() map[string]string {
 	const (
 		deployment = "Deployment.apps "
@@ -81,38 +81,38 @@ func declared() map[string]string {
 	}
 }
 
-// tree is the table of one kind, by the words of its paths.
+// tree is the table of one kind as a tree, by the words of its paths.
 type tree struct {
-	below map[string]*tree
-	leaf  *field
+	children map[string]*tree
+	leaf     *field
 }
 
-// at returns the branch of a word; nil, where nothing at or below it may change.
+// at returns the branch of a word; nil: nothing at or below it may change.
 func (t *tree) at(word string) *tree {
 	if t == nil {
 		return nil
 	}
-	return t.below[word]
+	return t.children[word]
 }
 
-// grow adds a row; a later one takes the place of an earlier one.
-func (t *tree) grow(words []string, f *field) {
+// add adds a row; a later one replaces an earlier one.
+func (t *tree) add(words []string, f *field) {
 	if len(words) == 0 {
 		t.leaf = f
 		return
 	}
-	if t.below == nil {
-		t.below = map[string]*tree{}
+	if t.children == nil {
+		t.children = map[string]*tree{}
 	}
-	next, ok := t.below[words[0]]
+	next, ok := t.children[words[0]]
 	if !ok {
 		next = &tree{}
-		t.below[words[0]] = next
+		t.children[words[0]] = next
 	}
-	next.grow(words[1:], f)
+	next.add(words[1:], f)
 }
 
-// table is fields, made fit for looking up.
+// table is fields as trees, by kind.
 type table map[string]*tree
 
 // newTable returns every kind that has rows of its own, and the rows of any kind.
@@ -124,7 +124,7 @@ func newTable() table {
 	for kind, t := range out {
 		for _, f := range rows {
 			if f.kind == anyKind || f.kind == kind {
-				t.grow(strings.Split(f.path, "."), &f)
+				t.add(strings.Split(f.path, "."), &f)
 			}
 		}
 	}

@@ -12,57 +12,57 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// merge compares what went into a build with what came out of it. What may change is taken over, everything else stays
-// as it was and, where it came out differently, is refused: so that no way around the comparison brings a value in.
+// merge compares an object before and after a build. It takes over changes of allowed fields; every other field stays
+// as it was, and a change of it is a violation. So no value can come in around the comparison.
 type merge struct {
-	kind    string // as the table writes it
-	refused []refusal
-	changed bool
+	kind       string // as the table writes it
+	violations []violation
+	changed    bool
 }
 
-// refusal is one field that must stay as it is: what is said of it, and what to do.
-type refusal struct{ field, what, hint string }
+// violation is a change of a field that must stay as it is: the message, and what to do.
+type violation struct{ field, message, hint string }
 
-func (r refusal) String() string { return r.field + " " + r.what }
+func (r violation) String() string { return r.field + " " + r.message }
 
-// spot is a field of an object: its name for people, its path in the table, and what may change there.
-type spot struct {
-	shown, path string
-	tree        *tree
-	up          *spot
+// fieldRef is a field of an object: its name for messages, its path in the table, and what may change there.
+type fieldRef struct {
+	name, path string
+	tree       *tree
+	parent     *fieldRef
 }
 
-// below is a field of a map. A name that is no plain word, as of a label, stands in brackets.
-func (p *spot) below(word string) *spot {
-	shown := p.shown + "." + word
+// child is a field of a map. A name that is no plain word, such as a label, is in brackets.
+func (p *fieldRef) child(word string) *fieldRef {
+	shown := p.name + "." + word
 	switch {
 	case strings.ContainsAny(word, "./[] "):
-		shown = p.shown + "[" + word + "]"
-	case p.shown == "":
+		shown = p.name + "[" + word + "]"
+	case p.name == "":
 		shown = word
 	}
 	path := word
 	if p.path != "" {
 		path = p.path + "." + word
 	}
-	return &spot{shown: shown, path: path, tree: p.tree.at(word), up: p}
+	return &fieldRef{name: shown, path: path, tree: p.tree.at(word), parent: p}
 }
 
 // item is an item of a list, by its name.
-func (p *spot) item(name string) *spot {
-	return &spot{shown: p.shown + "[" + name + "]", path: p.path + ".*", tree: p.tree.at("*"), up: p}
+func (p *fieldRef) item(name string) *fieldRef {
+	return &fieldRef{name: p.name + "[" + name + "]", path: p.path + ".*", tree: p.tree.at("*"), parent: p}
 }
 
-// object compares two objects by the table; both are as encoding/json decodes them, numbers as json.Number. Neither is
-// changed.
+// object compares two objects by the table. Both are as encoding/json decodes them, with numbers as json.Number, and stay
+// unchanged.
 func (m *merge) object(t table, was, is map[string]any) map[string]any {
-	out, _ := m.value(&spot{tree: t.of(m.kind)}, was, is).(map[string]any)
+	out, _ := m.value(&fieldRef{tree: t.of(m.kind)}, was, is).(map[string]any)
 	return out
 }
 
-// value returns what becomes of a value; nil is a field that is not there.
-func (m *merge) value(p *spot, was, is any) any {
-	if same(was, is) {
+// value returns the merged value; nil is an absent field.
+func (m *merge) value(p *fieldRef, was, is any) any {
+	if equal(was, is) {
 		return was
 	}
 	if p.tree != nil && p.tree.leaf != nil {
@@ -79,17 +79,17 @@ func (m *merge) value(p *spot, was, is any) any {
 	if wasMap && len(before) == 0 && is == nil {
 		return was // an empty map that a build leaves out
 	}
-	m.refuse(p, was, is)
+	m.deny(p, was, is)
 	return was
 }
 
-func (m *merge) leaf(p *spot, was, is any) any {
+func (m *merge) leaf(p *fieldRef, was, is any) any {
 	if p.tree.leaf.keys != nil {
 		return m.keyed(p, was, is)
 	}
 	if check := p.tree.leaf.check; check != nil && is != nil {
 		if why := check(is); why != "" {
-			m.refused = append(m.refused, refusal{p.shown, "has a value that is not allowed: " + why, ""})
+			m.violations = append(m.violations, violation{p.name, "has a value that is not allowed: " + why, ""})
 			return was
 		}
 	}
@@ -97,10 +97,10 @@ func (m *merge) leaf(p *spot, was, is any) any {
 	return is
 }
 
-func (m *merge) maps(p *spot, was, is map[string]any) any {
+func (m *merge) maps(p *fieldRef, was, is map[string]any) any {
 	out := map[string]any{}
 	for _, k := range union(was, is) {
-		if v := m.value(p.below(k), was[k], is[k]); v != nil {
+		if v := m.value(p.child(k), was[k], is[k]); v != nil {
 			out[k] = v
 		}
 	}
@@ -110,8 +110,8 @@ func (m *merge) maps(p *spot, was, is map[string]any) any {
 	return out
 }
 
-// items compares two lists of things with names: they must be the same names in the same order.
-func (m *merge) items(p *spot, was, is any) (any, bool) {
+// items compares two lists of named items: they must have the same names in the same order.
+func (m *merge) items(p *fieldRef, was, is any) (any, bool) {
 	before, wasList := was.([]any)
 	after, isList := is.([]any)
 	if !wasList || !isList || len(before) != len(after) || p.tree.at("*") == nil {
@@ -129,25 +129,25 @@ func (m *merge) items(p *spot, was, is any) (any, bool) {
 	return out, true
 }
 
-// keyed is a map of labels or annotations: keys may come, none may change or go.
-func (m *merge) keyed(p *spot, was, is any) any {
+// keyed compares labels or annotations: keys may be added, and none may be changed or removed.
+func (m *merge) keyed(p *fieldRef, was, is any) any {
 	before, wasMap := was.(map[string]any)
 	after, isMap := is.(map[string]any)
 	if !wasMap && was != nil || !isMap && is != nil {
-		m.refuse(p, was, is)
+		m.deny(p, was, is)
 		return was
 	}
 	out := maps.Clone(before)
 	for _, k := range union(before, after) {
-		at := p.below(k)
+		at := p.child(k)
 		if _, rendered := before[k]; rendered {
-			if !same(before[k], after[k]) {
-				m.refused = append(m.refused, refusal{at.shown, verb(before[k], after[k]), "an overlay may only add to what linkwright renders"})
+			if !equal(before[k], after[k]) {
+				m.violations = append(m.violations, violation{at.name, verb(before[k], after[k]), "an overlay may only add to what linkwright renders"})
 			}
 			continue
 		}
 		if why := m.key(p, k, after[k]); why != "" {
-			m.refused = append(m.refused, refusal{at.shown, "must not be added: " + why, ""})
+			m.violations = append(m.violations, violation{at.name, "must not be added: " + why, ""})
 			continue
 		}
 		if out == nil {
@@ -161,7 +161,7 @@ func (m *merge) keyed(p *spot, was, is any) any {
 	return out
 }
 
-func (m *merge) key(p *spot, key string, value any) string {
+func (m *merge) key(p *fieldRef, key string, value any) string {
 	text, ok := value.(string)
 	if !ok {
 		return "its value must be text: put it in quotes"
@@ -177,21 +177,21 @@ func (m *merge) key(p *spot, key string, value any) string {
 	return ""
 }
 
-func (m *merge) refuse(p *spot, was, is any) {
-	m.refused = append(m.refused, refusal{p.shown, verb(was, is), m.hint(p)})
+func (m *merge) deny(p *fieldRef, was, is any) {
+	m.violations = append(m.violations, violation{p.name, verb(was, is), m.hint(p)})
 }
 
-// hint returns where the field, or the nearest above it, is declared instead; else what may change near it.
-func (m *merge) hint(p *spot) string {
+// hint returns where users declare the field, or the nearest above it; else which fields near it may change.
+func (m *merge) hint(p *fieldRef) string {
 	instead := declared()
-	for at := p; at != nil; at = at.up {
+	for at := p; at != nil; at = at.parent {
 		for _, kind := range []string{m.kind, anyKind} {
 			if hint := instead[kind+" "+at.path]; hint != "" {
 				return hint
 			}
 		}
-		if words := at.free(); len(words) > 0 && at.up != nil {
-			return fmt.Sprintf("in %s, an overlay may change only %s", at.shown, strings.Join(words, ", "))
+		if words := at.changeable(); len(words) > 0 && at.parent != nil {
+			return fmt.Sprintf("in %s, an overlay may change only %s", at.name, strings.Join(words, ", "))
 		}
 	}
 	if m.kind == secretKind {
@@ -200,13 +200,13 @@ func (m *merge) hint(p *spot) string {
 	return "an overlay may add only labels and annotations to it"
 }
 
-// free are the fields of a place that may change.
-func (p *spot) free() []string {
+// changeable are the fields below this one that may change.
+func (p *fieldRef) changeable() []string {
 	if p.tree == nil {
 		return nil
 	}
 	var words []string
-	for word, next := range p.tree.below {
+	for word, next := range p.tree.children {
 		if next.leaf != nil {
 			words = append(words, word)
 		}
@@ -238,23 +238,23 @@ func union(a, b map[string]any) []string {
 	return slices.Compact(keys)
 }
 
-// same compares values as JSON does: numbers by what they are, not how they are written.
-func same(a, b any) bool {
+// equal compares JSON values: numbers by value, not by spelling.
+func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, same)
+		return ok && maps.EqualFunc(a, b, equal)
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
+		return ok && slices.EqualFunc(a, b, equal)
 	case json.Number:
 		b, ok := b.(json.Number)
-		return ok && sameNumber(a, b)
+		return ok && equalNumbers(a, b)
 	}
 	return isPlain(b) && a == b
 }
 
-// isPlain reports whether == may be asked.
+// isPlain reports whether a value can be compared with ==.
 func isPlain(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:
@@ -263,8 +263,8 @@ func isPlain(v any) bool {
 	return true
 }
 
-// sameNumber: whole numbers are compared exactly, others as the API server reads them.
-func sameNumber(a, b json.Number) bool {
+// equalNumbers compares whole numbers exactly, and others as the API server reads them.
+func equalNumbers(a, b json.Number) bool {
 	if a == b {
 		return true
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// checkResources: limits and requests. Claims would hand a device to the pod.
+// checkResources allows limits and requests. Claims would give a device to the pod.
 func checkResources(v any) string {
-	return only(v, "limits", "requests")
+	return disallowedKey(v, "limits", "requests")
 }
 
-// checkProbe: the kubelet runs what a probe says: never a command in the container, nor a call to another host.
+// checkProbe allows no command in the container and no request to another host, because the kubelet executes probes.
 func checkProbe(v any) string {
-	why := only(v, "httpGet", "tcpSocket", "grpc", "initialDelaySeconds", "periodSeconds", "timeoutSeconds",
+	why := disallowedKey(v, "httpGet", "tcpSocket", "grpc", "initialDelaySeconds", "periodSeconds", "timeoutSeconds",
 		"successThreshold", "failureThreshold", "terminationGracePeriodSeconds")
 	if why != "" {
 		return why
@@ -27,15 +27,15 @@ func checkProbe(v any) string {
 		{"httpGet", []string{"path", "port", "scheme"}},
 		{"tcpSocket", []string{"port"}},
 	} {
-		if why := only(probe[h.name], h.words...); why != "" {
+		if why := disallowedKey(probe[h.name], h.words...); why != "" {
 			return h.name + ": " + why
 		}
 	}
 	return ""
 }
 
-// only returns which field of a map, which may be missing, is none of those allowed; the first by name.
-func only(v any, words ...string) string {
+// disallowedKey returns the first field of a map, by name, that is not among the allowed ones, as a message; empty: there is none.
+func disallowedKey(v any, words ...string) string {
 	if v == nil {
 		return ""
 	}

@@ -15,95 +15,95 @@ import (
 type Input struct {
 	Tree      fs.FS
 	Dir       string  // of the Component
-	At        api.Pos // where spec.overlay stands
+	At        api.Pos // of spec.overlay
 	Cluster   api.ClusterName
 	Owner     string
 	Namespace string          // the cluster's multicluster namespace: what the Component brings in goes there
 	Ends      []object.Wanted // all of the cluster, its base included
 }
 
-// Output is what became of it.
+// Output is the result for one cluster.
 type Output struct {
-	// Ends are those that came in, in their order. One that was held stays as it was; one that the overlay does not
-	// change is the very same.
+	// Ends are the ends of the input, in their order. A blocked one stays as it was; one that the overlay does not
+	// change is the same value.
 	Ends     []object.Wanted
-	Problems []api.Problem // of the Component; with one of them that is no warning, all ends are held
+	Problems []api.Problem // of the Component; if one is no warning, all ends are blocked
 	Patches  []Patch       // of the Component; none, if the Component is wrong
-	// Err is that this machine could not build the Component, or not with some ends: the first reason. It is no fault of
-	// the tree, nothing stands about it in Problems, and the next call tries again. The ends that it concerns, which are all
-	// if it is the Component alone, are held.
+	// Err is why this machine could not build the Component, or could not build it with some ends: the first reason. It is no
+	// fault of the tree, so Problems does not have it, and the next call tries again. The affected ends, or all of them, are
+	// blocked.
 	Err error
 }
 
-// Patch is one patch of a Component. Where none of the clusters that share the Component has an object that it chooses,
-// it does nothing.
+// Patch is one patch of a Component. It does nothing if none of the clusters that share the Component has an object that it
+// selects.
 type Patch struct {
 	Pos    api.Pos
 	Text   string // its target, for people
 	Chosen bool   // it chooses an object of an end, or of what the Component brings in
 }
 
-// builder is what an Applier needs of a Cage.
+// builder is the part of the sandbox that an Applier needs.
 type builder interface {
-	// check reads the Component that stands in a directory of a tree; at is where it is named. With a problem that is no
-	// warning, what is checked is of no use.
-	check(tree fs.FS, dir string, at api.Pos) (checked, []api.Problem)
-	build(context.Context, job) (built, error)
+	// check validates the Component in a directory of a tree; at is the position that names it. With a problem that is no
+	// warning, the result must not be used.
+	check(tree fs.FS, dir string, at api.Pos) (validated, []api.Problem)
+	build(context.Context, job) (buildResult, error)
 	width() int // how many builds run at once
 }
 
-func (c *Cage) check(tree fs.FS, dir string, at api.Pos) (checked, []api.Problem) {
-	return component(tree, dir, at, c.options.Limits)
+func (c *Cage) check(tree fs.FS, dir string, at api.Pos) (validated, []api.Problem) {
+	return validateComponent(tree, dir, at, c.options.Limits)
 }
 
-func (c *Cage) width() int { return cap(c.seats) }
+func (c *Cage) width() int { return cap(c.slots) }
 
-// Applier applies overlays. It remembers what it built, and is safe for concurrent use: it is made once.
+// Applier applies overlays. It caches what it built, and is safe for concurrent use.
 type Applier struct {
-	cage     builder
-	kinds    Kinds
-	table    table
-	ends     *recent[shaped]
-	bases    *recent[*base]
-	setbacks *setbacks
+	sandbox builder
+	kinds   Kinds
+	table   table
+	ends    *lruCache[endResult]
+	bases   *lruCache[*base]
+	backoff *backoff
 }
 
-// What an Applier remembers, in bytes: about 5,000 ends in which the overlay changes every object.
+// Sizes of an Applier's caches in bytes: about 5,000 ends in which the overlay changes every object.
 const (
 	endsMemory  = 128 << 20
 	basesMemory = 16 << 20
 )
 
-// NewApplier makes one whose Components build in a cage, and may bring in objects of these kinds.
+// NewApplier makes one that builds in a sandbox. Components may add objects of these kinds.
 func NewApplier(c *Cage, k Kinds) *Applier { return newApplier(c, k) }
 
 func newApplier(c builder, k Kinds) *Applier {
 	return &Applier{
-		cage: c, kinds: k, table: newTable(),
-		ends: newRecent[shaped](endsMemory), bases: newRecent[*base](basesMemory), setbacks: &setbacks{},
+		sandbox: c, kinds: k, table: newTable(),
+		ends: newLRUCache[endResult](endsMemory), bases: newLRUCache[*base](basesMemory), backoff: &backoff{},
 	}
 }
 
-// Apply returns the ends of a cluster as its overlay shapes them. It fails by holding ends: all of them, where the
-// Component itself is wrong; else those that it cannot be applied to.
+// Apply applies an overlay to the ends of its cluster. It blocks ends on failure: all of them if the
+// Component itself is invalid, else those that it cannot be applied to.
 func (a *Applier) Apply(ctx context.Context, in Input) Output {
-	c, problems := a.cage.check(in.Tree, in.Dir, in.At)
+	c, problems := a.sandbox.check(in.Tree, in.Dir, in.At)
 	t := &task{Applier: a, in: in, component: c}
-	if !wrong(problems) {
+	if !hasErrors(problems) {
 		more, err := t.prepare(ctx)
 		if err != nil {
-			return Output{Ends: hold(in, object.Because(reason.OverlayInvalid, "build the overlay %s: %v", in.Dir, err)), Problems: problems, Err: err}
+			return Output{Ends: block(in, object.Because(reason.OverlayInvalid, "build the overlay %s: %v", in.Dir, err)), Problems: problems, Err: err}
 		}
 		problems = append(problems, more...)
 	}
-	if wrong(problems) {
-		return Output{Ends: hold(in, wrongly(in, problems)), Problems: problems}
+	if hasErrors(problems) {
+		return Output{Ends: block(in, invalidOverlay(in, problems)), Problems: problems}
 	}
-	shapes := t.shapes(ctx)
+	shapes := t.endResults(ctx)
 	out := Output{Ends: slices.Clone(in.Ends), Problems: problems, Patches: t.patches(shapes)}
 	for i, s := range shapes {
 		if in.Ends[i].Blocked == nil {
-			out.Ends[i] = s.wanted(in.Ends[i])
+			out.Ends[i] = s.apply(in.Ends[i])
 		}
 		if out.Err == nil {
 			out.Err = s.failure
@@ -117,35 +117,35 @@ func (a *Applier) Apply(ctx context.Context, in Input) Output {
 type task struct {
 	*Applier
 	in        Input
-	component checked
-	choosers  []chooser // by the Component's patches
-	narrow    bool      // the Component changes only what its patches choose
+	component validated
+	targets   []patchTarget // by the Component's patches
+	narrow    bool          // the Component changes only what its patches choose
 	base      *base
 }
 
-// prepare looks at the Component apart from any end; an error is one of this machine.
+// prepare validates and builds the Component without any end; an error is one of this machine.
 func (t *task) prepare(ctx context.Context) ([]api.Problem, error) {
 	for _, p := range t.component.Patches {
-		c, err := newChooser(p.Target)
+		c, err := newPatchTarget(p.Target)
 		if err != nil {
 			return []api.Problem{{Pos: p.At, Message: fmt.Sprintf("the target of a patch is invalid: %v", err), Hint: "write names and kinds as regular expressions, and selectors as label selectors"}}, nil
 		}
-		t.choosers = append(t.choosers, c)
+		t.targets = append(t.targets, c)
 	}
 	t.narrow = t.component.onlyPatches()
 	b, err := t.baseOf(ctx)
 	if err != nil {
-		if _, blamed := blames(err); blamed {
-			return t.blame(err), nil
+		if _, blamed := inputHint(err); blamed {
+			return t.problemsOf(err), nil
 		}
 		return nil, err
 	}
 	t.base = b
-	return append(slices.Clone(b.problems), t.taken()...), nil
+	return append(slices.Clone(b.problems), t.nameConflicts()...), nil
 }
 
-// taken finds what the Component brings in though an end holds an object of that name.
-func (t *task) taken() []api.Problem {
+// nameConflicts finds objects of the Component that have the key of an object of an end.
+func (t *task) nameConflicts() []api.Problem {
 	var out []api.Problem
 	for _, w := range t.in.Ends {
 		for _, o := range w.Objects {
@@ -160,7 +160,7 @@ func (t *task) taken() []api.Problem {
 	return out
 }
 
-// addExtras puts what the Component brings in into the cluster's base.
+// addExtras adds the Component's own objects to the cluster's base.
 func (t *task) addExtras(out *Output) {
 	i := slices.IndexFunc(out.Ends, func(w object.Wanted) bool { return w.End.IsBase() })
 	if len(t.base.objects) == 0 || i >= 0 && out.Ends[i].Blocked != nil {
@@ -179,23 +179,23 @@ func (t *task) addExtras(out *Output) {
 	})
 }
 
-// patches says of each patch whether any end, or the base, had something for it.
-func (t *task) patches(shapes []shaped) []Patch {
+// patches reports for each patch whether it selects any object of an end or of the base.
+func (t *task) patches(shapes []endResult) []Patch {
 	out := make([]Patch, len(t.component.Patches))
 	for i, p := range t.component.Patches {
-		chosen := t.base.chosen[i] || slices.ContainsFunc(shapes, func(s shaped) bool { return s.chosen != nil && s.chosen[i] })
+		chosen := t.base.chosen[i] || slices.ContainsFunc(shapes, func(s endResult) bool { return s.chosen != nil && s.chosen[i] })
 		out[i] = Patch{Pos: p.At, Text: describe(p.Target), Chosen: chosen}
 	}
 	return out
 }
 
-// wrong reports whether a problem is more than a warning.
-func wrong(problems []api.Problem) bool {
+// hasErrors reports whether a problem is more than a warning.
+func hasErrors(problems []api.Problem) bool {
 	return slices.ContainsFunc(problems, func(p api.Problem) bool { return !p.Warning })
 }
 
-// wrongly is why the ends of a cluster are held whose Component is wrong.
-func wrongly(in Input, problems []api.Problem) *object.Reason {
+// invalidOverlay is the reason of all ends of a cluster whose Component is invalid.
+func invalidOverlay(in Input, problems []api.Problem) *object.Reason {
 	first := problems[slices.IndexFunc(problems, func(p api.Problem) bool { return !p.Warning })]
 	more := ""
 	if n := len(problems) - 1; n > 0 {
@@ -204,8 +204,8 @@ func wrongly(in Input, problems []api.Problem) *object.Reason {
 	return object.Because(reason.OverlayInvalid, "overlay %s is invalid: %s%s", in.Dir, first, more)
 }
 
-// hold holds every end that is not held already.
-func hold(in Input, why *object.Reason) []object.Wanted {
+// block blocks every end that is not blocked already.
+func block(in Input, why *object.Reason) []object.Wanted {
 	out := slices.Clone(in.Ends)
 	for i, w := range out {
 		if w.Blocked == nil {

@@ -31,12 +31,12 @@ func TestApply(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(tree)) {
 			more = append(more, name, string(tree[name].Data))
 		}
-		return tell(t, ends, NewApplier(c, kinds).Apply(t.Context(), in(ends, string(tree["kustomization.yaml"].Data), more...)))
+		return changesIn(t, ends, NewApplier(c, kinds).Apply(t.Context(), in(ends, string(tree["kustomization.yaml"].Data), more...)))
 	})
 }
 
-// tell returns what is not as it came in.
-func tell(t *testing.T, before []object.Wanted, out Output) string {
+// changesIn returns what is not as it came in.
+func changesIn(t *testing.T, before []object.Wanted, out Output) string {
 	t.Helper()
 	var b strings.Builder
 	for _, p := range out.Problems {
@@ -44,16 +44,16 @@ func tell(t *testing.T, before []object.Wanted, out Output) string {
 	}
 	for _, p := range out.Patches {
 		if !p.Chosen {
-			fmt.Fprintln(&b, "chooses nothing:", p.Text)
+			fmt.Fprintln(&b, "selects nothing:", p.Text)
 		}
 	}
-	if all := heldAlike(out.Ends); all != nil {
-		fmt.Fprintf(&b, "held all: %s: %s\n", all.Code, all.Message)
+	if all := commonReason(out.Ends); all != nil {
+		fmt.Fprintf(&b, "blocked all: %s: %s\n", all.Code, all.Message)
 		return b.String()
 	}
 	for i, w := range out.Ends {
 		if w.Blocked != nil {
-			fmt.Fprintf(&b, "held %s: %s: %s\n", w.End, w.Blocked.Code, w.Blocked.Message)
+			fmt.Fprintf(&b, "blocked %s: %s: %s\n", w.End, w.Blocked.Code, w.Blocked.Message)
 			continue
 		}
 		for j, o := range w.Objects {
@@ -72,7 +72,7 @@ func tell(t *testing.T, before []object.Wanted, out Output) string {
 	return b.String()
 }
 
-func heldAlike(ends []object.Wanted) *object.Reason {
+func commonReason(ends []object.Wanted) *object.Reason {
 	for _, w := range ends {
 		if w.Blocked == nil || *w.Blocked != *ends[0].Blocked {
 			return nil
@@ -87,7 +87,7 @@ func content(t *testing.T, o object.Object) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare(m)
+	removeDigest(m)
 	return m
 }
 
@@ -102,7 +102,7 @@ func indented(t *testing.T, o object.Object) string {
 
 // difference lists the fields that differ, in JSON.
 func difference(b *strings.Builder, at string, was, is any) {
-	if same(was, is) {
+	if equal(was, is) {
 		return
 	}
 	before, ok1 := was.(map[string]any)

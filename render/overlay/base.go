@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// base is what a Component brings in by itself, in one cluster.
+// base are the objects that a Component adds by itself, in one cluster.
 type base struct {
 	objects  []object.Object // none, if there are problems
 	at       map[object.Key]api.Pos
@@ -19,23 +19,23 @@ type base struct {
 	problems []api.Problem
 }
 
-// baseOf builds the Component without any end. An error that may be over at the next try is for a while the answer to all
-// that name this Component: it may have taken as long as a build may, and many clusters share one.
+// baseOf builds the Component without any end. A transient error is the result for all clusters with this Component for a
+// while: the build may have taken the whole time limit, and many clusters share a Component.
 func (t *task) baseOf(ctx context.Context) (*base, error) {
 	key := t.hash(func(io.Writer) {})
-	if b, ok := t.bases.find(key); ok {
+	if b, ok := t.bases.get(key); ok {
 		return b, nil
 	}
-	if err := t.setbacks.find(t.component.Hash); err != nil {
+	if err := t.backoff.get(t.component.Hash); err != nil {
 		return nil, err
 	}
 	began := time.Now()
 	b, err := t.buildBase(ctx)
 	switch {
-	case err != nil && lasting(err):
-		b = &base{problems: t.blame(err)}
+	case err != nil && isPermanent(err):
+		b = &base{problems: t.problemsOf(err)}
 	case err != nil && ctx.Err() == nil:
-		t.setbacks.note(t.component.Hash, err, time.Since(began))
+		t.backoff.add(t.component.Hash, err, time.Since(began))
 		return nil, err
 	case err != nil:
 		return nil, err
@@ -44,18 +44,18 @@ func (t *task) baseOf(ctx context.Context) (*base, error) {
 	for _, o := range b.objects {
 		size += int64(len(o.Body.Bytes())) + entryOverhead
 	}
-	t.bases.keep(key, b, size)
+	t.bases.put(key, b, size)
 	return b, nil
 }
 
-// blame makes an error of the build a problem of the Component.
-func (t *task) blame(err error) []api.Problem {
-	hint, _ := blames(err)
-	return []api.Problem{{Pos: t.component.pos(), Message: "build the overlay: " + shorter(err), Hint: hint}}
+// problemsOf makes a problem of the Component of an error of its build.
+func (t *task) problemsOf(err error) []api.Problem {
+	hint, _ := inputHint(err)
+	return []api.Problem{{Pos: t.component.pos(), Message: "kustomize cannot build the overlay: " + shortError(err), Hint: hint}}
 }
 
 func (t *task) buildBase(ctx context.Context) (*base, error) {
-	done, err := t.cage.build(ctx, t.job(nil))
+	done, err := t.sandbox.build(ctx, t.job(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -66,15 +66,15 @@ func (t *task) buildBase(ctx context.Context) (*base, error) {
 	return b, nil
 }
 
-func (t *task) newBase(done built) (*base, error) {
-	extras, err := house{kinds: t.kinds, namespace: t.in.Namespace}.extras(done.Objects)
+func (t *task) newBase(done buildResult) (*base, error) {
+	extras, err := extraPolicy{kinds: t.kinds, namespace: t.in.Namespace}.extras(done.Objects)
 	if err != nil {
 		return nil, err
 	}
-	b := &base{at: map[object.Key]api.Pos{}, chosen: make([]bool, len(t.choosers))}
-	places := places{t.component, map[string]map[called]api.Pos{}}
+	b := &base{at: map[object.Key]api.Pos{}, chosen: make([]bool, len(t.targets))}
+	places := positions{t.component, map[string]map[documentID]api.Pos{}}
 	for _, e := range extras {
-		choose(t.choosers, b.chosen, e.content)
+		markMatching(t.targets, b.chosen, e.content)
 		at := places.of(e)
 		b.at[e.id.key] = at
 		for _, fault := range e.faults {
@@ -92,7 +92,7 @@ func (t *task) newBase(done built) (*base, error) {
 	return b, nil
 }
 
-// hash is over all that every result of a task depends on, and what is written to it.
+// hash is the hash of all that every result of a task depends on, and of what write adds.
 func (t *task) hash(write func(io.Writer)) inputHash {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s %q %q %q\n", t.component.Hash, t.in.Namespace, t.in.Owner, t.kinds)
@@ -100,9 +100,9 @@ func (t *task) hash(write func(io.Writer)) inputHash {
 	return inputHash(h.Sum(nil))
 }
 
-// choose notes which patches choose an object.
-func choose(choosers []chooser, chosen []bool, content map[string]any) {
+// markMatching marks the patches that select an object.
+func markMatching(choosers []patchTarget, chosen []bool, content map[string]any) {
 	for i, c := range choosers {
-		chosen[i] = chosen[i] || content != nil && c.chooses(content)
+		chosen[i] = chosen[i] || content != nil && c.matches(content)
 	}
 }

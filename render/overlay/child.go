@@ -18,23 +18,23 @@ import (
 	"github.com/linkwright/linkwright/render/overlay/sandbox"
 )
 
-// errChild says that a child failed, not what it was to build: it is not used again.
+// errChild means that a child failed for another reason than its job: it is not used again.
 var errChild = errors.New("the build process failed")
 
-// buildError is what a build says against its own input: the same job gives the same again.
+// buildError is an error about the input of a build: the same job fails again.
 type buildError string
 
 // Error implements error.
 func (e buildError) Error() string { return string(e) }
 
-// boundError is a bound that a build exceeds: what it was given is to be changed, not this machine.
+// boundError is a bound that the input of a build exceeds.
 type boundError struct{ error }
 
-// Unwrap returns what became of the build.
+// Unwrap returns the error of the build.
 func (e boundError) Unwrap() error { return e.error }
 
-// blames returns why an error of a build is about what it was given, and what to do about it; else this machine failed.
-func blames(err error) (hint string, blamed bool) {
+// inputHint returns what a user can do about an error of a build; false: it is an error of this machine.
+func inputHint(err error) (hint string, blamed bool) {
 	if _, ok := errors.AsType[boundError](err); ok {
 		return "make it smaller: docs/explanation/kustomize.md lists the limits of a build", true
 	}
@@ -42,26 +42,26 @@ func blames(err error) (hint string, blamed bool) {
 	return "", blamed
 }
 
-// child is a process that builds one job after the other.
+// child is a process that runs one job after the other.
 type child struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
-	stderr *head
+	stderr *outputHead
 	limits Limits
 
-	locked bool // by a filter of system calls
-	number uint64
-	worked time.Duration
-	timer  *time.Timer // while it is idle
-	ours   atomic.Bool // it was killed here
-	kill   func()
-	wait   func() // returns when the process is gone and nothing of it is left
+	locked     bool // by a filter of system calls
+	number     uint64
+	busy       time.Duration
+	timer      *time.Timer // while it is idle
+	killedHere atomic.Bool // it was killed here
+	kill       func()
+	wait       func() // returns when the process is gone and nothing of it is left
 }
 
 // startChild starts a program with nothing but three pipes.
 func startChild(program string, arguments []string, limits Limits) (*child, error) {
-	k := &child{cmd: exec.Command(program, arguments...), stderr: &head{}, limits: limits} //nolint:noctx // it outlives one job
+	k := &child{cmd: exec.Command(program, arguments...), stderr: &outputHead{}, limits: limits} //nolint:noctx // it outlives one job
 	k.cmd.Env = []string{}
 	k.cmd.Dir = string(os.PathSeparator)
 	k.cmd.Stderr = k.stderr
@@ -77,40 +77,40 @@ func startChild(program string, arguments []string, limits Limits) (*child, erro
 		return nil, err
 	}
 	k.kill = sync.OnceFunc(func() {
-		k.ours.Store(true)
+		k.killedHere.Store(true)
 		_ = k.cmd.Process.Kill() // it may be gone already
 	})
 	k.wait = sync.OnceFunc(k.reap)
 	return k, nil
 }
 
-// do sends a job and waits for what becomes of it; when ctx ends, so does the child.
-func (k *child) do(ctx context.Context, j job) (built, error) {
+// run sends a job and waits for the result; when ctx ends, it kills the child.
+func (k *child) run(ctx context.Context, j job) (buildResult, error) {
 	began := time.Now()
-	k.stderr.forget()
-	defer func() { k.worked += time.Since(began) }()
+	k.stderr.reset()
+	defer func() { k.busy += time.Since(began) }()
 	stop := context.AfterFunc(ctx, k.kill)
-	a, err := k.ask(j)
+	a, err := k.exchange(j)
 	if !stop() { // it was killed, or is about to be
-		return built{}, k.late(context.Cause(ctx))
+		return buildResult{}, k.timeout(context.Cause(ctx))
 	}
 	if err != nil {
-		return built{}, k.failed(err)
+		return buildResult{}, k.exitError(err)
 	}
 	switch {
 	case a.Exceeds:
-		return built{}, boundError{buildError(tidy(a.Error))}
+		return buildResult{}, boundError{buildError(oneLine(a.Error))}
 	case a.Error != "":
-		return built{}, buildError(tidy(a.Error))
+		return buildResult{}, buildError(oneLine(a.Error))
 	}
 	if err := k.check(j, a.Built); err != nil {
-		return built{}, k.failed(err)
+		return buildResult{}, k.exitError(err)
 	}
 	return a.Built, nil
 }
 
-// late is the end of a job that was not waited for. Before the child had the job, that is not about the job.
-func (k *child) late(cause error) error {
+// timeout is the error of a job that took too long. It is not about the job if the child had not received it.
+func (k *child) timeout(cause error) error {
 	err := fmt.Errorf("%w: %w", errChild, cause)
 	if k.number > 0 && errors.Is(cause, errTime) {
 		return boundError{err}
@@ -118,32 +118,32 @@ func (k *child) late(cause error) error {
 	return err
 }
 
-// ask exchanges frames: the first time, hello and ready before the job.
-func (k *child) ask(j job) (answer, error) {
+// exchange sends the job and reads the result; the first time, it exchanges hello and ready before.
+func (k *child) exchange(j job) (response, error) {
 	limit := k.limits.frame()
 	if k.number == 0 {
-		if err := k.greet(limit); err != nil {
-			return answer{}, err
+		if err := k.handshake(limit); err != nil {
+			return response{}, err
 		}
 	}
 	k.number++
-	switch err := writeFrame(k.stdin, limit, question{Number: k.number, Job: j}); {
+	switch err := writeFrame(k.stdin, limit, request{Number: k.number, Job: j}); {
 	case errors.Is(err, errFrameTooLong):
-		return answer{}, boundError{fmt.Errorf("send the job: %w", err)}
+		return response{}, boundError{fmt.Errorf("send the job: %w", err)}
 	case err != nil:
-		return answer{}, fmt.Errorf("send the job: %w", err)
+		return response{}, fmt.Errorf("send the job: %w", err)
 	}
-	var a answer
+	var a response
 	if err := readFrame(k.stdout, limit, &a); err != nil {
-		return answer{}, fmt.Errorf("read the result: %w", err)
+		return response{}, fmt.Errorf("read the result: %w", err)
 	}
 	if a.Number != k.number {
-		return answer{}, fmt.Errorf("read the result: it answers job %d, not %d", a.Number, k.number)
+		return response{}, fmt.Errorf("read the result: it answers job %d, not %d", a.Number, k.number)
 	}
 	return a, nil
 }
 
-func (k *child) greet(limit int64) error {
+func (k *child) handshake(limit int64) error {
 	if err := writeFrame(k.stdin, limit, k.limits.hello()); err != nil {
 		return fmt.Errorf("send the limits: %w", err)
 	}
@@ -155,8 +155,8 @@ func (k *child) greet(limit int64) error {
 	return nil
 }
 
-// check trusts no child: what it gives must be what was asked for.
-func (k *child) check(j job, b built) error {
+// check validates the result of a child, which is not trusted.
+func (k *child) check(j job, b buildResult) error {
 	switch {
 	case len(b.Objects) > k.limits.Objects:
 		return fmt.Errorf("%d objects: at most %d are allowed", len(b.Objects), k.limits.Objects)
@@ -174,36 +174,36 @@ func (k *child) check(j job, b built) error {
 	return nil
 }
 
-// failed makes the end of the child, and what it said last, the error of the job.
-func (k *child) failed(cause error) error {
-	killed := k.gone(cause)
+// exitError is the error of a job whose child ended, with the child's last output.
+func (k *child) exitError(cause error) error {
+	killed := k.wasKilled(cause)
 	k.end()
-	switch text := lastWords(k.stderr.String()); {
+	switch text := exitMessage(k.stderr.String()); {
 	case k.number == 0: // it has no job yet
-		cause = said(cause, text)
+		cause = withOutput(cause, text)
 	case k.cmd.ProcessState.ExitCode() == childFull, outOfMemory(text):
 		cause = boundError{fmt.Errorf("it needs more than %d MiB of memory", k.limits.Memory>>20)}
 	case killed:
-		cause = errMachineFull
-	case crashed(text):
-		cause = fmt.Errorf("%w: %w", cause, buildError(tidy(text)))
+		cause = errOutOfMemory
+	case isCrash(text):
+		cause = fmt.Errorf("%w: %w", cause, buildError(oneLine(text)))
 	default:
-		cause = said(cause, text)
+		cause = withOutput(cause, text)
 	}
 	return fmt.Errorf("%w: %w", errChild, cause)
 }
 
-// errMachineFull is what it mostly means when a process is killed by nobody.
-var errMachineFull = errors.New("it was killed from outside, because the machine or the container is out of memory")
+// errOutOfMemory is the usual cause if the child was killed, and not by this process.
+var errOutOfMemory = errors.New("it was killed from outside, because the machine or the container is out of memory")
 
-// gone reports whether the child was killed, and not here. One that closed its pipes is about to end, and may say why.
-func (k *child) gone(cause error) bool {
+// wasKilled reports whether something else killed the child. It waits for a child that closed its pipes to end.
+func (k *child) wasKilled(cause error) bool {
 	if errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) || errors.Is(cause, syscall.EPIPE) {
 		late := time.AfterFunc(time.Second, k.kill)
 		defer late.Stop()
 		k.wait()
 	}
-	return !k.ours.Load() && sandbox.Killed(k.cmd.ProcessState)
+	return !k.killedHere.Load() && sandbox.Killed(k.cmd.ProcessState)
 }
 
 // end kills the process, and returns when it is gone.
@@ -213,31 +213,31 @@ func (k *child) end() {
 }
 
 func (k *child) reap() {
-	_ = k.stdin.Close() // Wait closes stdout and tells how it ended, which is known
+	_ = k.stdin.Close() // Wait closes stdout and returns how it ended, which is known
 	_ = k.cmd.Wait()
 }
 
-// said adds what a process said last.
-func said(cause error, text string) error {
+// withOutput adds the last output of a process to an error.
+func withOutput(cause error, text string) error {
 	if text == "" {
 		return cause
 	}
-	return fmt.Errorf("%w: %s", cause, tidy(text))
+	return fmt.Errorf("%w: %s", cause, oneLine(text))
 }
 
-// crashed knows what the runtime of Go says where the code that it runs is the cause.
-func crashed(text string) bool {
+// isCrash recognizes messages of Go's runtime that are caused by the program.
+func isCrash(text string) bool {
 	return strings.HasPrefix(text, "panic: ") || strings.Contains(text, "goroutine stack exceeds")
 }
 
-// outOfMemory knows what the runtimes of Go and C say when the kernel gives no more.
+// outOfMemory recognizes messages of the runtimes of Go and C about missing memory.
 func outOfMemory(text string) bool {
 	return strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate memory") ||
 		strings.Contains(text, "pthread_create failed")
 }
 
-// lastWords is why a process ended: what stands before the stacks of its goroutines. Kustomize's advice is no reason.
-func lastWords(text string) string {
+// exitMessage is the output of a process before the stacks of its goroutines, without kustomize's advice.
+func exitMessage(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {
 		switch line = strings.TrimSpace(line); {
@@ -251,9 +251,9 @@ func lastWords(text string) string {
 	return strings.Join(out, " ")
 }
 
-// tidy shortens what a build says to one line, with paths as they stand in the tree. That a directory is no file is
-// what kustomize says of each that leads to the place of an error.
-func tidy(text string) string {
+// oneLine shortens a build's error to one line, with paths of the tree. It drops kustomize's remarks that a directory is no
+// file.
+func oneLine(text string) string {
 	const most = 1000
 	text = strings.Join(strings.Fields(strings.ReplaceAll(text, treeRoot+"/", "")), " ")
 	text = regexp.MustCompile(`accumulation err='[^:]*: '[^']*' must resolve to a file': `).ReplaceAllString(text, "")
@@ -263,14 +263,14 @@ func tidy(text string) string {
 	return text
 }
 
-// head keeps the first bytes that a process writes to stderr, and takes the rest without a word.
-type head struct {
+// outputHead keeps the first bytes that a process writes to stderr, and discards the rest.
+type outputHead struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// Write implements io.Writer; it never fails, so that the process is not held up.
-func (h *head) Write(p []byte) (int, error) {
+// Write implements io.Writer; it never fails, so that the process does not block.
+func (h *outputHead) Write(p []byte) (int, error) {
 	const most = 4 << 10
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -278,13 +278,13 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (h *head) forget() {
+func (h *outputHead) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.text = nil
 }
 
-func (h *head) String() string {
+func (h *outputHead) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return strings.ToValidUTF8(string(h.text), "?")

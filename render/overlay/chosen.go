@@ -12,27 +12,27 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// chooser says which objects the target of a patch chooses. It is kustomize's rule (api/resmap, Select), asked of values.
-type chooser struct {
+// patchTarget is the target of a patch. It selects objects by kustomize's rule (api/resmap, Select).
+type patchTarget struct {
 	names               *types.SelectorRegex
 	labels, annotations labels.Selector
 }
 
-func newChooser(s types.Selector) (chooser, error) {
+func newPatchTarget(s types.Selector) (patchTarget, error) {
 	names, err := types.NewSelectorRegex(&s)
 	if err != nil {
-		return chooser{}, err
+		return patchTarget{}, err
 	}
-	c := chooser{names: names}
+	c := patchTarget{names: names}
 	if c.labels, err = labels.Parse(s.LabelSelector); err != nil {
-		return chooser{}, err
+		return patchTarget{}, err
 	}
 	c.annotations, err = labels.Parse(s.AnnotationSelector)
 	return c, err
 }
 
-// chooses reports whether the object is chosen.
-func (c chooser) chooses(content map[string]any) bool {
+// matches reports whether the target selects the object.
+func (c patchTarget) matches(content map[string]any) bool {
 	id := identify(content)
 	meta, _ := content["metadata"].(map[string]any)
 	namespace := cmp.Or(id.key.Namespace, resid.TotallyNotANamespace)
@@ -41,14 +41,14 @@ func (c chooser) chooses(content map[string]any) bool {
 		c.labels.Matches(texts(meta["labels"])) && c.annotations.Matches(texts(meta["annotations"]))
 }
 
-// chosen reports whether any patch chooses the object.
-func (t *task) chosen(content map[string]any) bool {
-	return slices.ContainsFunc(t.choosers, func(c chooser) bool { return c.chooses(content) })
+// isPatched reports whether any patch selects the object.
+func (t *task) isPatched(content map[string]any) bool {
+	return slices.ContainsFunc(t.targets, func(c patchTarget) bool { return c.matches(content) })
 }
 
-// onlyPatches reports whether the Component, and those in it, change an object only by patches that choose it: then no other
-// needs to be built. A patch that chooses by what another one wrote chooses an object that was chosen already.
-func (c checked) onlyPatches() bool {
+// onlyPatches reports whether the Component, and those in it, change an object only by patches that select it: then only those
+// objects are built. A patch that selects by the changes of another patch selects an object that is built already.
+func (c validated) onlyPatches() bool {
 	for name, data := range c.Files {
 		if !slices.Contains(kustomizationNames(), path.Base(name)) {
 			continue
@@ -69,7 +69,7 @@ func (c checked) onlyPatches() bool {
 	return true
 }
 
-// describe says a target in words.
+// describe describes a target for messages.
 func describe(s types.Selector) string {
 	var parts []string
 	for _, p := range []struct{ word, value string }{
@@ -88,7 +88,7 @@ func describe(s types.Selector) string {
 	return strings.Join(parts, ", ")
 }
 
-// texts returns what of a map is text.
+// texts returns the string values of a map.
 func texts(v any) labels.Set {
 	m, _ := v.(map[string]any)
 	out := make(labels.Set, len(m))

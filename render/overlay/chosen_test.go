@@ -36,7 +36,7 @@ func TestChooser(t *testing.T) {
 		target("Secret", "", "linkerd"), target("", "", "linkerd.*"), target("ClusterRoleBinding", "", ""),
 		target("ClusterRoleBinding", "", ".*"), target("ClusterRoleBinding", "", "default"), group, labelled, annotated,
 	} {
-		c, err := newChooser(s)
+		c, err := newPatchTarget(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestChooser(t *testing.T) {
 			if want {
 				chosen++
 			}
-			if got := c.chooses(object); got != want {
+			if got := c.matches(object); got != want {
 				t.Errorf("chooses(%s, %s): %v, kustomize says %v", describe(s), identify(object).key, got, want)
 			}
 		}
@@ -88,7 +88,7 @@ func TestOnlyPatches(t *testing.T) {
 		{patches + "components: [inner]\n", inner + "labels: [{pairs: {a: b}}]\n", false},
 	} {
 		i := in(nil, tt.outer, "policy.yaml", policy, "inner/kustomization.yaml", tt.inner)
-		c, problems := component(i.Tree, i.Dir, i.At, Limits{})
+		c, problems := validateComponent(i.Tree, i.Dir, i.At, Limits{})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

@@ -58,7 +58,7 @@ func TestPageExample(t *testing.T) {
 	i := in(ends, "")
 	i.Tree = tree
 	out := NewApplier(newCage(t, Options{}), DefaultKinds()).Apply(t.Context(), i)
-	got := tell(t, ends, out)
+	got := changesIn(t, ends, out)
 	for _, want := range []string{"priorityClassName", "tolerations", "resources", "metadata/labels/team", "extra in west base", "kind: NetworkPolicy"} {
 		if !strings.Contains(got, want) || len(out.Problems) > 0 {
 			t.Errorf("the example gives no %s: %s", want, got)
@@ -71,7 +71,7 @@ func quoted(list []string) string { return "`" + strings.Join(list, "`, `") + "`
 func podAnnotationsPage() string {
 	var out []string
 	for _, name := range marks.PodAnnotations() {
-		if !isWhole(name) {
+		if !isExactName(name) {
 			name += "*"
 		}
 		out = append(out, name)
@@ -112,7 +112,7 @@ func marksPage(rows []marks.Mark) string {
 	names, order := map[string][]string{}, []string{}
 	for _, m := range rows {
 		name := m.Name
-		if !isWhole(name) {
+		if !isExactName(name) {
 			name += "*"
 		}
 		if names[m.Why] == nil {
@@ -130,7 +130,7 @@ func neverPage() string {
 	var b strings.Builder
 	b.WriteString("\n| kinds | why |\n| --- | --- |\n")
 	names, order := map[string][]string{}, []string{}
-	for _, n := range nevers() {
+	for _, n := range forbiddenKinds() {
 		name := n.kind
 		switch {
 		case n.kind == "":
@@ -151,7 +151,7 @@ func neverPage() string {
 
 func knownPage() string {
 	var out []string
-	for _, k := range known() {
+	for _, k := range knownKinds() {
 		out = append(out, k.kind)
 	}
 	return quoted(out)

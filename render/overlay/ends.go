@@ -16,19 +16,19 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// shaped is what an overlay makes of one end: the objects that it changes, by their index, or why it cannot be.
-type shaped struct {
-	changed map[int]object.Object
-	chosen  []bool // by patches
-	held    *object.Reason
-	passing bool  // held by what may be over at the next try: not remembered
-	failure error // of this machine, by which it is held
+// endResult is the result of an overlay for one end: the changed objects, by their index, or why the end is blocked.
+type endResult struct {
+	changed   map[int]object.Object
+	chosen    []bool // whether each patch selects an object of the end
+	blocked   *object.Reason
+	transient bool  // blocked by an error that may not happen again: not cached
+	failure   error // of this machine, which blocks it
 }
 
-func (s shaped) wanted(w object.Wanted) object.Wanted {
+func (s endResult) apply(w object.Wanted) object.Wanted {
 	switch {
-	case s.held != nil:
-		return object.Wanted{End: w.End, Blocked: s.held}
+	case s.blocked != nil:
+		return object.Wanted{End: w.End, Blocked: s.blocked}
 	case len(s.changed) == 0:
 		return w
 	}
@@ -39,7 +39,7 @@ func (s shaped) wanted(w object.Wanted) object.Wanted {
 	return object.Wanted{End: w.End, Objects: objects}
 }
 
-func (s shaped) size() int64 {
+func (s endResult) size() int64 {
 	size := int64(len(s.chosen))
 	for _, o := range s.changed {
 		size += int64(len(o.Body.Bytes())) + entryOverhead
@@ -47,9 +47,9 @@ func (s shaped) size() int64 {
 	return size
 }
 
-// shapes returns the shape of every end, by its index; those that are held or empty have none.
-func (t *task) shapes(ctx context.Context) []shaped {
-	out := make([]shaped, len(t.in.Ends))
+// endResults returns the result for every end, by its index; blocked and empty ends have none.
+func (t *task) endResults(ctx context.Context) []endResult {
+	out := make([]endResult, len(t.in.Ends))
 	keys := make([]inputHash, len(t.in.Ends))
 	var todo []int
 	for i, w := range t.in.Ends {
@@ -57,7 +57,7 @@ func (t *task) shapes(ctx context.Context) []shaped {
 			continue
 		}
 		keys[i] = t.keyOf(w)
-		if s, ok := t.ends.find(keys[i]); ok {
+		if s, ok := t.ends.get(keys[i]); ok {
 			out[i] = s
 			continue
 		}
@@ -65,14 +65,14 @@ func (t *task) shapes(ctx context.Context) []shaped {
 	}
 	t.buildAll(ctx, todo, out)
 	for _, i := range todo {
-		if s := out[i]; !s.passing {
-			t.ends.keep(keys[i], s, s.size())
+		if s := out[i]; !s.transient {
+			t.ends.put(keys[i], s, s.size())
 		}
 	}
 	return out
 }
 
-// keyOf is over everything that the shape of an end depends on.
+// keyOf is the cache key of an end's result: the hash of all that it depends on.
 func (t *task) keyOf(w object.Wanted) inputHash {
 	return t.hash(func(h io.Writer) {
 		_, _ = fmt.Fprintf(h, "%q %q %q\n", w.End.Cluster, w.End.Link.Source, w.End.Link.Target)
@@ -84,17 +84,17 @@ func (t *task) keyOf(w object.Wanted) inputHash {
 	})
 }
 
-// How many ends are built at once: kustomize takes a fixed time for a build, and more than linear for its objects (see the
-// benchmarks). Where only what patches choose is built, an end mostly gives one or two.
+// How many ends are built at once: a build takes a fixed time, and more than linear time for its objects (see the
+// benchmarks). If only selected objects are built, an end mostly has one or two.
 const (
 	batchEnds  = 4
 	narrowEnds = 12
 )
 
-// buildAll builds the ends of these indices in batches, several at once.
-func (t *task) buildAll(ctx context.Context, todo []int, out []shaped) {
+// buildAll builds the ends with these indices in batches, several at once.
+func (t *task) buildAll(ctx context.Context, todo []int, out []endResult) {
 	var g errgroup.Group
-	g.SetLimit(t.cage.width())
+	g.SetLimit(t.sandbox.width())
 	failures := &atomic.Int32{}
 	for _, batch := range t.batches(todo) {
 		g.Go(func() error {
@@ -105,7 +105,7 @@ func (t *task) buildAll(ctx context.Context, todo []int, out []shaped) {
 	_ = g.Wait()
 }
 
-// batches cuts the ends to be built; no two of one batch hold objects of one key.
+// batches groups the ends to be built; no two objects of one batch have the same key.
 func (t *task) batches(todo []int) [][]int {
 	var out [][]int
 	var keys map[object.Key]bool
@@ -128,20 +128,20 @@ func (t *task) batches(todo []int) [][]int {
 	return out
 }
 
-// maxFailures is how many builds of one call may fail for another reason than what they build, each of which can take as
-// long as a build may, before the ends that are left are held with them.
+// maxFailures is how many builds of one call may fail because of this machine before all remaining ends are blocked: each can take
+// the whole time limit.
 const maxFailures = 4
 
-// buildBatch builds ends together and, where that fails, each alone: so that only those are held that are the cause.
-func (t *task) buildBatch(ctx context.Context, batch []int, out []shaped, failures *atomic.Int32) {
+// buildBatch builds ends together, and each alone if that fails, so that only ends that cause the failure are blocked.
+func (t *task) buildBatch(ctx context.Context, batch []int, out []endResult, failures *atomic.Int32) {
 	if failures.Load() >= maxFailures {
 		for _, i := range batch {
-			out[i] = t.failed(i, fmt.Errorf("not built, because %d builds of other ends failed", maxFailures))
+			out[i] = t.blockedBy(i, fmt.Errorf("not built, because %d builds of other ends failed", maxFailures))
 		}
 		return
 	}
 	err := t.build(ctx, batch, out)
-	if err != nil && !lasting(err) {
+	if err != nil && !isPermanent(err) {
 		failures.Add(1)
 	}
 	switch {
@@ -152,26 +152,26 @@ func (t *task) buildBatch(ctx context.Context, batch []int, out []shaped, failur
 		}
 	default:
 		for _, i := range batch {
-			out[i] = t.failed(i, err)
+			out[i] = t.blockedBy(i, err)
 		}
 	}
 }
 
-// lasting reports whether an error is one of what is built, which it will be at every try.
-func lasting(err error) bool {
+// isPermanent reports whether an error is about the input, so that every attempt fails.
+func isPermanent(err error) bool {
 	_, ok := errors.AsType[buildError](err)
 	return ok
 }
 
-// failed holds an end that could not be built. What its patches choose is known nevertheless.
-func (t *task) failed(i int, err error) shaped {
-	s := shaped{chosen: make([]bool, len(t.choosers)), passing: !lasting(err)}
-	if _, blamed := blames(err); !blamed {
+// blockedBy is the result of an end that could not be built. It has the patches that select an object nevertheless.
+func (t *task) blockedBy(i int, err error) endResult {
+	s := endResult{chosen: make([]bool, len(t.targets)), transient: !isPermanent(err)}
+	if _, blamed := inputHint(err); !blamed {
 		s.failure = err
 	}
 	for _, o := range t.in.Ends[i].Objects {
 		if in, err := newInput(o); err == nil {
-			choose(t.choosers, s.chosen, in.before)
+			markMatching(t.targets, s.chosen, in.before)
 		}
 	}
 	at := ""
@@ -183,39 +183,39 @@ func (t *task) failed(i int, err error) shaped {
 	if at != "" {
 		at = "; patched at " + at[2:]
 	}
-	s.held = object.Because(reason.OverlayInvalid, "overlay %s: build it with this end: %s%s", t.in.Dir, shorter(err), at)
+	s.blocked = object.Because(reason.OverlayInvalid, "overlay %s: kustomize cannot build it with this end: %s%s", t.in.Dir, shortError(err), at)
 	return s
 }
 
-// shorter takes off what kustomize says of every failure in a Component.
-func shorter(err error) string {
+// shortError removes the prefix that kustomize adds to every failure in a Component.
+func shortError(err error) string {
 	return regexp.MustCompile(`^accumulating components: accumulateDirectory: "recursed accumulation of path '[^']*': (.*)"$`).
 		ReplaceAllString(err.Error(), "$1")
 }
 
-// build runs the Component over the objects of some ends, and compares what comes out. What is wrong with what comes out
-// is an error of the build.
-func (t *task) build(ctx context.Context, batch []int, out []shaped) error {
+// build applies the Component to the objects of some ends, and compares the result. An unexpected result is an error of the
+// build.
+func (t *task) build(ctx context.Context, batch []int, out []endResult) error {
 	inputs, resources, err := t.inputs(batch)
 	if err != nil {
 		return buildError(err.Error())
 	}
-	var done built
+	var done buildResult
 	if len(inputs) > 0 {
-		if done, err = t.cage.build(ctx, t.job(resources)); err != nil {
+		if done, err = t.sandbox.build(ctx, t.job(resources)); err != nil {
 			return err
 		}
 	}
 	for _, i := range batch {
-		out[i] = shaped{chosen: make([]bool, len(t.choosers))}
+		out[i] = endResult{chosen: make([]bool, len(t.targets))}
 	}
-	if err := t.judge(done, inputs, out); err != nil {
+	if err := t.collect(done, inputs, out); err != nil {
 		return buildError(err.Error())
 	}
 	return nil
 }
 
-// inputs are the objects of some ends as they go into a build.
+// inputs are the objects of some ends as inputs of a build.
 func (t *task) inputs(batch []int) (inputs []input, resources []json.RawMessage, err error) {
 	for _, i := range batch {
 		for j, o := range t.in.Ends[i].Objects {
@@ -223,7 +223,7 @@ func (t *task) inputs(batch []int) (inputs []input, resources []json.RawMessage,
 			switch {
 			case err != nil:
 				return nil, nil, err
-			case t.narrow && !t.chosen(in.before):
+			case t.narrow && !t.isPatched(in.before):
 				continue
 			}
 			in.end, in.index = i, j
@@ -233,17 +233,17 @@ func (t *task) inputs(batch []int) (inputs []input, resources []json.RawMessage,
 	return inputs, resources, nil
 }
 
-// judge makes the shapes of ends out of what came out for their objects.
-func (t *task) judge(done built, inputs []input, out []shaped) error {
-	results, err := t.results(done, inputs)
+// collect makes the results of ends from the built objects.
+func (t *task) collect(done buildResult, inputs []input, out []endResult) error {
+	results, err := t.outputsOf(done, inputs)
 	if err != nil {
 		return err
 	}
-	blame := map[int][]offence{}
+	blame := map[int][]objectViolation{}
 	for n, in := range inputs {
 		s := &out[in.end]
-		choose(t.choosers, s.chosen, in.before)
-		choose(t.choosers, s.chosen, results[n])
+		markMatching(t.targets, s.chosen, in.before)
+		markMatching(t.targets, s.chosen, results[n])
 		faults, err := t.compare(in, results[n], s)
 		if err != nil {
 			return err
@@ -252,7 +252,7 @@ func (t *task) judge(done built, inputs []input, out []shaped) error {
 	}
 	for i, faults := range blame {
 		if len(faults) > 0 {
-			out[i] = shaped{chosen: out[i].chosen, held: t.refuse(faults)}
+			out[i] = endResult{chosen: out[i].chosen, blocked: t.deniedReason(faults)}
 		}
 	}
 	return nil
@@ -263,9 +263,9 @@ func (t *task) job(resources []json.RawMessage) job {
 	return job{Files: t.component.Files, Dir: t.component.Dir, Component: true, Resources: resources}
 }
 
-// results finds what came out for each input; nil: nothing did. What the Component brings in by itself is passed over.
-// An object that is neither is an error: an overlay makes nothing out of an end.
-func (t *task) results(done built, inputs []input) ([]map[string]any, error) {
+// outputsOf finds the built object of each input; nil: it was removed. It ignores the Component's own objects.
+// Any other object is an error: an overlay does not derive objects from an end.
+func (t *task) outputsOf(done buildResult, inputs []input) ([]map[string]any, error) {
 	at := make(map[object.Key]int, len(inputs))
 	for n, in := range inputs {
 		at[in.object.Key] = n
@@ -294,7 +294,7 @@ func (t *task) results(done built, inputs []input) ([]map[string]any, error) {
 	return out, nil
 }
 
-// isExtra finds what the Component brings in; where it left out the namespace, that was filled in.
+// isExtra reports whether the Component adds the object itself; a missing namespace was filled in.
 func (t *task) isExtra(key object.Key) bool {
 	if key.Namespace == "" {
 		key.Namespace = t.in.Namespace

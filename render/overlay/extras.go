@@ -14,21 +14,21 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// extra is one object that a Component brings in, with all that is wrong with it.
+// extra is one object that a Component adds, with all that is wrong with it.
 type extra struct {
 	id      identity
 	content map[string]any
-	origin  string // the file that it stands in
+	origin  string // its file
 	faults  []string
 }
 
-// identity is what an object is called.
+// identity is the key and version of an object.
 type identity struct {
 	key     object.Key
 	version string
 }
 
-// identify reads what an object is called; what is missing or no text is empty.
+// identify reads the identity of an object; missing fields are empty.
 func identify(content map[string]any) identity {
 	meta, _ := content["metadata"].(map[string]any)
 	var id identity
@@ -44,21 +44,21 @@ func identify(content map[string]any) identity {
 	return id
 }
 
-// house is where extras may go: which kinds, into which namespace.
-type house struct {
+// extraPolicy is what extras may be: their kinds, and their namespace.
+type extraPolicy struct {
 	kinds     Kinds
 	namespace string
 }
 
-// extras judges what a Component makes out of nothing. They are sorted by key.
-func (h house) extras(made []made) ([]extra, error) {
+// extras checks the objects that a Component adds. They are sorted by key.
+func (h extraPolicy) extras(made []builtObject) ([]extra, error) {
 	out := make([]extra, 0, len(made))
 	for _, m := range made {
 		content, err := decode(m.Body)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, h.judge(content, m.Origin))
+		out = append(out, h.check(content, m.Origin))
 	}
 	slices.SortStableFunc(out, func(a, b extra) int {
 		return cmp.Or(a.id.key.Compare(b.id.key), cmp.Compare(a.origin, b.origin))
@@ -71,8 +71,8 @@ func (h house) extras(made []made) ([]extra, error) {
 	return out, nil
 }
 
-// judge runs the checks, all of them; the namespace is filled in.
-func (h house) judge(content map[string]any, origin string) extra {
+// check runs the checks, all of them; the namespace is filled in.
+func (h extraPolicy) check(content map[string]any, origin string) extra {
 	e := extra{content: content, origin: origin}
 	meta, _ := content["metadata"].(map[string]any)
 	e.id = identify(content)
@@ -90,13 +90,13 @@ func (h house) judge(content map[string]any, origin string) extra {
 	return e
 }
 
-// checkKind: only what the flag names, and never what gives more than the shape of the mesh.
-func (h house) checkKind(e extra, _ map[string]any) []string {
+// checkKind allows the kinds of the flag, except those that no flag allows.
+func (h extraPolicy) checkKind(e extra, _ map[string]any) []string {
 	g := groupKind{e.id.key.Kind, e.id.key.Group}
 	switch why := g.forbidden(); {
 	case g.kind == "" || e.id.version == "":
 		return []string{"it needs an apiVersion and a kind"}
-	case !e.isNamed():
+	case !e.hasValidType():
 		return []string{"its apiVersion or kind is invalid: write them like policy.linkerd.io/v1beta3 and Server"}
 	case why != "":
 		return []string{"an overlay must not add this kind: " + why}
@@ -106,8 +106,8 @@ func (h house) checkKind(e extra, _ map[string]any) []string {
 	return nil
 }
 
-// isNamed reports whether apiVersion and kind are well formed: requests to the cluster are made of them.
-func (e extra) isNamed() bool {
+// hasValidType reports whether apiVersion and kind are well formed: requests to the cluster are made of them.
+func (e extra) hasValidType() bool {
 	apiVersion, _ := e.content["apiVersion"].(string)
 	group := e.id.key.Group
 	return (len(validation.IsDNS1123Subdomain(group)) == 0 || apiVersion == e.id.version) &&
@@ -115,8 +115,8 @@ func (e extra) isNamed() bool {
 		regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString(e.id.key.Kind)
 }
 
-// checkName: a name that nothing of ours can have. A disruption budget of a link's controller is called controller-<target>.
-func (h house) checkName(e extra, _ map[string]any) []string {
+// checkName denies names of rendered objects: the disruption budget of a link's controller is called controller-<target>.
+func (h extraPolicy) checkName(e extra, _ map[string]any) []string {
 	name := e.id.key.Name
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return []string{fmt.Sprintf("%q is not a valid name: use lower case letters and digits, with dots and dashes between them, at most %d characters", name, validation.DNS1123SubdomainMaxLength)}
@@ -127,14 +127,14 @@ func (h house) checkName(e extra, _ map[string]any) []string {
 	return nil
 }
 
-func (h house) checkNamespace(e extra, _ map[string]any) []string {
+func (h extraPolicy) checkNamespace(e extra, _ map[string]any) []string {
 	if ns := e.id.key.Namespace; ns != "" && ns != h.namespace {
 		return []string{fmt.Sprintf("namespace %s is not the cluster's multicluster namespace, %s: remove metadata.namespace", ns, h.namespace)}
 	}
 	return nil
 }
 
-// checkMetadata: names, labels and annotations; the rest is the server's, or would have others delete the object.
+// checkMetadata allows names, labels and annotations. Other fields belong to the server, or can make others delete the object.
 func checkMetadata(_ extra, meta map[string]any) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(meta)) {
@@ -145,21 +145,21 @@ func checkMetadata(_ extra, meta map[string]any) []string {
 	return out
 }
 
-// checkMarks: the labels and annotations of extras are judged as those that are added to rendered objects.
+// checkMarks checks labels and annotations as those that an overlay adds to rendered objects.
 func checkMarks(_ extra, meta map[string]any) []string {
 	var m merge
-	for _, f := range []field{{path: "labels", keys: labelRule}, {path: "annotations", keys: annotationRule}} {
-		at := &spot{shown: "metadata." + f.path, path: f.path, tree: &tree{leaf: &f}, up: &spot{}}
+	for _, f := range []field{{path: "labels", keys: labelDenial}, {path: "annotations", keys: annotationDenial}} {
+		at := &fieldRef{name: "metadata." + f.path, path: f.path, tree: &tree{leaf: &f}, parent: &fieldRef{}}
 		m.value(at, nil, meta[f.path])
 	}
-	out := make([]string, len(m.refused))
-	for i, r := range m.refused {
+	out := make([]string, len(m.violations))
+	for i, r := range m.violations {
 		out[i] = r.String()
 	}
 	return out
 }
 
-// checkFields: an object of a cluster has a status from its controller alone.
+// checkFields denies status, which only a controller may write.
 func checkFields(e extra, _ map[string]any) []string {
 	if e.content["status"] != nil {
 		return []string{"status must not be set: remove it"}
@@ -167,25 +167,25 @@ func checkFields(e extra, _ map[string]any) []string {
 	return nil
 }
 
-// checkSecrets: nothing may point at a Secret; whatever reads it there could carry it anywhere.
+// checkSecrets denies references to Secrets: the program that reads such a Secret could send it anywhere.
 func checkSecrets(e extra, _ map[string]any) []string {
 	if e.id.key.Kind == "ConfigMap" {
 		return nil // its keys are no fields
 	}
-	if at := secretField(&spot{}, e.content); at != "" {
+	if at := secretField(&fieldRef{}, e.content); at != "" {
 		return []string{at + " refers to a Secret, which is not allowed in an overlay: remove it"}
 	}
 	return nil
 }
 
-// secretField finds the first field whose name says that it holds or names a secret; labels are no fields.
-func secretField(p *spot, v any) string {
+// secretField finds the first field whose name means that it holds or names a secret; labels are no fields.
+func secretField(p *fieldRef, v any) string {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			below := p.below(k)
+			below := p.child(k)
 			if strings.Contains(strings.ToLower(k), "secret") {
-				return below.shown
+				return below.name
 			}
 			if k == "matchLabels" || k == "labels" || k == "annotations" {
 				continue
@@ -204,7 +204,7 @@ func secretField(p *spot, v any) string {
 	return ""
 }
 
-// seal makes the object that goes out.
+// seal makes the object to apply.
 func (e extra) seal(owner string) (object.Object, error) {
 	return object.Seal(object.Spec{Key: e.id.key, Version: e.id.version, Phase: object.PhaseExtras, Owner: owner}, e.content)
 }

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Kinds says of which kinds an overlay may bring in objects of its own. The zero value allows none.
+// Kinds are the kinds of objects that an overlay may add. The zero value allows none.
 type Kinds struct{ words []groupKind }
 
-// groupKind is one kind, or all of a group where kind is empty.
+// groupKind is one kind, or all kinds of a group if kind is empty.
 type groupKind struct{ kind, group string }
 
 // String is the word that ParseKinds reads: Kind, Kind.group or group.
@@ -19,14 +19,14 @@ func (g groupKind) String() string {
 	switch {
 	case g.kind == "":
 		return g.group
-	case slices.Contains(known(), g) || g.group == "":
+	case slices.Contains(knownKinds(), g) || g.group == "":
 		return g.kind
 	}
 	return g.kind + "." + g.group
 }
 
-// known are kinds that may be named without their group.
-func known() []groupKind {
+// knownKinds are kinds that may be named without their group.
+func knownKinds() []groupKind {
 	return []groupKind{
 		{"ConfigMap", ""},
 		{"HorizontalPodAutoscaler", "autoscaling"},
@@ -40,7 +40,7 @@ func known() []groupKind {
 	}
 }
 
-// DefaultKinds are those that cannot give a committer more than the shape of the mesh.
+// DefaultKinds are the kinds that give a committer no more rights than declaring links does.
 func DefaultKinds() Kinds {
 	return Kinds{[]groupKind{
 		{"NetworkPolicy", "networking.k8s.io"},
@@ -51,8 +51,8 @@ func DefaultKinds() Kinds {
 	}}
 }
 
-// never is a row of what no flag allows. An empty kind is all of the group; "*." before a group is all groups below it.
-type never struct {
+// forbiddenKind is a kind that no flag allows. An empty kind stands for all of the group; "*." before a group for all groups below it.
+type forbiddenKind struct {
 	groupKind
 	why string
 }
@@ -66,9 +66,9 @@ const (
 	engines  = "it lets another tool apply what the committer names"
 )
 
-// nevers is the table.
-func nevers() []never {
-	return []never{
+// forbiddenKinds is the table.
+func forbiddenKinds() []forbiddenKind {
+	return []forbiddenKind{
 		{groupKind{"", "rbac.authorization.k8s.io"}, grants},
 		{groupKind{"", "authorization.k8s.io"}, grants},
 		{groupKind{"", "authorization.openshift.io"}, grants},
@@ -123,9 +123,9 @@ func nevers() []never {
 	}
 }
 
-// refusedByName are well-known kinds of groups that are refused as a whole, so that the bare word is refused for the
-// right reason.
-func refusedByName() []groupKind {
+// forbiddenByName are well-known kinds of groups that are forbidden as a whole, so that their bare name gets the right
+// message.
+func forbiddenByName() []groupKind {
 	return []groupKind{
 		{"ClusterRole", "rbac.authorization.k8s.io"},
 		{"ClusterRoleBinding", "rbac.authorization.k8s.io"},
@@ -150,7 +150,7 @@ func refusedByName() []groupKind {
 
 // forbidden returns why a kind is never allowed; empty: it may be.
 func (g groupKind) forbidden() string {
-	for _, n := range nevers() {
+	for _, n := range forbiddenKinds() {
 		below, wild := strings.CutPrefix(n.group, "*")
 		if (n.group == g.group || wild && strings.HasSuffix(g.group, below)) && (n.kind == "" || n.kind == g.kind) {
 			return n.why
@@ -159,8 +159,8 @@ func (g groupKind) forbidden() string {
 	return ""
 }
 
-// ParseKinds reads the words of --overlay-kinds: a Kind that this program knows, Kind.group, or a group that it knows to
-// be harmless as a whole (policy.linkerd.io). No words at all allow none.
+// ParseKinds parses the words of --overlay-kinds: a well-known Kind, Kind.group, or a group that is harmless as a whole
+// (policy.linkerd.io). No words allow no kinds.
 func ParseKinds(words []string) (Kinds, error) {
 	var k Kinds
 	for _, word := range words {
@@ -211,17 +211,17 @@ func splitKind(word string) (groupKind, error) {
 
 // bareKind finds the group of a Kind without one.
 func bareKind(kind string) (groupKind, error) {
-	for _, k := range known() {
+	for _, k := range knownKinds() {
 		if k.kind == kind {
 			return k, nil
 		}
 	}
-	for _, k := range refusedByName() {
+	for _, k := range forbiddenByName() {
 		if k.kind == kind {
 			return k, nil
 		}
 	}
-	for _, n := range nevers() {
+	for _, n := range forbiddenKinds() {
 		if n.kind == kind {
 			return n.groupKind, nil
 		}
@@ -229,7 +229,7 @@ func bareKind(kind string) (groupKind, error) {
 	return groupKind{}, fmt.Errorf("linkwright does not know this kind: write it with its group, such as %s.example.com", kind)
 }
 
-// Words are what ParseKinds reads to give the same again.
+// Words are the words from which ParseKinds makes the same value.
 func (k Kinds) Words() []string {
 	out := make([]string, len(k.words))
 	for i, w := range k.words {
@@ -246,12 +246,12 @@ func (k Kinds) String() string {
 	return strings.Join(k.Words(), ", ")
 }
 
-// allow reports whether objects of the kind may come in.
+// allow reports whether an overlay may add objects of the kind.
 func (k Kinds) allow(g groupKind) bool {
 	return g.forbidden() == "" && (slices.Contains(k.words, g) || slices.Contains(k.words, groupKind{group: g.group}))
 }
 
-// checkMonitor: a scraper must not be told to carry a credential to an address that the committer chooses.
+// checkMonitor denies what makes a scraper send a credential to an address that the committer chooses.
 func checkMonitor(e extra, _ map[string]any) []string {
 	list := map[string]string{"PodMonitor": "podMetricsEndpoints", "ServiceMonitor": "endpoints"}[e.id.key.Kind]
 	if list == "" || e.id.key.Group != "monitoring.coreos.com" {
@@ -265,11 +265,11 @@ func checkMonitor(e extra, _ map[string]any) []string {
 	endpoints, _ := spec[list].([]any)
 	for i, endpoint := range endpoints {
 		at := fmt.Sprintf("spec.%s[%d]", list, i)
-		if why := only(endpoint, endpointFields()...); why != "" {
+		if why := disallowedKey(endpoint, endpointFields()...); why != "" {
 			out = append(out, at+": "+why)
 		}
 		m, _ := endpoint.(map[string]any)
-		if why := only(m["tlsConfig"], "serverName", "insecureSkipVerify", "minVersion", "maxVersion"); why != "" {
+		if why := disallowedKey(m["tlsConfig"], "serverName", "insecureSkipVerify", "minVersion", "maxVersion"); why != "" {
 			out = append(out, at+".tlsConfig: "+why)
 		}
 		out = append(out, checkRelabelings(at+".relabelings", m["relabelings"])...)
@@ -278,8 +278,8 @@ func checkMonitor(e extra, _ map[string]any) []string {
 	return out
 }
 
-// checkRelabelings: what is scraped, and how, stands in labels that begin with __ (Prometheus, scrape/target.go); so none
-// is written, nor one whose name is not known here.
+// checkRelabelings denies writing labels that begin with __, which decide what is scraped and how (Prometheus, scrape/target.go),
+// and labels whose name is not known here.
 func checkRelabelings(at string, v any) []string {
 	rules, _ := v.([]any)
 	var out []string

@@ -113,7 +113,7 @@ func TestFlatten(t *testing.T) {
 // Each archive is a tree whose directory "overlay" is checked as an overlay; out is what is let through, or the problems.
 func TestComponent(t *testing.T) {
 	goldens(t, "component", func(_ *testing.T, tree fstest.MapFS) string {
-		c, problems := component(tree, "overlay", api.Pos{File: "east.yaml", Line: 7, Col: 12}, Limits{})
+		c, problems := validateComponent(tree, "overlay", api.Pos{File: "east.yaml", Line: 7, Col: 12}, Limits{})
 		if len(problems) > 0 {
 			return lines(problems)
 		}
@@ -165,7 +165,7 @@ func TestFlattenRemembers(t *testing.T) {
 func TestFlattenFailure(t *testing.T) {
 	tree := fstest.MapFS{
 		"kustomization.yaml": {Data: []byte("resources: [a.yaml]\n")},
-		"a.yaml":             {Data: sound().Files["a.yaml"]},
+		"a.yaml":             {Data: smallJob().Files["a.yaml"]},
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -193,7 +193,7 @@ func TestFlattenFailure(t *testing.T) {
 	}
 	tree["a.yaml"].Data = append(tree["a.yaml"].Data, "---\napiVersion: v1\nkind: A\nmetadata: {name: b}\n"...)
 	_, problems, err := newCage(t, Options{Limits: Limits{Objects: 1}}).Flatten(t.Context(), tree)
-	want := "kustomization.yaml: cannot be built: 2 objects: at most 1 are allowed (make it smaller: docs/explanation/kustomize.md lists the limits of a build)\n"
+	want := "kustomization.yaml: kustomize cannot build it: 2 objects: at most 1 are allowed (make it smaller: docs/explanation/kustomize.md lists the limits of a build)\n"
 	if diff := cmp.Diff(want, lines(problems)); diff != "" || err != nil {
 		t.Errorf("Flatten(too many objects): %v, -want +got\n%s", err, diff)
 	}

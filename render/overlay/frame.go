@@ -9,13 +9,13 @@ import (
 	"io"
 )
 
-// A frame is the length of what follows, four bytes, the most significant first, and that many bytes of JSON.
+// A frame is a length in four bytes, the most significant first, and that many bytes of JSON.
 const frameHead = 4
 
-// errFrameTooLong says that the other side announced, or this one has to say, more than is allowed.
+// errFrameTooLong means that a frame to read or to write is longer than allowed.
 var errFrameTooLong = errors.New("more than is allowed")
 
-// hello is the first frame, from parent to child: its bounds. The child knows nothing else of the world.
+// hello is the first frame, from parent to child: the child's limits.
 type hello struct {
 	Memory  int64 `json:"memory"`  // bytes
 	Seconds int64 `json:"seconds"` // of CPU, over the life of the child
@@ -23,22 +23,22 @@ type hello struct {
 	Objects int   `json:"objects"` // of one result
 }
 
-// ready is the child's answer to hello: which walls stand.
+// ready is the child's response to hello: which layers of the sandbox are active.
 type ready struct {
 	Locked bool `json:"locked"` // by a filter of system calls
 }
 
-// question is one job on its way to a child; the answer bears its number, so that none is taken for another's.
-type question struct {
+// request is one job for a child; the response has its number, so that it cannot be taken for another's.
+type request struct {
 	Number uint64 `json:"number"`
 	Job    job    `json:"job"`
 }
 
-type answer struct {
-	Number  uint64 `json:"number"`
-	Built   built  `json:"built"`
-	Error   string `json:"error,omitempty"`
-	Exceeds bool   `json:"exceeds,omitempty"` // a bound is the error
+type response struct {
+	Number  uint64      `json:"number"`
+	Built   buildResult `json:"built"`
+	Error   string      `json:"error,omitempty"`
+	Exceeds bool        `json:"exceeds,omitempty"` // a bound is the error
 }
 
 // writeFrame sends a value in one write.
@@ -55,7 +55,7 @@ func writeFrame(w io.Writer, limit int64, v any) error {
 	return err
 }
 
-// readFrame reads a value. It keeps no more than limit, and allocates only for what has come. io.EOF says that there was
+// readFrame reads a value of at most limit bytes. It allocates only for what it has read. io.EOF means that there is
 // no further frame.
 func readFrame(r io.Reader, limit int64, v any) error {
 	var head [frameHead]byte

@@ -19,10 +19,10 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// FuzzGate: any two kustomizations, one in the root and one beside other files, are refused with a place for every
+// FuzzValidate: any two kustomizations, one in the root and one beside other files, are refused with a place for every
 // problem, or go on with clean paths to what the tree holds. What goes on is built right here, without a cage: it asks
 // for no file that is not part of the job, opens no connection and starts no program.
-func FuzzGate(f *testing.F) {
+func FuzzValidate(f *testing.F) {
 	for _, name := range append(glob(f, "testdata/flatten/*.txtar"), glob(f, "testdata/component/*.txtar")...) {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {
@@ -47,13 +47,15 @@ func FuzzGate(f *testing.F) {
 			"sub/b.yaml":             {Data: []byte("apiVersion: v1\nkind: B\nmetadata: {name: b}\n")},
 			"github.com/o/r.yaml":    {Data: []byte("apiVersion: v1\nkind: C\nmetadata: {name: c}\n")},
 		}
-		gated(t, c, tree, func() (checked, []api.Problem) { return newGate(tree, Limits{}).root() })
-		gated(t, c, tree, func() (checked, []api.Problem) { return component(tree, "sub", api.Pos{File: "x", Line: 1}, Limits{}) })
+		validatedTree(t, c, tree, func() (validated, []api.Problem) { return newValidator(tree, Limits{}).validateRoot() })
+		validatedTree(t, c, tree, func() (validated, []api.Problem) {
+			return validateComponent(tree, "sub", api.Pos{File: "x", Line: 1}, Limits{})
+		})
 	})
 }
 
-// gated judges one tree, and builds what is let through.
-func gated(t *testing.T, c *watcher, tree fstest.MapFS, gate func() (checked, []api.Problem)) {
+// validatedTree judges one tree, and builds what is let through.
+func validatedTree(t *testing.T, c *watcher, tree fstest.MapFS, gate func() (validated, []api.Problem)) {
 	got, problems := gate()
 	again, problemsAgain := gate()
 	if diff := cmp.Diff(got.Hash, again.Hash) + cmp.Diff(problems, problemsAgain); diff != "" {
@@ -72,7 +74,7 @@ func gated(t *testing.T, c *watcher, tree fstest.MapFS, gate func() (checked, []
 			t.Errorf("file %q of the job is none of the tree", name)
 		}
 		if path.Base(name) == "kustomization.yaml" {
-			clean(t, got.Files, path.Dir(name), data)
+			cleanPath(t, got.Files, path.Dir(name), data)
 		}
 	}
 	j := job{Files: got.Files, Dir: got.Dir, Component: got.Dir != "."}
@@ -89,8 +91,8 @@ func gated(t *testing.T, c *watcher, tree fstest.MapFS, gate func() (checked, []
 	c.check(t)
 }
 
-// clean reads a kustomization that was let through once more, and holds each entry against a rule of its own.
-func clean(t *testing.T, files map[string][]byte, dir string, data []byte) {
+// cleanPath reads a kustomization that was let through once more, and holds each entry against a rule of its own.
+func cleanPath(t *testing.T, files map[string][]byte, dir string, data []byte) {
 	var k types.Kustomization
 	if err := k.Unmarshal(data); err != nil {
 		t.Errorf("what was let through is no kustomization: %v\n%s", err, data)
@@ -226,7 +228,7 @@ func glob(tb testing.TB, pattern string) []string {
 // FuzzFrame: any bytes are a frame or an error; a frame that is read is written alike and read again.
 func FuzzFrame(f *testing.F) {
 	var b bytes.Buffer
-	if err := writeFrame(&b, 1<<20, answer{Number: 1, Built: built{Objects: []made{{Body: []byte(`{}`), Origin: "a"}}, Chosen: []bool{true}}}); err != nil {
+	if err := writeFrame(&b, 1<<20, response{Number: 1, Built: buildResult{Objects: []builtObject{{Body: []byte(`{}`), Origin: "a"}}, Chosen: []bool{true}}}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
@@ -235,7 +237,7 @@ func FuzzFrame(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 1 << 10
-		var a, again answer
+		var a, again response
 		r := bytes.NewReader(data)
 		if err := readFrame(r, limit, &a); err != nil {
 			return

@@ -63,9 +63,9 @@ func words(t *testing.T, name string) []string {
 }
 
 // Every attack is refused before anything is built, and told where it stands.
-func TestHostileGate(t *testing.T) {
+func TestHostileInput(t *testing.T) {
 	for _, a := range attacks(t, "127.0.0.1:1") {
-		_, problems := newGate(a.tree, Limits{}).root()
+		_, problems := newValidator(a.tree, Limits{}).validateRoot()
 		if len(problems) == 0 {
 			t.Errorf("%s: is let through", a.name)
 		}

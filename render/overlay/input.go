@@ -12,22 +12,22 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// input is one object on its way into a build.
+// input is one object as the input of a build.
 type input struct {
 	object     object.Object
-	end, index int            // where it stands
+	end, index int            // its position among ends, and among the end's objects
 	before     map[string]any // as it goes in
 	body       json.RawMessage
 }
 
-// newInput makes what goes into a build: the object as it was rendered, without its digest, and of a Secret only what
-// it is called. No secret enters the cage.
+// newInput makes the input of a build: the rendered object without its digest, and of a Secret only its identity. No secret
+// enters the sandbox.
 func newInput(o object.Object) (input, error) {
 	content, err := decode(o.Body.Bytes())
 	if err != nil {
 		return input{}, err
 	}
-	bare(content)
+	removeDigest(content)
 	if o.Key.Kind == secretKind && o.Key.Group == "" {
 		maps.DeleteFunc(content, func(k string, _ any) bool {
 			return !slices.Contains([]string{"apiVersion", "kind", "metadata", "type"}, k)
@@ -37,8 +37,8 @@ func newInput(o object.Object) (input, error) {
 	return input{object: o, before: content, body: body}, err
 }
 
-// bare takes the digest away, which is of what was rendered.
-func bare(content map[string]any) {
+// removeDigest removes the digest, which is that of the rendered object.
+func removeDigest(content map[string]any) {
 	meta, _ := content["metadata"].(map[string]any)
 	annotations, ok := meta["annotations"].(map[string]any)
 	if !ok {
@@ -50,25 +50,25 @@ func bare(content map[string]any) {
 	}
 }
 
-// offence is what stands against an object that came out of a build.
-type offence struct {
+// objectViolation is a violation with its object and the patches that select it.
+type objectViolation struct {
 	key     object.Key
-	refusal refusal
+	refusal violation
 	patches []api.Pos // those that choose the object
 }
 
-// compare takes what an overlay may change into the shape of the object's end, and gives what it may not.
-func (t *task) compare(in input, after map[string]any, s *shaped) ([]offence, error) {
+// compare adds allowed changes of an object to the result of its end, and returns violations.
+func (t *task) compare(in input, after map[string]any, s *endResult) ([]objectViolation, error) {
 	key := in.object.Key
 	if after == nil {
-		return []offence{{key: key, refusal: refusal{what: "must not be removed, renamed or moved"}, patches: t.choosing(in.before)}}, nil
+		return []objectViolation{{key: key, refusal: violation{message: "must not be removed, renamed or moved"}, patches: t.patchesFor(in.before)}}, nil
 	}
 	m := merge{kind: kindOf(key)}
 	merged := m.object(t.table, in.before, after)
-	if len(m.refused) > 0 {
-		faults := make([]offence, len(m.refused))
-		for i, r := range m.refused {
-			faults[i] = offence{key, r, t.choosing(in.before)}
+	if len(m.violations) > 0 {
+		faults := make([]objectViolation, len(m.violations))
+		for i, r := range m.violations {
+			faults[i] = objectViolation{key, r, t.patchesFor(in.before)}
 		}
 		return faults, nil
 	}
@@ -86,19 +86,19 @@ func (t *task) compare(in input, after map[string]any, s *shaped) ([]offence, er
 	return nil, nil
 }
 
-// choosing returns the patches that choose an object.
-func (t *task) choosing(content map[string]any) []api.Pos {
+// patchesFor returns the positions of the patches that select an object.
+func (t *task) patchesFor(content map[string]any) []api.Pos {
 	var at []api.Pos
-	for i, c := range t.choosers {
-		if c.chooses(content) {
+	for i, c := range t.targets {
+		if c.matches(content) {
 			at = append(at, t.component.Patches[i].At)
 		}
 	}
 	return at
 }
 
-// refuse holds an end for what must not be changed in it: the first few, what to do about them, and where they are patched.
-func (t *task) refuse(faults []offence) *object.Reason {
+// deniedReason is the reason of an end with violations: the first few, what to do about them, and the positions of the patches.
+func (t *task) deniedReason(faults []objectViolation) *object.Reason {
 	const shown = 3
 	more := ""
 	if n := len(faults) - shown; n > 0 {
@@ -110,9 +110,9 @@ func (t *task) refuse(faults []offence) *object.Reason {
 		if i == 0 || faults[i-1].key != f.key {
 			what = fmt.Sprintf("%s: %s", f.key, what)
 		}
-		whats, hints = append(whats, what), add(hints, f.refusal.hint)
+		whats, hints = append(whats, what), appendUnique(hints, f.refusal.hint)
 		for _, at := range f.patches {
-			patches = add(patches, at.String())
+			patches = appendUnique(patches, at.String())
 		}
 	}
 	text := strings.Join(whats, "; ") + more
@@ -125,15 +125,15 @@ func (t *task) refuse(faults []offence) *object.Reason {
 	return object.Because(reason.OverlayInvalid, "overlay %s: %s", t.in.Dir, text)
 }
 
-// add appends a text that is not empty and not there yet.
-func add(to []string, text string) []string {
+// appendUnique appends a text that is neither empty nor in the list.
+func appendUnique(to []string, text string) []string {
 	if text == "" || slices.Contains(to, text) {
 		return to
 	}
 	return append(to, text)
 }
 
-// kindOf is a kind as the table writes it.
+// kindOf is the kind in the notation of the table.
 func kindOf(k object.Key) string {
 	if k.Group == "" {
 		return k.Kind
@@ -141,8 +141,7 @@ func kindOf(k object.Key) string {
 	return k.Kind + "." + k.Group
 }
 
-// reseal makes an object of what was merged. What never went in is the same as before: nothing that is not in merged is
-// lost, since it lacks only what newInput took away.
+// reseal makes an object of merged content. It restores what newInput removed, so nothing is lost.
 func reseal(o object.Object, merged map[string]any, owner string) (object.Object, error) {
 	whole, err := decode(o.Body.Bytes())
 	if err != nil {

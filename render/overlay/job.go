@@ -1,4 +1,4 @@
-// Package overlay answers: what does kustomize make of these bytes, in a cage?
+// Package overlay builds kustomizations in a sandbox, and applies the overlays of clusters to rendered objects.
 package overlay
 
 import (
@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// job is one build: everything that it may load, and what is to be built.
+// job is one build: all files that it may load, and what to build.
 type job struct {
 	Files map[string][]byte `json:"files"` // by slash path from the root of the tree; there is nothing else to load
 	Dir   string            `json:"dir"`   // of the Kustomization, or of the Component
@@ -26,55 +26,55 @@ type job struct {
 	Targets   []types.Selector  `json:"targets,omitempty"`   // of patches: which of Resources do they choose?
 }
 
-// built is what became of a job.
-type built struct {
-	Objects []made `json:"objects"`
-	Chosen  []bool `json:"chosen"` // by Targets: any of Resources is chosen
+// buildResult is the result of a job.
+type buildResult struct {
+	Objects []builtObject `json:"objects"`
+	Chosen  []bool        `json:"chosen"` // by Targets: any of Resources is chosen
 }
 
-// made is one object, and the file of the tree that it comes from; empty for an object of Resources.
-type made struct {
+// builtObject is one object, and the file of the tree that it comes from; the file is empty for an object of Resources.
+type builtObject struct {
 	Body   json.RawMessage `json:"body"`
 	Origin string          `json:"origin,omitempty"`
 }
 
-// Where a job's files stand in memory. The end is beside the tree, so that no path of the tree leads into it by accident.
+// Directories of a job's files in memory. The end is beside the tree, so that no path of the tree leads into it by accident.
 const (
 	treeRoot = "/tree"
 	endRoot  = "/end"
 	endFile  = "end.json"
 )
 
-// run builds in this process. It is what a child does; whoever calls it directly has no cage.
-func (j job) run() (built, error) { return j.runOn(filesys.MakeFsInMemory()) }
+// run builds in this process, without a sandbox. Child processes call it.
+func (j job) run() (buildResult, error) { return j.runOn(filesys.MakeFsInMemory()) }
 
 // runOn builds on an empty file system.
-func (j job) runOn(files filesys.FileSystem) (built, error) {
+func (j job) runOn(files filesys.FileSystem) (buildResult, error) {
 	for name, data := range j.Files {
 		if err := files.WriteFile(path.Join(treeRoot, name), data); err != nil {
-			return built{}, fmt.Errorf("keep %s: %w", name, err)
+			return buildResult{}, fmt.Errorf("keep %s: %w", name, err)
 		}
 	}
 	root := path.Join(treeRoot, j.Dir)
 	if j.Component {
 		root = endRoot
 		if err := j.writeEnd(files); err != nil {
-			return built{}, err
+			return buildResult{}, err
 		}
 	}
 	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, root)
 	if err != nil {
-		return built{}, err
+		return buildResult{}, err
 	}
 	out, err := j.result(m)
 	if err != nil {
-		return built{}, err
+		return buildResult{}, err
 	}
 	out.Chosen, err = j.chosen()
 	return out, err
 }
 
-// writeEnd makes a Kustomization of the end's objects and the Component.
+// writeEnd writes a Kustomization with the end's objects and the Component.
 func (j job) writeEnd(files filesys.FileSystem) error {
 	k := map[string]any{
 		"components":    []string{path.Join("..", treeRoot, j.Dir)},
@@ -97,33 +97,33 @@ func (j job) writeEnd(files filesys.FileSystem) error {
 	return files.WriteFile(path.Join(endRoot, "kustomization.yaml"), text)
 }
 
-// result takes the objects out in kustomize's order. An object of the end has lost the annotation that says where it
-// comes from; one of a Kustomization keeps it, if that asked for it.
-func (j job) result(m resmap.ResMap) (built, error) {
-	out := built{Objects: make([]made, 0, m.Size())}
+// result returns the objects in kustomize's order. Objects of an end lose their origin annotation; objects of a
+// Kustomization keep it if the Kustomization asks for it.
+func (j job) result(m resmap.ResMap) (buildResult, error) {
+	out := buildResult{Objects: make([]builtObject, 0, m.Size())}
 	for _, r := range m.Resources() {
 		origin, err := j.origin(r)
 		if err != nil {
-			return built{}, err
+			return buildResult{}, err
 		}
-		out.Objects = append(out.Objects, made{Origin: origin})
+		out.Objects = append(out.Objects, builtObject{Origin: origin})
 	}
 	if j.Component {
 		if err := m.RemoveOriginAnnotations(); err != nil {
-			return built{}, err
+			return buildResult{}, err
 		}
 	}
 	for i, r := range m.Resources() {
 		body, err := r.MarshalJSON()
 		if err != nil {
-			return built{}, err
+			return buildResult{}, err
 		}
 		out.Objects[i].Body = body
 	}
 	return out, nil
 }
 
-// origin is the file of the tree that an object comes from; of a generated one, the file that asked for it.
+// origin is the file of the tree that an object comes from; for a generated one, the file with the generator.
 func (j job) origin(r *resource.Resource) (string, error) {
 	origin, err := r.GetOrigin()
 	if err != nil || origin == nil {
@@ -140,7 +140,7 @@ func (j job) origin(r *resource.Resource) (string, error) {
 	return name, nil
 }
 
-// chosen says of each target whether it chooses any object of the end as it was rendered.
+// chosen reports for each target whether it selects any object of the end as it was rendered.
 func (j job) chosen() ([]bool, error) {
 	if len(j.Targets) == 0 {
 		return nil, nil
@@ -164,7 +164,7 @@ func (j job) chosen() ([]bool, error) {
 	return out, nil
 }
 
-// list is the end's objects as one document.
+// list is one document with the end's objects.
 func (j job) list() ([]byte, error) {
 	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": j.Resources})
 }

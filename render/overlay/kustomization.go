@@ -16,44 +16,44 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// kustomization is one kustomization file on its way through the gate: the value that kustomize makes of it, which is
-// judged, and its nodes, which only tell where something stands.
+// kustomization is one kustomization file under validation: the value that kustomize decodes, which is validated, and its
+// YAML nodes, which only have positions.
 type kustomization struct {
-	place
-	gate  *gate
-	nodes *yaml.Node
-	value types.Kustomization
-	total cost
+	kustomizationRef
+	validator *validator
+	nodes     *yaml.Node
+	value     types.Kustomization
+	total     cost
 }
 
-// place is where a kustomization stands, and the kind that whoever names it expects.
-type place struct{ dir, file, kind string }
+// kustomizationRef is the directory and file of a kustomization, and the kind that the reference to it expects.
+type kustomizationRef struct{ dir, file, kind string }
 
 // decode reads a kustomization file with kustomize's own decoder.
-func (g *gate) decode(p place, data []byte) (*kustomization, bool) {
+func (g *validator) decode(p kustomizationRef, data []byte) (*kustomization, bool) {
 	found, problems := g.documents(p.file, data)
 	g.problems = append(g.problems, problems...)
 	if len(problems) > 0 {
 		return nil, false
 	}
 	if len(found) != 1 || found[0].Kind != yaml.MappingNode {
-		g.refuse(api.Pos{File: p.file}, "a kustomization must be one document with a mapping", "")
+		g.fail(api.Pos{File: p.file}, "a kustomization must be one document with a mapping", "")
 		return nil, false
 	}
-	k := &kustomization{place: p, gate: g, nodes: found[0]}
-	if key := twice(k.nodes, strings.ToLower); key != nil {
-		g.refuse(k.pos(key), key.Value+": this key is declared twice", "")
+	k := &kustomization{kustomizationRef: p, validator: g, nodes: found[0]}
+	if key := duplicateKey(k.nodes, strings.ToLower); key != nil {
+		g.fail(k.pos(key), key.Value+": this key is declared twice", "")
 		return nil, false
 	}
-	if !k.known() {
+	if !k.checkFieldNames() {
 		sound, err := yaml.Marshal(k.nodes)
 		if err != nil {
 			return nil, false
 		}
-		data = sound // it is not built any more: the rest is judged so that all problems are told
+		data = sound // it will not be built: the rest is validated to report all problems
 	}
 	if err := k.value.Unmarshal(data); err != nil {
-		k.mistyped(err)
+		k.typeError(err)
 		return nil, false
 	}
 	return k, true
@@ -63,7 +63,7 @@ func (k *kustomization) pos(n *yaml.Node) api.Pos {
 	return api.Pos{File: k.file, Line: n.Line, Col: n.Column}
 }
 
-// at is the position of the deepest field of a path that is written.
+// at is the position of the deepest field of a path that the file has.
 func (k *kustomization) at(keys ...string) api.Pos {
 	n := k.nodes
 	for _, key := range keys {
@@ -76,22 +76,22 @@ func (k *kustomization) at(keys ...string) api.Pos {
 	return k.pos(n)
 }
 
-func (k *kustomization) refuse(message, hint string, keys ...string) {
-	k.gate.refuse(k.at(keys...), api.Path(keys).String()+": "+message, hint)
+func (k *kustomization) fail(message, hint string, keys ...string) {
+	k.validator.fail(k.at(keys...), api.Path(keys).String()+": "+message, hint)
 }
 
-// known refuses fields that kustomize does not know, and those that we do not let it know, and takes them away.
-func (k *kustomization) known() bool {
+// checkFieldNames fails fields that kustomize does not know and fields that are not allowed, and removes them.
+func (k *kustomization) checkFieldNames() bool {
 	names, sound := fieldNames(), []*yaml.Node(nil)
 	for i := 0; i+1 < len(k.nodes.Content); i += 2 {
 		key := k.nodes.Content[i]
 		n := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, key.Value) })
 		if n < 0 {
-			k.gate.refuse(k.pos(key), key.Value+": unknown field", api.DidYouMean(key.Value, names))
+			k.validator.fail(k.pos(key), key.Value+": unknown field", api.DidYouMean(key.Value, names))
 			continue
 		}
-		if hint, refused := k.refused(names[n]); refused {
-			k.gate.refuse(k.pos(key), key.Value+": is not allowed here", hint)
+		if hint, refused := k.deniedField(names[n]); refused {
+			k.validator.fail(k.pos(key), key.Value+": is not allowed here", hint)
 			continue
 		}
 		sound = append(sound, key, k.nodes.Content[i+1])
@@ -111,8 +111,8 @@ func fieldNames() (names []string) {
 	return append(names, "apiVersion", "kind")
 }
 
-// refused returns what to write instead of a field.
-func (k *kustomization) refused(field string) (hint string, refused bool) {
+// deniedField reports whether a field is not allowed, and what to write instead.
+func (k *kustomization) deniedField(field string) (hint string, denied bool) {
 	switch field {
 	case "generators", "transformers", "validators":
 		return "linkwright does not run plugins: write patches, labels, commonAnnotations or resources", true
@@ -123,14 +123,14 @@ func (k *kustomization) refused(field string) (hint string, refused bool) {
 	case "secretGenerator":
 		return "a secret does not belong in Git: have your secret manager write it to an access Secret of the management cluster, and name that in spec.access.kubeconfigSecret", true
 	}
-	if !k.strict() {
+	if !k.inOverlay() {
 		return "", false
 	}
-	return refusedInComponent(field)
+	return deniedInComponent(field)
 }
 
-// refusedInComponent are the fields that would reach further than one patch: into names, selectors, other objects.
-func refusedInComponent(field string) (hint string, refused bool) {
+// deniedInComponent reports the fields that change more than a patch does: names, selectors, other objects.
+func deniedInComponent(field string) (hint string, denied bool) {
 	switch field {
 	case "namePrefix", "nameSuffix", "namespace":
 		return "an overlay must not change names", true
@@ -150,15 +150,15 @@ func refusedInComponent(field string) (hint string, refused bool) {
 	return "", false
 }
 
-// strict reports whether this is a Component that may be applied to an end.
-func (k *kustomization) strict() bool { return k.gate.strict && k.kind == types.ComponentKind }
+// inOverlay reports whether this is a Component of an overlay.
+func (k *kustomization) inOverlay() bool { return k.validator.strict && k.kind == types.ComponentKind }
 
-// mistyped returns an error of the decoder the place of the field that it names.
-func (k *kustomization) mistyped(err error) {
+// typeError reports an error of the decoder at the position of the field that it names.
+func (k *kustomization) typeError(err error) {
 	var typed *json.UnmarshalTypeError
 	if !errors.As(err, &typed) {
-		message := strings.TrimPrefix(tidy(err.Error()), "invalid Kustomization: ")
-		k.gate.refuse(api.Pos{File: k.file}, "this is not a valid kustomization: "+strings.TrimPrefix(message, "json: "), "")
+		message := strings.TrimPrefix(oneLine(err.Error()), "invalid Kustomization: ")
+		k.validator.fail(api.Pos{File: k.file}, "this is not a valid kustomization: "+strings.TrimPrefix(message, "json: "), "")
 		return
 	}
 	keys := slices.DeleteFunc(strings.Split(typed.Field, "."), func(key string) bool { // names of embedded types
@@ -168,11 +168,11 @@ func (k *kustomization) mistyped(err error) {
 	if typed.Type.Kind() == reflect.String {
 		hint = "write a string, in quotes"
 	}
-	k.refuse(fmt.Sprintf("a %s is not allowed here", typed.Value), hint, keys...)
+	k.fail(fmt.Sprintf("a %s is not allowed here", typed.Value), hint, keys...)
 }
 
-// isA reports whether this is what the place that names it needs.
-func (k *kustomization) isA(at api.Pos) bool {
+// hasKind reports whether the kustomization has the expected kind.
+func (k *kustomization) hasKind(at api.Pos) bool {
 	version := types.KustomizationVersion
 	if k.kind == types.ComponentKind {
 		version = types.ComponentVersion
@@ -181,20 +181,20 @@ func (k *kustomization) isA(at api.Pos) bool {
 	switch {
 	case kind != k.kind:
 		hint := "name a Component under components, and any other kustomization under resources"
-		if k.gate.strict && len(k.gate.stack) == 1 {
+		if k.validator.strict && len(k.validator.stack) == 1 {
 			hint = "an overlay must be a Component: write kind: Component, apiVersion: " + types.ComponentVersion
 		}
-		k.gate.refuse(cmp.Or(at, k.at("kind")), fmt.Sprintf("%s has a %s, expected a %s", k.dir, kind, k.kind), hint)
+		k.validator.fail(cmp.Or(at, k.at("kind")), fmt.Sprintf("%s has a %s, expected a %s", k.dir, kind, k.kind), hint)
 	case cmp.Or(k.value.APIVersion, version) != version:
-		k.refuse("expected "+version, "", "apiVersion")
+		k.fail("expected "+version, "", "apiVersion")
 	default:
 		return true
 	}
 	return false
 }
 
-// canonical is the file as it was understood, with the fields that were judged and no others: deprecated ones have
-// become what stands for them today, and every path is spelled plainly.
+// canonical is the file encoded again from its decoded value: it has only validated fields, current fields in place of
+// deprecated ones, and normalized paths.
 func (k *kustomization) canonical() []byte {
 	k.value.FixKustomization()
 	v := k.value
@@ -207,17 +207,17 @@ func (k *kustomization) canonical() []byte {
 		Resources: v.Resources, Components: v.Components, Crds: v.Crds, Configurations: v.Configurations,
 		ConfigMapGenerator: v.ConfigMapGenerator, GeneratorOptions: v.GeneratorOptions, BuildMetadata: v.BuildMetadata,
 	}
-	if len(k.gate.stack) == 1 && !k.gate.strict && !slices.Contains(out.BuildMetadata, types.OriginAnnotations) {
+	if len(k.validator.stack) == 1 && !k.validator.strict && !slices.Contains(out.BuildMetadata, types.OriginAnnotations) {
 		out.BuildMetadata = append(out.BuildMetadata, types.OriginAnnotations)
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
-		k.gate.refuse(api.Pos{File: k.file}, "this is not a valid kustomization: "+err.Error(), "")
+		k.validator.fail(api.Pos{File: k.file}, "this is not a valid kustomization: "+err.Error(), "")
 	}
 	return text
 }
 
-// strategic gives patchesStrategicMerge, whose entries are paths or patches, as patches, which say which of both they are.
+// strategic returns patchesStrategicMerge, whose entries are paths or patches, as patches.
 func (k *kustomization) strategic() (out []types.Patch) {
 	for _, entry := range k.value.PatchesStrategicMerge {
 		if text := string(entry); inline(text) {

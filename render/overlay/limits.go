@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Limits bound what a repository may ask of us. The zero value of each field is its default.
+// Limits bound the builds of a repository. The zero value of each field is its default.
 type Limits struct {
 	Time    time.Duration // of one build; default 30 s
 	Memory  int64         // bytes that a child may hold; default 256 MiB

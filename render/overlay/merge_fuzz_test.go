@@ -10,12 +10,12 @@ import (
 // edit changes something of a JSON value at random.
 func edit(r *rand.Rand, v any) any {
 	if r.IntN(6) == 0 {
-		return strange(r)
+		return unusualValue(r)
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		if len(v) == 0 || r.IntN(5) == 0 {
-			v[word(r)] = strange(r)
+			v[word(r)] = unusualValue(r)
 			return v
 		}
 		keys := union(v, nil)
@@ -28,13 +28,13 @@ func edit(r *rand.Rand, v any) any {
 		return v
 	case []any:
 		if len(v) == 0 || r.IntN(5) == 0 {
-			return append(v, strange(r))
+			return append(v, unusualValue(r))
 		}
 		i := r.IntN(len(v))
 		v[i] = edit(r, v[i])
 		return v
 	}
-	return strange(r)
+	return unusualValue(r)
 }
 
 func word(r *rand.Rand) string {
@@ -45,7 +45,7 @@ func word(r *rand.Rand) string {
 	return words[r.IntN(len(words))]
 }
 
-func strange(r *rand.Rand) any {
+func unusualValue(r *rand.Rand) any {
 	switch r.IntN(8) {
 	case 0:
 		return nil
@@ -54,9 +54,9 @@ func strange(r *rand.Rand) any {
 	case 2:
 		return r.IntN(2) == 0
 	case 3:
-		return map[string]any{word(r): strange(r)}
+		return map[string]any{word(r): unusualValue(r)}
 	case 4:
-		return []any{strange(r)}
+		return []any{unusualValue(r)}
 	case 5:
 		return map[string]any{}
 	}
@@ -105,14 +105,14 @@ func FuzzMerge(f *testing.F) {
 		is, _ := after.(map[string]any)
 		m := merge{kind: kind}
 		got := m.object(table, before, is)
-		if !same(was, before) {
+		if !equal(was, before) {
 			t.Fatalf("merge changes its input")
 		}
 		own := table.of(kind)
-		if a, b := strip(own, was), strip(own, got); !same(a, b) {
+		if a, b := strip(own, was), strip(own, got); !equal(a, b) {
 			t.Fatalf("merge(%v) lets through what has no row: %v, want %v", is, b, a)
 		}
-		if !m.changed && !same(got, was) {
+		if !m.changed && !equal(got, was) {
 			t.Fatalf("merge(%v) changes without saying so", is)
 		}
 		kept(t, own, was, got)
@@ -128,12 +128,12 @@ func kept(t *testing.T, own *tree, was, got any) {
 		if own.leaf.keys != nil {
 			keptKeys(t, own.leaf, before, after)
 		}
-		if check := own.leaf.check; check != nil && got != nil && !same(was, got) && check(got) != "" {
+		if check := own.leaf.check; check != nil && got != nil && !equal(was, got) && check(got) != "" {
 			t.Fatalf("%s came in: %s", own.leaf.path, check(got))
 		}
 		return
 	}
-	for word, next := range own.below {
+	for word, next := range own.children {
 		if word != "*" {
 			kept(t, next, before[word], after[word])
 			continue
@@ -149,7 +149,7 @@ func kept(t *testing.T, own *tree, was, got any) {
 func keptKeys(t *testing.T, f *field, before, after map[string]any) {
 	t.Helper()
 	for k, v := range before {
-		if !same(v, after[k]) {
+		if !equal(v, after[k]) {
 			t.Fatalf("%s: rendered key %s became %v", f.path, k, after[k])
 		}
 	}

@@ -144,8 +144,8 @@ func (c rowCase) takes(t *testing.T, value string) {
 		addKeys(t, after, c.path, value)
 	}
 	m := merge{kind: c.kind}
-	if got := m.object(c.table, c.before, after); len(m.refused) > 0 || !m.changed || !same(got, after) {
-		t.Errorf("merge(%s %s: %s): refused %v, changed %v", c.kind, c.path, value, m.refused, m.changed)
+	if got := m.object(c.table, c.before, after); len(m.violations) > 0 || !m.changed || !equal(got, after) {
+		t.Errorf("merge(%s %s: %s): refused %v, changed %v", c.kind, c.path, value, m.violations, m.changed)
 	}
 }
 
@@ -161,7 +161,7 @@ func (c rowCase) refuses(t *testing.T) {
 		return
 	}
 	m := merge{kind: c.kind}
-	if got := m.object(c.table, c.before, after); len(m.refused) == 0 || m.changed || !same(got, c.before) {
+	if got := m.object(c.table, c.before, after); len(m.violations) == 0 || m.changed || !equal(got, c.before) {
 		t.Errorf("merge(%s %s) takes a value over that it must not", c.kind, c.path)
 	}
 }
@@ -260,16 +260,16 @@ func TestRefused(t *testing.T) {
 		after := clone(t, before)
 		set(t, after, tt.path, tt.value)
 		m := merge{kind: tt.kind}
-		if got := m.object(table, before, after); len(m.refused) == 0 || m.changed || !same(got, before) {
-			t.Errorf("merge(%s %s: %s): refused %v, changed %v", tt.kind, tt.path, tt.value, m.refused, m.changed)
+		if got := m.object(table, before, after); len(m.violations) == 0 || m.changed || !equal(got, before) {
+			t.Errorf("merge(%s %s: %s): refused %v, changed %v", tt.kind, tt.path, tt.value, m.violations, m.changed)
 		}
 	}
 }
 
 // TestMarks: every row of the tables of marks.
 func TestMarks(t *testing.T) {
-	rules := map[string]func(string) rule{
-		"label": labelRule, "annotation": annotationRule, "label of a pod": podLabelRule, "annotation of a pod": podAnnotationRule,
+	rules := map[string]func(string) denial{
+		"label": labelDenial, "annotation": annotationDenial, "label of a pod": podLabelDenial, "annotation of a pod": podAnnotationDenial,
 	}
 	for _, m := range marks.OfAll() {
 		for name, rule := range rules {
@@ -279,7 +279,7 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	for _, m := range marks.OfPods() {
-		if key := example(m.Name); podLabelRule(key) == "" || podAnnotationRule(key) == "" {
+		if key := example(m.Name); podLabelDenial(key) == "" || podAnnotationDenial(key) == "" {
 			t.Errorf("%s is not refused on pods", key)
 		}
 	}
@@ -287,7 +287,7 @@ func TestMarks(t *testing.T) {
 
 // example is a key that a row is about.
 func example(row string) string {
-	if isWhole(row) {
+	if isExactName(row) {
 		return row
 	}
 	return row + "any"
@@ -296,17 +296,17 @@ func example(row string) string {
 // TestPodMarks: what pods may be told, and what is like it and refused.
 func TestPodMarks(t *testing.T) {
 	for _, key := range slices.Concat(marks.ProxySettings(), []string{"prometheus.io/scrape", "kubectl.kubernetes.io/restartedAt", "cluster-autoscaler.kubernetes.io/safe-to-evict"}) {
-		if why := podAnnotationRule(key); why != "" {
+		if why := podAnnotationDenial(key); why != "" {
 			t.Errorf("annotation %s of a pod is refused: %s", key, why)
 		}
 	}
 	for _, key := range []string{"config.linkerd.io/proxy-image", "config.linkerd.io/proxy-version", "config.linkerd.io/init-image", "config.linkerd.io/debug-image", "config.linkerd.io/debug-image-version", "config.linkerd.io/enable-debug-sidecar", "config.linkerd.io/proxy-uid", "config.linkerd.io/trace-collector", "config.alpha.linkerd.io/proxy-new", "new.linkerd.io/any", "example.com/Inject", "team", "example.com/component", "prometheus.io", "kubectl.kubernetes.io/restartedAtAll", ""} {
-		if podAnnotationRule(key) == "" {
+		if podAnnotationDenial(key) == "" {
 			t.Errorf("annotation %q of a pod is not refused", key)
 		}
 	}
 	for _, key := range []string{"azure.workload.identity/use", "example.com/inject-agent", "Sidecar"} {
-		if podLabelRule(key) == "" {
+		if podLabelDenial(key) == "" {
 			t.Errorf("label %q of a pod is not refused", key)
 		}
 	}

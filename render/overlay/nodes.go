@@ -15,19 +15,19 @@ import (
 )
 
 // documents reads a file of the tree. What becomes a declaration must be no template; what an overlay adds may hold one, as alerts do.
-func (g *gate) documents(file string, data []byte) ([]*yaml.Node, []api.Problem) {
+func (g *validator) documents(file string, data []byte) ([]*yaml.Node, []api.Problem) {
 	if p := fleet.Template(file, data); p != nil && !g.strict {
 		return nil, []api.Problem{*p}
 	}
 	return documents(file, data)
 }
 
-// documents reads YAML as nodes and refuses what can be much larger than it looks: more than the limits, anchors,
+// documents reads YAML as nodes and fails what can be much larger than it looks: more than the limits, anchors,
 // aliases, merge keys. Positions are true for a whole file only.
 func documents(file string, data []byte) ([]*yaml.Node, []api.Problem) {
-	if n := signs(data); n > maxValues {
+	if n := countSigns(data); n > maxValues {
 		return nil, []api.Problem{{
-			Pos: api.Pos{File: file}, Message: fmt.Sprintf("has too many values: at most %d are allowed", maxValues),
+			Pos: api.Pos{File: file}, Message: fmt.Sprintf("the file has too many values: at most %d are allowed", maxValues),
 			Hint: "split the file",
 		}}
 	}
@@ -39,18 +39,18 @@ func documents(file string, data []byte) ([]*yaml.Node, []api.Problem) {
 			return out, nil
 		}
 		if err != nil {
-			return nil, []api.Problem{noYAML(file, err)}
+			return nil, []api.Problem{syntaxError(file, err)}
 		}
 		root := n.Content[0]
-		if p := modest(file, root, 0); p != nil {
+		if p := checkNode(file, root, 0); p != nil {
 			return nil, []api.Problem{*p}
 		}
 		out = append(out, root)
 	}
 }
 
-// signs counts the bytes of which at least one stands between two values.
-func signs(data []byte) (n int) {
+// countSigns counts bytes of which at least one is between any two values.
+func countSigns(data []byte) (n int) {
 	for _, b := range data {
 		switch b {
 		case '\n', ',', ':', '[', '{', '-':
@@ -60,8 +60,8 @@ func signs(data []byte) (n int) {
 	return n
 }
 
-// noYAML takes the line out of the parser's message, which is "yaml: line 3: did not find expected key".
-func noYAML(file string, err error) api.Problem {
+// syntaxError takes the line out of the parser's message, which is "yaml: line 3: did not find expected key".
+func syntaxError(file string, err error) api.Problem {
 	at, message := api.Pos{File: file}, strings.TrimPrefix(err.Error(), "yaml: ")
 	if number, rest, ok := strings.Cut(strings.TrimPrefix(message, "line "), ": "); ok {
 		if n, err := strconv.Atoi(number); err == nil {
@@ -71,8 +71,8 @@ func noYAML(file string, err error) api.Problem {
 	return api.Problem{Pos: at, Message: "invalid YAML: " + message}
 }
 
-// modest finds the first node that is refused.
-func modest(file string, n *yaml.Node, depth int) *api.Problem {
+// checkNode finds the first node that is not allowed.
+func checkNode(file string, n *yaml.Node, depth int) *api.Problem {
 	refuse := func(message, hint string) *api.Problem {
 		return &api.Problem{Pos: api.Pos{File: file, Line: n.Line, Col: n.Column}, Message: message, Hint: hint}
 	}
@@ -86,10 +86,10 @@ func modest(file string, n *yaml.Node, depth int) *api.Problem {
 	case n.Style&yaml.TaggedStyle != 0:
 		return refuse("tags are not allowed: "+n.Tag, "write the value without it")
 	case depth > maxYAMLDepth:
-		return refuse(fmt.Sprintf("is nested deeper than %d levels", maxYAMLDepth), "")
+		return refuse(fmt.Sprintf("this is nested deeper than %d levels", maxYAMLDepth), "")
 	}
 	for _, c := range n.Content {
-		if p := modest(file, c, depth+1); p != nil {
+		if p := checkNode(file, c, depth+1); p != nil {
 			return p
 		}
 	}
@@ -113,8 +113,8 @@ func childOf(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// twice finds a key that stands in a mapping a second time. At the top, capitals make no other key.
-func twice(n *yaml.Node, fold func(string) string) *yaml.Node {
+// duplicateKey finds a duplicate key of a mapping. At the top, keys that differ only in case are duplicates.
+func duplicateKey(n *yaml.Node, fold func(string) string) *yaml.Node {
 	if n.Kind == yaml.MappingNode {
 		seen := map[string]bool{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -126,7 +126,7 @@ func twice(n *yaml.Node, fold func(string) string) *yaml.Node {
 		}
 	}
 	for _, c := range n.Content {
-		if key := twice(c, strings.Clone); key != nil {
+		if key := duplicateKey(c, strings.Clone); key != nil {
 			return key
 		}
 	}

@@ -12,50 +12,50 @@ import (
 	"time"
 )
 
-// Options say how children are started. The zero value is this program itself, which must call Serve when its first
+// Options are how child processes are started. The zero value starts this program itself, which must call Serve when its first
 // argument is Child.
 type Options struct {
 	Program   string   // default: the running one
 	Arguments []string // default: Child
 	Children  int      // at the same time, at most; default: as many as there are processors, but two
 	Limits    Limits
-	Warn      func(string) // told, once, that this machine cannot lock children in as it should; may be nil
+	Warn      func(string) // called once if this machine lacks a layer of the sandbox; may be nil
 }
 
-// Cage builds kustomizations in child processes that can reach nothing. It is used by many goroutines at the same time.
+// Cage is the sandbox: it builds kustomizations in isolated child processes. It is safe for concurrent use.
 type Cage struct {
 	options Options
-	seats   chan struct{} // one for each child that may work
+	slots   chan struct{} // one for each child that may work
 	memo    *memo
 	warned  sync.Once
 
 	mu      sync.Mutex
 	closed  bool
-	idle    []*child            // the one that worked last stands last
+	idle    []*child            // the one that worked last is the last
 	working map[*child]struct{} // to be ended by Close
 	ended   sync.WaitGroup      // children and their timers
 }
 
-// idleFor is how long a child waits for the next job: it holds some 30 MiB of its own meanwhile.
-const idleFor = 15 * time.Second
+// idleTimeout is how long a child waits for the next job; it takes some 30 MiB meanwhile.
+const idleTimeout = 15 * time.Second
 
-// errClosed is what a build meets after Close.
+// errClosed is the error of a build after Close.
 var errClosed = errors.New("the sandbox is closed")
 
-// errTime says that a build took too long.
+// errTime means that a build took too long.
 var errTime = errors.New("it takes longer than")
 
-// New makes a cage; it starts nothing yet.
+// New makes a sandbox; it starts no process yet.
 func New(o Options) *Cage {
 	o.Children = cmp.Or(max(o.Children, 0), min(runtime.GOMAXPROCS(0), 2))
 	o.Limits = o.Limits.orDefault()
 	if len(o.Arguments) == 0 {
 		o.Arguments = []string{Child}
 	}
-	return &Cage{options: o, seats: make(chan struct{}, o.Children), memo: newMemo(), working: map[*child]struct{}{}}
+	return &Cage{options: o, slots: make(chan struct{}, o.Children), memo: newMemo(), working: map[*child]struct{}{}}
 }
 
-// Close ends all children, also those that work, and returns when they are gone. Builds fail from now on.
+// Close kills all children, also those that work, and returns when they are gone. Later builds fail.
 func (c *Cage) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -71,42 +71,42 @@ func (c *Cage) Close() error {
 	return nil
 }
 
-// build has a child do one job. What goes wrong with that child, and however long it takes, is an error of this job alone.
-func (c *Cage) build(ctx context.Context, j job) (built, error) {
+// build runs one job in a child. A failure or timeout of the child is an error of this job alone.
+func (c *Cage) build(ctx context.Context, j job) (buildResult, error) {
 	select {
-	case c.seats <- struct{}{}:
-		defer func() { <-c.seats }()
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		return built{}, context.Cause(ctx)
+		return buildResult{}, context.Cause(ctx)
 	}
 	limit := c.options.Limits.Time
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w %s", errTime, limit))
 	defer cancel()
 	if k := c.reuse(); k != nil {
-		b, err := c.with(ctx, k, j)
+		b, err := c.runIn(ctx, k, j)
 		if !errors.Is(err, errChild) || ctx.Err() != nil {
 			return b, err
 		}
-		// It may have been killed while it was idle, for the memory that it held, which is no fault of this job.
+		// It may have been killed while it was idle, because of its memory, which is no fault of this job.
 	}
 	k, err := c.start()
 	if err != nil {
-		return built{}, err
+		return buildResult{}, err
 	}
-	return c.with(ctx, k, j)
+	return c.runIn(ctx, k, j)
 }
 
-func (c *Cage) with(ctx context.Context, k *child, j job) (built, error) {
-	b, err := k.do(ctx, j)
+func (c *Cage) runIn(ctx context.Context, k *child, j job) (buildResult, error) {
+	b, err := k.run(ctx, j)
 	if k.number > 0 && !k.locked && c.options.Warn != nil {
-		c.warned.Do(func() { c.options.Warn(unlocked) })
+		c.warned.Do(func() { c.options.Warn(unfilteredWarning) })
 	}
 	c.giveBack(k, err)
 	return b, err
 }
 
-// unlocked is the warning where a wall is missing.
-const unlocked = "this machine does not filter system calls, so the sandbox of kustomize lacks one layer (docs/explanation/kustomize.md)"
+// unfilteredWarning is the warning if the system call filter is missing.
+const unfilteredWarning = "this machine does not filter system calls, so the sandbox of kustomize lacks one layer (docs/explanation/kustomize.md)"
 
 // reuse returns an idle child, or nil.
 func (c *Cage) reuse() *child {
@@ -144,13 +144,13 @@ func (c *Cage) start() (*child, error) {
 	return k, nil
 }
 
-// giveBack keeps a child for the next job unless something is wrong with it, or it is old.
+// giveBack keeps a child for the next job unless it failed or is old.
 func (c *Cage) giveBack(k *child, err error) {
 	c.mu.Lock()
 	delete(c.working, k)
-	keep := !c.closed && !errors.Is(err, errChild) && k.worked < c.options.Limits.lifetime()
+	keep := !c.closed && !errors.Is(err, errChild) && k.busy < c.options.Limits.lifetime()
 	if keep {
-		k.timer = time.AfterFunc(idleFor, func() { c.expire(k) })
+		k.timer = time.AfterFunc(idleTimeout, func() { c.expire(k) })
 		c.idle = append(c.idle, k)
 	}
 	c.mu.Unlock()
@@ -160,7 +160,7 @@ func (c *Cage) giveBack(k *child, err error) {
 	}
 }
 
-// expire ends a child whose time of waiting is over. Until it is off the list, reuse passes over it.
+// expire ends a child after idleTimeout. reuse skips it until it is off the list.
 func (c *Cage) expire(k *child) {
 	defer c.ended.Done()
 	c.mu.Lock()
@@ -174,7 +174,7 @@ func (c *Cage) expire(k *child) {
 	k.end()
 }
 
-// dismiss ends an idle child, unless its timer is at it already.
+// dismiss ends an idle child, unless expire does so already.
 func (c *Cage) dismiss(k *child) {
 	if k.timer.Stop() {
 		k.end()

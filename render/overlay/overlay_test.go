@@ -9,10 +9,10 @@ import (
 
 // What the test binary becomes, by its first argument.
 const (
-	canaryChild = "canary-child" // a child that has a PATH, and so something to start
-	bareChild   = "bare-child"   // the same, without a lock
-	wildChild   = "wild-child"   // misbehaves as the job says
-	brokenOff   = "broken-off"   // a parent that is killed
+	canaryChild         = "canary-child" // a child that has a PATH, and so something to start
+	bareChild           = "bare-child"   // the same, without a lock
+	misbehavingChildEnv = "wild-child"   // misbehaves as the job says
+	brokenOff           = "broken-off"   // a parent that is killed
 )
 
 // TestMain makes children of the test binary, as main does of the program.
@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 			os.Exit(Serve(os.Stdin, os.Stdout))
 		case bareChild:
 			_ = os.Setenv("PATH", os.Args[2])
-			os.Exit(wild())
-		case wildChild:
-			os.Exit(wild())
+			os.Exit(misbehavingChild())
+		case misbehavingChildEnv:
+			os.Exit(misbehavingChild())
 		case brokenOff:
 			os.Exit(heavyParent())
 		}

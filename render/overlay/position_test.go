@@ -16,8 +16,8 @@ func TestPlaces(t *testing.T) {
 	for i := range 3 {
 		fmt.Fprintf(&file, "kind: A\nmetadata: {name: a-%d}\n---\n", i)
 	}
-	c := checked{File: "k.yaml", Files: map[string][]byte{"a.yaml": []byte(file.String())}}
-	p := places{c, map[string]map[called]api.Pos{}}
+	c := validated{File: "k.yaml", Files: map[string][]byte{"a.yaml": []byte(file.String())}}
+	p := positions{c, map[string]map[documentID]api.Pos{}}
 	var got []string
 	for _, e := range []struct{ file, name string }{{"a.yaml", "a-0"}, {"a.yaml", "a-2"}, {"a.yaml", "b"}, {"", "a-0"}} {
 		x := extra{origin: e.file}

@@ -17,13 +17,13 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// told shows ends with their bytes, which print as redacted.
-func told(ends []object.Wanted) []string {
+// encodedEnds shows ends with their bytes, which print as redacted.
+func encodedEnds(ends []object.Wanted) []string {
 	var out []string
 	for _, w := range ends {
 		line := w.End.String()
 		if w.Blocked != nil {
-			line += " held " + w.Blocked.Message
+			line += " blocked " + w.Blocked.Message
 		}
 		for _, o := range w.Objects {
 			line += fmt.Sprintf("\n%s %s %x %d %s", o.Key, o.Version, o.Digest, o.Phase, o.Body.Bytes())
@@ -61,7 +61,7 @@ func TestBatch(t *testing.T) {
 		for _, w := range all {
 			a := newApplier(&direct{}, DefaultKinds())
 			out := a.Apply(t.Context(), in([]object.Wanted{w}, kustomization, "policy.yaml", policy))
-			want[w.End] = told(out.Ends)[0]
+			want[w.End] = encodedEnds(out.Ends)[0]
 		}
 		for seed := range uint64(3) {
 			r := rand.New(rand.NewPCG(seed, 2))
@@ -73,7 +73,7 @@ func TestBatch(t *testing.T) {
 			if len(out.Problems) > 0 {
 				t.Fatalf("Apply(%s): %v", kustomization, out.Problems)
 			}
-			for i, got := range told(out.Ends)[:len(ends)] {
+			for i, got := range encodedEnds(out.Ends)[:len(ends)] {
 				if diff := cmp.Diff(want[ends[i].End], got); diff != "" && !ends[i].End.IsBase() {
 					t.Errorf("Apply(%s) of %d ends: %s: -alone +together\n%s", kustomization, len(ends), ends[i].End, diff)
 				}
@@ -116,7 +116,7 @@ func TestUnchanged(t *testing.T) {
 	} {
 		a := newApplier(&direct{}, DefaultKinds())
 		out := a.Apply(t.Context(), in(ends, kustomization, "policy.yaml", policy))
-		if diff := cmp.Diff(told(ends)[:len(ends)-1], told(out.Ends)[:len(ends)-1]); diff != "" {
+		if diff := cmp.Diff(encodedEnds(ends)[:len(ends)-1], encodedEnds(out.Ends)[:len(ends)-1]); diff != "" {
 			t.Errorf("Apply(%s): -want +got\n%s", kustomization, diff)
 		}
 	}
@@ -170,8 +170,8 @@ func holdsCanary(b []byte) bool {
 	return false
 }
 
-// TestHeldPassesThrough: an end that was held comes out as it was, also where the Component is wrong.
-func TestHeldPassesThrough(t *testing.T) {
+// TestBlockedEndsAreUnchanged: an end that was held comes out as it was, also where the Component is wrong.
+func TestBlockedEndsAreUnchanged(t *testing.T) {
 	held := object.Wanted{End: object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "far"}}, Blocked: object.Because(reason.Unknown, "not read")}
 	for _, kustomization := range []string{"labels:\n- pairs: {team: mesh}\n", "resources: [gone.yaml]\n"} {
 		out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Wanted{held}, kustomization))
@@ -195,8 +195,8 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestHeldBase: extras stay out of a base that is held.
-func TestHeldBase(t *testing.T) {
+// TestBlockedBase: extras stay out of a base that is held.
+func TestBlockedBase(t *testing.T) {
 	base := object.Wanted{End: object.End{Cluster: "west"}, Blocked: object.Because(reason.Unknown, "not read")}
 	out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Wanted{base}, "resources: [policy.yaml]\n", "policy.yaml", policy))
 	if diff := cmp.Diff([]object.Wanted{base}, out.Ends); diff != "" {
@@ -216,7 +216,7 @@ func TestRemembers(t *testing.T) {
 	if len(d.jobs) != builds {
 		t.Errorf("Apply again: %d more builds, want none", len(d.jobs)-builds)
 	}
-	if diff := cmp.Diff(told(first.Ends), told(second.Ends)); diff != "" {
+	if diff := cmp.Diff(encodedEnds(first.Ends), encodedEnds(second.Ends)); diff != "" {
 		t.Errorf("Apply again: -first +second\n%s", diff)
 	}
 	changed := slices.Clone(ends)
@@ -245,26 +245,26 @@ func TestRemembers(t *testing.T) {
 	}
 }
 
-// TestRecentIsBounded: it forgets what was used longest ago, and keeps nothing that is larger than its bound.
-func TestRecentIsBounded(t *testing.T) {
-	m := newRecent[int](3 * entryOverhead)
+// TestLRUCacheIsBounded: it forgets what was used longest ago, and keeps nothing that is larger than its bound.
+func TestLRUCacheIsBounded(t *testing.T) {
+	m := newLRUCache[int](3 * entryOverhead)
 	for i := range 3 {
-		m.keep(inputHash{byte(i)}, i, 0)
+		m.put(inputHash{byte(i)}, i, 0)
 	}
-	m.find(inputHash{0})
-	m.keep(inputHash{3}, 3, 0)
-	m.keep(inputHash{4}, 4, 4*entryOverhead)
+	m.get(inputHash{0})
+	m.put(inputHash{3}, 3, 0)
+	m.put(inputHash{4}, 4, 4*entryOverhead)
 	var got []int
 	for i := range 5 {
-		if v, ok := m.find(inputHash{byte(i)}); ok {
+		if v, ok := m.get(inputHash{byte(i)}); ok {
 			got = append(got, v)
 		}
 	}
 	if diff := cmp.Diff([]int{0, 2, 3}, got); diff != "" {
 		t.Errorf("recent: -want +got\n%s", diff)
 	}
-	if len(m.byKey) != m.order.Len() || m.held > m.limit {
-		t.Errorf("recent: %d keys, %d entries, %d bytes", len(m.byKey), m.order.Len(), m.held)
+	if len(m.byKey) != m.order.Len() || m.size > m.limit {
+		t.Errorf("recent: %d keys, %d entries, %d bytes", len(m.byKey), m.order.Len(), m.size)
 	}
 }
 

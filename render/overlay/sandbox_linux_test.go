@@ -15,7 +15,7 @@ import (
 // Where memory runs out, the kernel is to take a child, not its parent.
 func TestOffer(t *testing.T) {
 	c := newCage(t, Options{Children: 1})
-	if _, err := c.build(t.Context(), sound()); err != nil {
+	if _, err := c.build(t.Context(), smallJob()); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", c.idle[0].cmd.Process.Pid))
@@ -30,7 +30,7 @@ func TestDropRoot(t *testing.T) {
 		t.Skip("this test is for root")
 	}
 	c := newCage(t, Options{Children: 1})
-	if _, err := c.build(t.Context(), sound()); err != nil {
+	if _, err := c.build(t.Context(), smallJob()); err != nil {
 		t.Fatal(err)
 	}
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", c.idle[0].cmd.Process.Pid))
@@ -65,7 +65,7 @@ func TestShed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCage(t, Options{Children: 1})
-	if _, err := c.build(t.Context(), sound()); err != nil {
+	if _, err := c.build(t.Context(), smallJob()); err != nil {
 		t.Fatal(err)
 	}
 	dir := fmt.Sprintf("/proc/%d/fd", c.idle[0].cmd.Process.Pid)

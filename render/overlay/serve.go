@@ -16,68 +16,70 @@ import (
 	"github.com/linkwright/linkwright/render/overlay/sandbox"
 )
 
-// Child is the first argument that makes a child of the program: its main calls Serve before it does anything else.
-const Child = "build-in-a-cage"
+// Child is the first argument of a child process: with it, main calls Serve before anything else.
+const Child = "build-in-sandbox"
 
-// How a child ends.
+// Exit codes of a child.
 const (
 	childDone   = 0
 	childBroken = 2 // it does not understand its parent, or its bounds cannot be set
 	childFull   = 3 // it holds more memory than it may
 )
 
-// Serve is what a child does: it locks itself in, builds one job after the other, and ends, whatever it is doing, when
-// its parent closes stdin or is gone. It gives the exit code.
+// Serve runs a child process: it enters the sandbox, runs one job after the other, and ends at once when
+// its parent closes stdin or is gone. It returns the exit code.
 func Serve(stdin io.Reader, stdout io.Writer) int {
 	var h hello
 	if err := readFrame(stdin, 1<<10, &h); err != nil {
-		return broken("read limits", err)
+		return fail("read limits", err)
 	}
 	runtime.GOMAXPROCS(2) // one builds, the other one collects
 	debug.SetMemoryLimit(h.Memory / 4 * 3)
 	locked, err := sandbox.Enter(sandbox.Limits{Memory: h.Memory, Seconds: h.Seconds})
 	if err != nil {
-		return broken("enter the sandbox", err)
+		return fail("enter the sandbox", err)
 	}
 	if err := writeFrame(stdout, h.Bytes, ready{Locked: locked}); err != nil {
-		return broken("write", err)
+		return fail("write", err)
 	}
-	questions := make(chan question)
-	go listen(stdin, h.Bytes, questions)
-	warm()
+	questions := make(chan request)
+	go readRequests(stdin, h.Bytes, questions)
+	loadSchemas()
 	for q := range questions {
-		if err := reply(stdout, h, q); err != nil {
-			return broken("write", err)
+		if err := respond(stdout, h, q); err != nil {
+			return fail("write", err)
 		}
-		if held() > h.Memory/4 {
+		if memoryInUse() > h.Memory/4 {
 			debug.FreeOSMemory()
 		}
 	}
 	return childDone
 }
 
-// warm has kustomize read the schemas of Kubernetes: a good part of what a first build costs. It is not safe beside one.
-func warm() { openapi.SchemaForResourceType(yaml.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}) }
+// loadSchemas makes kustomize load the schemas of Kubernetes, which take a large part of a first build. It must not run during a build.
+func loadSchemas() {
+	openapi.SchemaForResourceType(yaml.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"})
+}
 
-// listen goes on reading while a job is built, so that the end of the parent is seen at once.
-func listen(stdin io.Reader, limit int64, questions chan<- question) {
+// readRequests reads while a job runs, so that it notices the end of the parent at once.
+func readRequests(stdin io.Reader, limit int64, questions chan<- request) {
 	for {
-		var q question
+		var q request
 		switch err := readFrame(stdin, limit, &q); {
 		case errors.Is(err, io.EOF):
 			os.Exit(childDone)
 		case err != nil:
-			os.Exit(broken("read job", err))
+			os.Exit(fail("read job", err))
 		}
 		questions <- q
 	}
 }
 
-func reply(stdout io.Writer, h hello, q question) error {
-	a := answer{Number: q.Number}
+func respond(stdout io.Writer, h hello, q request) error {
+	a := response{Number: q.Number}
 	done := make(chan struct{})
-	go watch(h.Memory, done)
-	b, err := q.Job.attempt()
+	go watchMemory(h.Memory, done)
+	b, err := q.Job.runRecovered()
 	close(done)
 	switch {
 	case err != nil:
@@ -89,23 +91,23 @@ func reply(stdout io.Writer, h hello, q question) error {
 	}
 	err = writeFrame(stdout, h.Bytes, a)
 	if errors.Is(err, errFrameTooLong) {
-		err = writeFrame(stdout, h.Bytes, answer{Number: q.Number, Exceeds: true, Error: "the result is too large: " + err.Error()})
+		err = writeFrame(stdout, h.Bytes, response{Number: q.Number, Exceeds: true, Error: "the result is too large: " + err.Error()})
 	}
 	return err
 }
 
-// attempt takes a panic of kustomize for the error that it is.
-func (j job) attempt() (b built, err error) {
+// runRecovered runs a job, and returns a panic of kustomize as an error.
+func (j job) runRecovered() (b buildResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			b, err = built{}, fmt.Errorf("kustomize panicked: %v", p)
+			b, err = buildResult{}, fmt.Errorf("kustomize panicked: %v", p)
 		}
 	}()
 	return j.run()
 }
 
-// watch ends the process when it holds more memory than it may; where the kernel bounds it too, that comes later.
-func watch(limit int64, done <-chan struct{}) {
+// watchMemory ends the process when it uses more memory than allowed; a limit of the kernel applies later.
+func watchMemory(limit int64, done <-chan struct{}) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -113,22 +115,22 @@ func watch(limit int64, done <-chan struct{}) {
 		case <-done:
 			return
 		case <-tick.C:
-			if held() > limit {
+			if memoryInUse() > limit {
 				os.Exit(childFull)
 			}
 		}
 	}
 }
 
-// held is the memory that the process has and has not given back.
-func held() int64 {
+// memoryInUse is the memory that the process has and has not released.
+func memoryInUse() int64 {
 	const total, released = "/memory/classes/total:bytes", "/memory/classes/heap/released:bytes"
 	s := []metrics.Sample{{Name: total}, {Name: released}}
 	metrics.Read(s)
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
-func broken(doing string, err error) int {
+func fail(doing string, err error) int {
 	_, _ = fmt.Fprintf(os.Stderr, "%s: %v\n", doing, err)
 	return childBroken
 }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// Apart keeps a Ctrl-C in the terminal from the child: the parent ends it, and knows why.
+// Apart puts the child into its own process group, so that a Ctrl-C in the terminal does not reach it: the parent ends it.
 func Apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// Killed reports whether a process that has ended was ended by SIGKILL.
+// Killed reports whether SIGKILL ended a process.
 func Killed(p *os.ProcessState) bool {
 	if p == nil {
 		return false

@@ -14,10 +14,10 @@ const (
 	dataSecond   = 24
 )
 
-// filter is the program that judges each system call of a child: what is in allowed passes, all else fails with EPERM,
-// which is no reason to end for the runtime of Go. It is empty where this machine's calls are not known.
+// filter is the program that filters the system calls of a child: those in allowedCalls pass, all others fail with EPERM,
+// which Go's runtime survives. It is empty if the architecture is unknown.
 func filter(self int) []unix.SockFilter {
-	arch, calls := machine(), allowed()
+	arch, calls := machine(), allowedCalls()
 	if arch == 0 {
 		return nil
 	}
@@ -27,13 +27,13 @@ func filter(self int) []unix.SockFilter {
 		result(unix.SECCOMP_RET_KILL_PROCESS), // the numbers would mean other calls
 		load(dataCall),
 	}
-	// A new thread is allowed, a new process is not; flags of clone3 stand in memory, where a filter cannot look.
+	// A new thread is allowed, a new process is not; the flags of clone3 are in memory, which a filter cannot read.
 	p = append(p,
 		equal(unix.SYS_CLONE3, 0, 1), result(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)),
 		equal(unix.SYS_CLONE, 0, 4), load(dataArgument), anyBit(unix.CLONE_THREAD, 0, 1), result(unix.SECCOMP_RET_ALLOW), deny(),
-		// A signal to one's own threads is how the runtime preempts, one to somebody else is not.
+		// The runtime signals its own threads to preempt them; signals to other processes are denied.
 		equal(unix.SYS_TGKILL, 0, 4), load(dataArgument), equal(uint32(self), 0, 1), result(unix.SECCOMP_RET_ALLOW), deny(),
-		// A descriptor may be asked about; told to signal somebody when there is something to read it may not be.
+		// Flags of a descriptor may be read; setting a signal for input is denied.
 		equal(unix.SYS_FCNTL, 0, 5), load(dataSecond), equal(unix.F_GETFL, 1, 0), equal(unix.F_GETFD, 0, 1),
 		result(unix.SECCOMP_RET_ALLOW), deny(),
 	)
@@ -43,9 +43,9 @@ func filter(self int) []unix.SockFilter {
 	return append(p, deny())
 }
 
-// allowed are the calls that the runtime of Go makes while it computes, reads stdin and writes stdout. None opens,
-// connects, starts, renames or signals anything. (A call of the x32 ABI has a bit in its number that none of these has.)
-func allowed() []uintptr {
+// allowedCalls are the system calls of Go's runtime while it computes, reads stdin and writes stdout. None opens a file or a
+// connection, starts a process, or signals one. (A call of the x32 ABI has a bit in its number that none of these has.)
+func allowedCalls() []uintptr {
 	return append(machineAllowed(),
 		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_PREAD64,
 		unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MREMAP, unix.SYS_BRK, unix.SYS_MINCORE,
@@ -63,7 +63,7 @@ func load(offset uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 }
 
-// equal and anyBit skip as many steps as they are told, by whether it is so.
+// equal and anyBit are conditional jumps: they skip yes or no instructions.
 func equal(k uint32, yes, no uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes, Jf: no}
 }

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter takes from this process, for good, all that a build does not need. It says whether the kernel filters system
-// calls; an older one, or one that was built without it, does not, and then the other limits stand alone.
+// Enter irrevocably removes from this process all that a build does not need. It reports whether the kernel filters system
+// calls: an older kernel, or one built without seccomp, does not, and then only the other limits apply.
 func Enter(l Limits) (filtered bool, err error) {
-	offer()
-	if err := shed(); err != nil {
+	preferOOMKill()
+	if err := closeInherited(); err != nil {
 		return false, err
 	}
 	if err := dropRoot(); err != nil {
 		return false, err
 	}
-	if err := bound(l); err != nil {
+	if err := setLimits(l); err != nil {
 		return false, err
 	}
 	runtime.LockOSThread() // both calls are about a thread; the second one takes all others along
@@ -34,15 +34,15 @@ func Enter(l Limits) (filtered bool, err error) {
 	if len(program) == 0 {
 		return false, nil
 	}
-	return install(program)
+	return installFilter(program)
 }
 
-// offer has the kernel end this process before its parent where memory runs out. Where that cannot be said, it chooses itself.
-func offer() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o600) }
+// preferOOMKill makes the kernel kill this process before its parent when memory runs out, if it can.
+func preferOOMKill() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o600) }
 
-// shed closes what this process was handed beside the standard files. What its own runtime opened goes at an exec, which
-// what came through one did not.
-func shed() error {
+// closeInherited closes inherited files other than the standard ones. Files of its own runtime are marked close-on-exec, and inherited
+// ones are not.
+func closeInherited() error {
 	const standard = 2
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -64,11 +64,11 @@ func shed() error {
 	return nil
 }
 
-// nobody is the user and the group of whoever has no rights (Linux, Documentation/admin-guide/sysctl/fs.rst, overflowuid).
+// nobody is the user and the group without rights (Linux, Documentation/admin-guide/sysctl/fs.rst, overflowuid).
 const nobody = 65534
 
-// dropRoot makes a process of root's one of nobody's: with that all its capabilities are gone (capabilities(7)). Root that may not do so, or in
-// whose user namespace there is no nobody, goes on as it is: the other limits stand.
+// dropRoot changes the user of a process from root to nobody, which drops all its capabilities (capabilities(7)). It does nothing if
+// that is not permitted, or if the user namespace has no nobody: the other limits apply.
 func dropRoot() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -80,8 +80,8 @@ func dropRoot() error {
 	return fmt.Errorf("drop root's privileges: %w", err)
 }
 
-// bound sets limits that nothing in here can raise again.
-func bound(to Limits) error {
+// setLimits sets resource limits that the process cannot raise again.
+func setLimits(to Limits) error {
 	const files = 16 // standard ones, and what the runtime of Go holds open
 	memory, cpu := uint64(max(to.Memory, 0)), uint64(max(to.Seconds, 1))
 	for _, l := range []struct {
@@ -102,8 +102,8 @@ func bound(to Limits) error {
 	return nil
 }
 
-// install filters the system calls of all threads, at once or not at all.
-func install(program []unix.SockFilter) (bool, error) {
+// installFilter installs the system call filter for all threads, or for none.
+func installFilter(program []unix.SockFilter) (bool, error) {
 	p := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
 		uintptr(unsafe.Pointer(&p)))

@@ -1,8 +1,8 @@
-// Package sandbox answers: what may a process still do that builds what others wrote? It takes from it, for good, all that a build does not
-// need: files, network, other processes, root's rights, memory and time without a limit.
+// Package sandbox isolates a process that builds input of others. It irrevocably removes what a build does not
+// need: files, network, other processes, root's rights, and unlimited memory and time.
 package sandbox
 
-// Limits are what a process may use.
+// Limits are the resources that a process may use.
 type Limits struct {
 	Memory  int64 // bytes
 	Seconds int64 // of processor time

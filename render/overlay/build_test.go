@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// wild is a child without a lock that does what the directory of its job says.
-func wild() int {
+// misbehavingChild is a child without a lock that does what the directory of its job says.
+func misbehavingChild() int {
 	var h hello
 	if err := readFrame(os.Stdin, 1<<10, &h); err != nil {
 		return 1
@@ -28,11 +28,11 @@ func wild() int {
 		return 1
 	}
 	for {
-		var q question
+		var q request
 		if err := readFrame(os.Stdin, h.Bytes, &q); err != nil {
 			return 1
 		}
-		a := answer{Number: q.Number}
+		a := response{Number: q.Number}
 		switch q.Job.Dir {
 		case "hang":
 			time.Sleep(time.Hour)
@@ -50,18 +50,18 @@ func wild() int {
 		case "replay":
 			a.Number--
 		case "objects":
-			a.Built.Objects = slices.Repeat([]made{{Body: json.RawMessage(`{}`)}}, h.Objects+1)
+			a.Built.Objects = slices.Repeat([]builtObject{{Body: json.RawMessage(`{}`)}}, h.Objects+1)
 		case "origin":
-			a.Built.Objects = []made{{Body: json.RawMessage(`{}`), Origin: "../x"}}
+			a.Built.Objects = []builtObject{{Body: json.RawMessage(`{}`), Origin: "../x"}}
 		case "list":
-			a.Built.Objects = []made{{Body: json.RawMessage(`[]`)}}
+			a.Built.Objects = []builtObject{{Body: json.RawMessage(`[]`)}}
 		case "chosen":
 			a.Built.Chosen = []bool{true}
 		case "killed":
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			time.Sleep(time.Hour)
 		default:
-			b, err := q.Job.attempt()
+			b, err := q.Job.runRecovered()
 			if a.Built = b; err != nil {
 				a.Error = err.Error()
 			}
@@ -72,16 +72,16 @@ func wild() int {
 	}
 }
 
-// sound is a job that gives one object.
-func sound() job {
+// smallJob is a job that gives one object.
+func smallJob() job {
 	return job{Files: map[string][]byte{
 		"kustomization.yaml": []byte("resources: [a.yaml]\n"),
 		"a.yaml":             []byte("apiVersion: v1\nkind: A\nmetadata: {name: a}\n"),
 	}}
 }
 
-// heavy is a job that takes many seconds and much memory: the names of many objects are looked for in many others.
-func heavy() job {
+// heavyJob is a job that takes many seconds and much memory: the names of many objects are looked for in many others.
+func heavyJob() job {
 	var b strings.Builder
 	for i := range 6000 {
 		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: n%d}\ndata: {a: %s}\n", i, i%7, strings.Repeat("x", 100))
@@ -94,22 +94,22 @@ func heavy() job {
 
 // large is a job that takes much memory.
 func large() job {
-	j := sound()
+	j := smallJob()
 	j.Files["a.yaml"] = []byte(strings.Repeat("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: c}\ndata: {a: "+strings.Repeat("x", 1000)+"}\n", 20_000))
 	return j
 }
 
 func TestBuild(t *testing.T) {
 	c := newCage(t, Options{})
-	b, err := c.build(t.Context(), sound())
+	b, err := c.build(t.Context(), smallJob())
 	if err != nil || len(b.Objects) != 1 {
 		t.Errorf("build(one object): %+v, %v", b, err)
 	}
 }
 
 func TestMisbehavingChild(t *testing.T) {
-	hasty := newCage(t, Options{Arguments: []string{wildChild}, Children: 1, Limits: Limits{Time: 2 * time.Second}})
-	patient := newCage(t, Options{Arguments: []string{wildChild}, Children: 1})
+	hasty := newCage(t, Options{Arguments: []string{misbehavingChildEnv}, Children: 1, Limits: Limits{Time: 2 * time.Second}})
+	patient := newCage(t, Options{Arguments: []string{misbehavingChildEnv}, Children: 1})
 	for _, row := range []struct {
 		how, want string
 		blamed    bool
@@ -134,10 +134,10 @@ func TestMisbehavingChild(t *testing.T) {
 		if !errors.Is(err, errChild) || !strings.Contains(err.Error(), row.want) || len(err.Error()) > 5000 {
 			t.Errorf("build(%s): -want +got\n-%s\n+%v", row.how, row.want, err)
 		}
-		if _, blamed := blames(err); blamed != row.blamed {
+		if _, blamed := inputHint(err); blamed != row.blamed {
 			t.Errorf("blames(%v): -want +got\n-%v\n+%v", err, row.blamed, blamed)
 		}
-		if _, err := c.build(t.Context(), sound()); err != nil {
+		if _, err := c.build(t.Context(), smallJob()); err != nil {
 			t.Errorf("build(a sound job after %s): %v", row.how, err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestMisbehavingChild(t *testing.T) {
 func TestIdleChildIsKilled(t *testing.T) {
 	c := newCage(t, Options{Children: 1})
 	for range 2 {
-		if _, err := c.build(t.Context(), sound()); err != nil {
+		if _, err := c.build(t.Context(), smallJob()); err != nil {
 			t.Fatalf("build(): %v", err)
 		}
 		if err := c.idle[0].cmd.Process.Kill(); err != nil {
@@ -159,9 +159,9 @@ func TestIdleChildIsKilled(t *testing.T) {
 // A missing lock is told once, however many children miss it.
 func TestWarn(t *testing.T) {
 	var warnings []string
-	c := newCage(t, Options{Arguments: []string{wildChild}, Children: 1, Warn: func(text string) { warnings = append(warnings, text) }})
+	c := newCage(t, Options{Arguments: []string{misbehavingChildEnv}, Children: 1, Warn: func(text string) { warnings = append(warnings, text) }})
 	for range 2 {
-		if _, err := c.build(t.Context(), sound()); err != nil {
+		if _, err := c.build(t.Context(), smallJob()); err != nil {
 			t.Fatalf("build(): %v", err)
 		}
 		c.endIdle()
@@ -178,7 +178,7 @@ func TestBounds(t *testing.T) {
 		job    job
 		want   string
 	}{
-		{"time", Limits{Time: 300 * time.Millisecond}, heavy(), "it takes longer than 300ms"},
+		{"time", Limits{Time: 300 * time.Millisecond}, heavyJob(), "it takes longer than 300ms"},
 		{"memory", Limits{Memory: 80 << 20}, large(), "it needs more than 80 MiB of memory"},
 		{"objects", Limits{Objects: 1}, job{Files: map[string][]byte{
 			"kustomization.yaml": []byte("resources: [a.yaml]\n"),
@@ -191,13 +191,13 @@ func TestBounds(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("build(%s): -want +got\n-%s\n+%v", row.name, row.want, err)
 		}
-		if hint, blamed := blames(err); !blamed || hint == "" {
+		if hint, blamed := inputHint(err); !blamed || hint == "" {
 			t.Errorf("blames(%s): %v, hint %q", row.name, blamed, hint)
 		}
 	}
 }
 
-func TestGateBounds(t *testing.T) {
+func TestValidationBounds(t *testing.T) {
 	deep, wide := fstest.MapFS{}, fstest.MapFS{}
 	for i := range 20 {
 		deep[fmt.Sprintf("d%d/kustomization.yaml", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "resources: [../d%d]\n", i+1)}
@@ -216,38 +216,38 @@ func TestGateBounds(t *testing.T) {
 		tree       fstest.MapFS
 	}{
 		{"depth", "d14/kustomization.yaml:1:13: kustomizations are nested deeper than 16 levels", deep},
-		{"files", "kustomization.yaml: reads too much: 32768 files", wide},
+		{"files", "kustomization.yaml: the kustomization reads too much: 32768 files", wide},
 		{"file", "kustomization.yaml:1:13: a.yaml is too large: at most 4 MiB are read (split the file)", one(strings.Repeat("#", maxFile+1))},
-		{"values", "a.yaml: has too many values", one(strings.Repeat("- a\n", maxValues))},
-		{"documents", "a.yaml: has too many values", one(strings.Repeat("---\n", maxValues/2))},
-		{"nesting", "a.yaml:1:102: is nested deeper than 100 levels", one(strings.Repeat("[", 200) + strings.Repeat("]", 200))},
+		{"values", "a.yaml: the file has too many values", one(strings.Repeat("- a\n", maxValues))},
+		{"documents", "a.yaml: the file has too many values", one(strings.Repeat("---\n", maxValues/2))},
+		{"nesting", "a.yaml:1:102: this is nested deeper than 100 levels", one(strings.Repeat("[", 200) + strings.Repeat("]", 200))},
 	} {
-		_, problems := newGate(row.tree, Limits{}).root()
+		_, problems := newValidator(row.tree, Limits{}).validateRoot()
 		if len(problems) != 1 || !strings.HasPrefix(problems[0].String(), row.want) {
 			t.Errorf("root(%s): -want +got\n-%s\n+%v", row.name, row.want, problems)
 		}
 	}
-	_, problems := newGate(one(strings.Repeat("#", 2000)), Limits{Bytes: 1000}).root()
+	_, problems := newValidator(one(strings.Repeat("#", 2000)), Limits{Bytes: 1000}).validateRoot()
 	if want := "with a.yaml, the files are too large in total"; len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
 		t.Errorf("root(bytes): -want +got\n-%s\n+%v", want, problems)
 	}
 }
 
 func TestCancel(t *testing.T) {
-	c := newCage(t, Options{Arguments: []string{wildChild}, Children: 1})
+	c := newCage(t, Options{Arguments: []string{misbehavingChildEnv}, Children: 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	if _, err := c.build(ctx, job{Dir: "hang"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("build(cancelled): %v", err)
 	}
-	if _, err := c.build(ctx, sound()); !errors.Is(err, context.Canceled) {
+	if _, err := c.build(ctx, smallJob()); !errors.Is(err, context.Canceled) {
 		t.Errorf("build(cancelled before): %v", err)
 	}
 }
 
 func TestClose(t *testing.T) {
-	c := New(Options{Arguments: []string{wildChild}})
-	if _, err := c.build(t.Context(), sound()); err != nil {
+	c := New(Options{Arguments: []string{misbehavingChildEnv}})
+	if _, err := c.build(t.Context(), smallJob()); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error)
@@ -266,7 +266,7 @@ func TestClose(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("build(during Close): no error")
 	}
-	if _, err := c.build(t.Context(), sound()); !errors.Is(err, errClosed) {
+	if _, err := c.build(t.Context(), smallJob()); !errors.Is(err, errClosed) {
 		t.Errorf("build(after Close): %v", err)
 	}
 	if left := processes(t, os.Getpid()); len(left) > 0 {
@@ -276,7 +276,7 @@ func TestClose(t *testing.T) {
 
 // heavyParent is a process whose child works until one of both is killed.
 func heavyParent() int {
-	_, err := New(Options{}).build(context.Background(), heavy())
+	_, err := New(Options{}).build(context.Background(), heavyJob())
 	fmt.Println(err)
 	return 0
 }

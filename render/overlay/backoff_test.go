@@ -29,7 +29,7 @@ func TestMachineFails(t *testing.T) {
 			if !errors.Is(out.Err, errMachine) || len(out.Problems) > 0 {
 				t.Fatalf("Apply: %v, problems %v, want that of the machine alone", out.Err, out.Problems)
 			}
-			if why := heldAlike(out.Ends); why == nil || why.Code != reason.OverlayInvalid {
+			if why := commonReason(out.Ends); why == nil || why.Code != reason.OverlayInvalid {
 				t.Errorf("Apply: not all ends are held: %v", why)
 			}
 		}
@@ -38,7 +38,7 @@ func TestMachineFails(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		d.fail = nil
-		if out := a.Apply(t.Context(), in(ends, components()[0])); out.Err != nil || heldAlike(out.Ends) != nil {
+		if out := a.Apply(t.Context(), in(ends, components()[0])); out.Err != nil || commonReason(out.Ends) != nil {
 			t.Errorf("Apply later: %v, want no error", out.Err)
 		}
 	})
@@ -48,7 +48,7 @@ func TestMachineFails(t *testing.T) {
 func TestComponentExceeds(t *testing.T) {
 	d := &direct{fail: func(job) error { return boundError{errTime} }}
 	out := newApplier(d, DefaultKinds()).Apply(t.Context(), in(scene(t, 1), components()[0]))
-	if out.Err != nil || !wrong(out.Problems) || heldAlike(out.Ends) == nil {
+	if out.Err != nil || !hasErrors(out.Problems) || commonReason(out.Ends) == nil {
 		t.Errorf("Apply: %v, problems %v, want one that holds all", out.Err, out.Problems)
 	}
 }
@@ -104,7 +104,7 @@ func TestFaultsOfBuilds(t *testing.T) {
 // doubling makes every Deployment twice.
 type doubling struct{ *direct }
 
-func (d *doubling) build(ctx context.Context, j job) (built, error) {
+func (d *doubling) build(ctx context.Context, j job) (buildResult, error) {
 	b, err := d.direct.build(ctx, j)
 	for _, o := range b.Objects {
 		if strings.Contains(string(o.Body), `"kind":"Deployment"`) {

@@ -10,30 +10,30 @@ import (
 	"github.com/linkwright/linkwright/render/marks"
 )
 
-// rule is what stands against a label or annotation; empty: nothing.
-type rule string
+// denial is why a label or annotation is not allowed; empty: it is.
+type denial string
 
 const (
 	noName          = "it is not a valid name: use at most 63 letters, digits, dashes, dots and underscores, with an optional domain and slash before"
 	noPodAnnotation = "a pod may have only the annotations that docs/how-to/overlays.md lists, because others can make a webhook or the container runtime change it"
 )
 
-func among(rows []marks.Mark, key string) rule {
+func denialFor(rows []marks.Mark, key string) denial {
 	for _, m := range rows {
-		if key == m.Name || (!isWhole(m.Name) && strings.HasPrefix(key, m.Name)) {
-			return rule(m.Why)
+		if key == m.Name || (!isExactName(m.Name) && strings.HasPrefix(key, m.Name)) {
+			return denial(m.Why)
 		}
 	}
 	return ""
 }
 
-// isWhole reports whether a mark's name is one name, no beginning of names.
-func isWhole(name string) bool {
+// isExactName reports whether a mark's name is a whole name, and no prefix.
+func isExactName(name string) bool {
 	return !strings.HasSuffix(name, "/") && !strings.HasSuffix(name, ".")
 }
 
-func annotationRule(key string) rule {
-	if why := among(marks.OfAll(), key); why != "" {
+func annotationDenial(key string) denial {
+	if why := denialFor(marks.OfAll(), key); why != "" {
 		return why
 	}
 	if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
@@ -42,8 +42,8 @@ func annotationRule(key string) rule {
 	return ""
 }
 
-func labelRule(key string) rule {
-	if why := among(marks.OfAll(), key); why != "" {
+func labelDenial(key string) denial {
+	if why := denialFor(marks.OfAll(), key); why != "" {
 		return why
 	}
 	if len(validation.IsQualifiedName(key)) > 0 {
@@ -52,53 +52,53 @@ func labelRule(key string) rule {
 	return ""
 }
 
-func podLabelRule(key string) rule {
-	if why := labelRule(key); why != "" {
+func podLabelDenial(key string) denial {
+	if why := labelDenial(key); why != "" {
 		return why
 	}
-	if ofLinkerd(key) {
+	if isLinkerdKey(key) {
 		return marks.ByLinkerd
 	}
-	if why := among(marks.OfPods(), key); why != "" {
+	if why := denialFor(marks.OfPods(), key); why != "" {
 		return why
 	}
 	for _, word := range marks.Suspects() {
 		if strings.Contains(strings.ToLower(key), word) {
-			return rule("a name with the word " + word + " can make a webhook add a container to the pod")
+			return denial("a name with the word " + word + " can make a webhook add a container to the pod")
 		}
 	}
 	return ""
 }
 
-func podAnnotationRule(key string) rule {
-	why := annotationRule(key)
+func podAnnotationDenial(key string) denial {
+	why := annotationDenial(key)
 	switch {
 	case why != "":
 		return why
-	case ofLinkerd(key):
-		return proxyRule(key)
+	case isLinkerdKey(key):
+		return proxyDenial(key)
 	}
 	for _, name := range marks.PodAnnotations() {
-		if key == name || !isWhole(name) && strings.HasPrefix(key, name) {
+		if key == name || !isExactName(name) && strings.HasPrefix(key, name) {
 			return ""
 		}
 	}
-	return cmp.Or(among(marks.OfPods(), key), noPodAnnotation)
+	return cmp.Or(denialFor(marks.OfPods(), key), noPodAnnotation)
 }
 
-// ofLinkerd reports whether a key's prefix is linkerd.io or below it.
-func ofLinkerd(key string) bool {
+// isLinkerdKey reports whether a key's prefix is linkerd.io or below it.
+func isLinkerdKey(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return prefix == "linkerd.io" || strings.HasSuffix(prefix, ".linkerd.io")
 }
 
-func proxyRule(key string) rule {
+func proxyDenial(key string) denial {
 	if slices.Contains(marks.ProxySettings(), key) {
 		return ""
 	}
 	return "an overlay may set only Linkerd's annotations for sizes, ports, times and logs of the proxy"
 }
 
-func noAnnotation(string) rule {
+func anyAnnotationDenial(string) denial {
 	return "an annotation can make a tool copy a Secret to another namespace: give your patch a target without Secrets, or use a label"
 }

@@ -15,72 +15,72 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// maker is who made an object, as it was seen to happen: what the code under test believes is not asked.
-type maker uint8
+// madeBy is who made an object in the simulation, whatever the code under test concludes.
+type madeBy uint8
 
 const (
-	others    maker = iota // people, their tools, Kubernetes: nothing of theirs may ever be written or deleted
-	ours                   // our own write created it, and nobody took our mark off since
-	mirroring              // a controller of Linkerd's
+	byOthers     madeBy = iota // people, their tools, Kubernetes: nothing of theirs may ever be written or deleted
+	byLinkwright               // our own write created it, and nobody took our mark off since
+	byLinkerd                  // a controller of Linkerd's
 )
 
-// thing is one live object. It is never changed, but replaced, so that observations may share it.
-type thing struct {
-	key      object.Key
-	rec      object.Record
-	body     object.Body
-	by       maker
-	end      object.End      // of ours: for which it was written
-	target   api.ClusterName // of mirroring: whose controller made it
-	since    int             // of others: the event at which it was made, or given up
-	kept     int             // the event at which people marked it to be kept
-	token    string          // of a token Secret
-	account  string          // uid of the account that token is of
-	shaped   bool            // of others: it looks as Linkerd's own tools make it, since it was ours
-	hung     bool            // it has a finalizer: deleted, it stays
-	orphan   bool            // nothing tells of it any more: see forget
-	dressing bool            // Linkerd's installation, which no history touches
+// simObject is one live object. It is immutable, so that observations may share it.
+type simObject struct {
+	key            object.Key
+	rec            object.Record
+	body           object.Body
+	madeBy         madeBy
+	end            object.End      // of ours: for which it was written
+	target         api.ClusterName // of mirroring: whose controller made it
+	since          int             // of others: the event at which it was made, or given up
+	protectedSince int             // the event at which people marked it to be kept
+	token          string          // of a token Secret
+	account        string          // uid of the account that token is of
+	shaped         bool            // of others: it looks as Linkerd's own tools make it, since it was ours
+	hasFinalizer   bool            // it has a finalizer: deleted, it stays
+	orphan         bool            // nothing tells of it any more: see forget
+	ofLinkerd      bool            // Linkerd's installation, which no history touches
 
-	told *told
+	decoded *decoded
 }
 
-// told is what is read from a body: nothing until somebody asks.
-type told struct {
+// decoded is the decoded body, decoded when needed.
+type decoded struct {
 	meta   *metav1.ObjectMeta
 	only   object.Body
 	spec   *linkerd.LinkSpec
 	sealed bool
 }
 
-func (t *thing) tell() *told {
-	if t.told == nil {
-		t.told = &told{}
+func (t *simObject) decode() *decoded {
+	if t.decoded == nil {
+		t.decoded = &decoded{}
 	}
-	if t.told.meta == nil {
+	if t.decoded.meta == nil {
 		var o struct {
 			Metadata metav1.ObjectMeta `json:"metadata"`
 		}
 		if len(t.body.Bytes()) > 0 {
 			must(json.Unmarshal(t.body.Bytes(), &o))
 		}
-		t.told.meta = &o.Metadata
+		t.decoded.meta = &o.Metadata
 	}
-	return t.told
+	return t.decoded
 }
 
-func (t *thing) meta() *metav1.ObjectMeta { return t.tell().meta }
+func (t *simObject) meta() *metav1.ObjectMeta { return t.decode().meta }
 
-// metadata is the object without anything else, as who asks for no more is answered.
-func (t *thing) metadata() object.Body {
-	if told := t.tell(); !told.sealed {
+// metadata is the object's metadata alone.
+func (t *simObject) metadata() object.Body {
+	if told := t.decode(); !told.sealed {
 		told.only, told.sealed = encoded(map[string]any{"metadata": told.meta}), true
 	}
-	return t.told.only
+	return t.decoded.only
 }
 
 // link is the spec of a Linkerd Link.
-func (t *thing) link() *linkerd.LinkSpec {
-	told := t.tell()
+func (t *simObject) link() *linkerd.LinkSpec {
+	told := t.decode()
 	if told.spec == nil {
 		var l struct{ Spec linkerd.LinkSpec }
 		must(json.Unmarshal(t.body.Bytes(), &l))
@@ -90,7 +90,7 @@ func (t *thing) link() *linkerd.LinkSpec {
 }
 
 // at is the body by depth.
-func (t *thing) at(d object.Depth) object.Body {
+func (t *simObject) at(d object.Depth) object.Body {
 	switch d {
 	case object.Reduced:
 		return object.Body{}
@@ -100,17 +100,17 @@ func (t *thing) at(d object.Depth) object.Body {
 	return t.body
 }
 
-// edited is the thing with a body that somebody changed.
-func (t *thing) edited(change func(map[string]any)) *thing {
+// edited is the object with a changed body.
+func (t *simObject) edited(change func(map[string]any)) *simObject {
 	var content map[string]any
 	must(json.Unmarshal(t.body.Bytes(), &content))
 	change(content)
 	next := *t
-	next.body, next.told = encoded(content), nil
+	next.body, next.decoded = encoded(content), nil
 	return &next
 }
 
-// field returns the map at a path, which is made where it is missing.
+// field returns the map at a path, and creates it if it is missing.
 func field(content map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		below, ok := content[name].(map[string]any)
@@ -129,7 +129,7 @@ func encoded(v any) object.Body {
 	return object.NewBody(b)
 }
 
-// must ends a history that is no history: what fails here is the harness itself.
+// must panics on errors of the simulator itself.
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -161,16 +161,16 @@ func content(k object.Key, labels map[string]string, more map[string]any) map[st
 	return out
 }
 
-// isInventory reports whether a key has the name of one of our inventories.
+// isInventory reports whether a key has the name of an inventory.
 func isInventory(k object.Key) bool {
 	return k.Kind == "ConfigMap" && k.Namespace == object.AccessNamespace && strings.HasPrefix(k.Name, owner+".")
 }
 
-// content is a thing's digest; of a control plane's secret one of what it holds, since it also counts how often that changed, and of
+// digest is a thing's digest; of a control plane's secret one of what it holds, since it also counts how often that changed, and of
 // an inventory without conditions.
-func (t *thing) content() uint64 {
+func (t *simObject) digest() uint64 {
 	if t.key.Kind != "Secret" || t.key.Namespace != cp {
-		return t.lasting()
+		return t.lastingDigest()
 	}
 	plain := t.edited(func(o map[string]any) {
 		annotations := field(o, "metadata", "annotations")
@@ -182,8 +182,8 @@ func (t *thing) content() uint64 {
 	return h.Sum64()
 }
 
-// lasting is the digest of what stays as it is while nothing is declared otherwise: conditions tell of the way there, too.
-func (t *thing) lasting() uint64 {
+// lastingDigest is the digest of what stays as it is while nothing is declared otherwise: conditions tell of the way there, too.
+func (t *simObject) lastingDigest() uint64 {
 	if !isInventory(t.key) {
 		return t.rec.Digest
 	}
@@ -200,7 +200,7 @@ func (t *thing) lasting() uint64 {
 }
 
 // conditions are those of an inventory, but for the moment since which they stand.
-func (t *thing) conditions() (out string) {
+func (t *simObject) conditions() (out string) {
 	if !isInventory(t.key) {
 		return ""
 	}

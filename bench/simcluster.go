@@ -10,36 +10,36 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// played is a cluster in memory: the target of a link, of which an API server of its own would tell nothing more, or the
-// management cluster. It answers what it is asked for and more, issues tokens at once, and costs the server under test nothing.
-type played struct {
+// simCluster is a cluster in memory: the target of a link, or the management cluster. It returns what is read and more, issues
+// tokens at once, and costs the server under test nothing.
+type simCluster struct {
 	mu   sync.Mutex
 	seen object.Observation
 }
 
-// dressed plays a cluster that looks like the one that was seen, and is another one.
-func dressed(like object.Observation, uid string) *played {
+// newSimCluster makes a cluster with the same objects and another identity.
+func newSimCluster(like object.Observation, uid string) *simCluster {
 	kubeSystem := object.Key{Kind: "Namespace", Name: "kube-system"}
 	r, e := like.Record(kubeSystem), like.Edit()
 	r.UID = uid
 	e.Put(kubeSystem, r, object.Body{})
-	return &played{seen: e.Observation()}
+	return &simCluster{seen: e.Observation()}
 }
 
 // Observe implements object.Cluster.
-func (p *played) Observe(context.Context, []object.Watch) (object.Observation, error) {
+func (p *simCluster) Observe(context.Context, []object.Watch) (object.Observation, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen, nil
 }
 
 // Live implements object.Cluster.
-func (p *played) Live(ctx context.Context, w []object.Watch) (object.Observation, error) {
+func (p *simCluster) Live(ctx context.Context, w []object.Watch) (object.Observation, error) {
 	return p.Observe(ctx, w)
 }
 
 // Write implements object.Cluster.
-func (p *played) Write(_ context.Context, c object.Change) (object.Record, error) {
+func (p *simCluster) Write(_ context.Context, c object.Change) (object.Record, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.seen.Edit()
@@ -49,7 +49,7 @@ func (p *played) Write(_ context.Context, c object.Change) (object.Record, error
 		now = object.Record{}
 		e.Drop(c.Key)
 	default:
-		body, err := issued(c)
+		body, err := withToken(c)
 		if err != nil {
 			return now, err
 		}
@@ -59,8 +59,8 @@ func (p *played) Write(_ context.Context, c object.Change) (object.Record, error
 	return now, nil
 }
 
-// issued is the body that a write leaves: Kubernetes' token controller fills in tokens.
-func issued(c object.Change) (object.Body, error) {
+// withToken is the body after a write: Kubernetes' token controller fills in tokens.
+func withToken(c object.Change) (object.Body, error) {
 	if c.Key.Kind != "Secret" {
 		return c.Object.Body, nil
 	}

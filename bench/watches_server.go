@@ -32,16 +32,16 @@ func kindOf(i int) string { return fmt.Sprintf("Thing%d", i) }
 
 func pluralOf(i int) string { return strings.ToLower(kindOf(i)) + "s" }
 
-// plane answers as an API server in which nothing happens: to lists, and to watches in protobuf, as both arms ask.
-type plane struct {
+// fakeServer is an API server in which nothing happens. It serves lists, and watches in protobuf.
+type fakeServer struct {
 	list, bookmark       []byte // bookmark is of a watch that goes on
 	initial              []byte // what a watch begins with that is asked for all there is
 	watches, connections atomic.Int64
 }
 
-// servePlane serves until the process is ended; where, it says in its first line.
-func servePlane(ctx context.Context) error {
-	p := &plane{}
+// serveFake serves until the process ends, and prints its address in the first line.
+func serveFake(ctx context.Context) error {
+	p := &fakeServer{}
 	if err := p.encode(); err != nil {
 		return err
 	}
@@ -66,11 +66,11 @@ func servePlane(ctx context.Context) error {
 }
 
 // encode makes all that is ever answered about objects.
-func (p *plane) encode() error {
+func (p *fakeServer) encode() error {
 	proto, _ := kruntime.SerializerInfoForMediaType(metascheme.Codecs.SupportedMediaTypes(), kruntime.ContentTypeProtobuf)
 	list := &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
 	list.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadataList"))
-	for i := range shownEach {
+	for i := range objectsPerKind {
 		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Name: fmt.Sprintf("thing-%d", i), UID: types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)), ResourceVersion: strconv.Itoa(900 + i),
 		}}
@@ -111,13 +111,13 @@ func frame(form kruntime.SerializerInfo, kind watch.EventType, o metav1.PartialO
 }
 
 // ServeHTTP implements http.Handler.
-func (p *plane) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+func (p *fakeServer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	of := "/apis/" + group.String()
 	switch at := q.URL.Path; {
 	case at == "/open":
-		plain(w, []int64{p.watches.Load(), p.connections.Load()})
+		writeJSON(w, []int64{p.watches.Load(), p.connections.Load()})
 	case at == of:
-		plain(w, served())
+		writeJSON(w, served())
 	case strings.HasPrefix(at, of+"/") && q.URL.Query().Get("watch") != "":
 		p.watch(w, q)
 	case strings.HasPrefix(at, of+"/"):
@@ -128,7 +128,7 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-func plain(w http.ResponseWriter, answer any) {
+func writeJSON(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", kruntime.ContentTypeJSON)
 	_ = json.NewEncoder(w).Encode(answer) // who asked says what is missing
 }
@@ -136,7 +136,7 @@ func plain(w http.ResponseWriter, answer any) {
 // served is what discovery tells of the group.
 func served() metav1.APIResourceList {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: group.String()}
-	for i := range watchesEach {
+	for i := range watchesPerCluster {
 		list.APIResources = append(list.APIResources, metav1.APIResource{
 			Name: pluralOf(i), Kind: kindOf(i), Verbs: metav1.Verbs{"list", "watch"},
 		})
@@ -144,8 +144,8 @@ func served() metav1.APIResourceList {
 	return list
 }
 
-// watch tells now and then how far it is, the watches one after the other.
-func (p *plane) watch(w http.ResponseWriter, q *http.Request) {
+// watch sends bookmarks now and then, one watch after the other.
+func (p *fakeServer) watch(w http.ResponseWriter, q *http.Request) {
 	p.watches.Add(1)
 	defer p.watches.Add(-1)
 	w.Header().Set("Content-Type", kruntime.ContentTypeProtobuf+";stream=watch")

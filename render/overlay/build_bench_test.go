@@ -9,7 +9,7 @@ import (
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		c := New(Options{Children: 1})
-		if _, err := c.build(b.Context(), sound()); err != nil {
+		if _, err := c.build(b.Context(), smallJob()); err != nil {
 			b.Fatal(err)
 		}
 		if err := c.Close(); err != nil {
@@ -23,7 +23,7 @@ func BenchmarkWarm(b *testing.B) {
 	c := New(Options{Children: 1})
 	defer func() { _ = c.Close() }()
 	for b.Loop() {
-		if _, err := c.build(b.Context(), sound()); err != nil {
+		if _, err := c.build(b.Context(), smallJob()); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -36,7 +36,7 @@ func BenchmarkTwenty(b *testing.B) {
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				if _, err := c.build(b.Context(), sound()); err != nil {
+				if _, err := c.build(b.Context(), smallJob()); err != nil {
 					b.Error(err)
 				}
 			})

@@ -18,8 +18,8 @@ func numbered(n int, text string) string {
 	return b.String()
 }
 
-// TestTooMuch: of each thing the gate lets through as many as it says, and not one more.
-func TestTooMuch(t *testing.T) {
+// TestTooManyItems: of each thing the gate lets through as many as it says, and not one more.
+func TestTooManyItems(t *testing.T) {
 	const object = "---\napiVersion: v1\nkind: A\nmetadata: {name: aN}\n"
 	const list = "---\napiVersion: v1\nkind: AList\nitems:\n"
 	const item = "- {apiVersion: v1, kind: A, metadata: {name: aN}}\n"
@@ -30,11 +30,11 @@ func TestTooMuch(t *testing.T) {
 		objects    string
 		want       string
 	}{
-		{"patches:\n", patch, 400, object, "kustomization.yaml:3:1: patches: 401 patches are too many: at most 400 are built"},
-		{"labels:\n", "- {pairs: {xN: a}}\n", 100, object, "labels: 101 labels are too many"},
-		{"configMapGenerator:\n", "- {name: xN, literals: [a=b]}\n", 200, object, "configMapGenerator: 201 generators are too many"},
+		{"patches:\n", patch, 400, object, "kustomization.yaml:3:1: patches: 401 patches are declared, and at most 400 are allowed"},
+		{"labels:\n", "- {pairs: {xN: a}}\n", 100, object, "labels: 101 labels are declared"},
+		{"configMapGenerator:\n", "- {name: xN, literals: [a=b]}\n", 200, object, "configMapGenerator: 201 generators are declared"},
 		{"replacements:\n", "- {source: {kind: A, name: a}, targets: [{select: {kind: A}}]}\n", 200, object, "replacements: 201 replacements and vars are"},
-		{"images:\n", "- {name: xN, newTag: a}\n", 200, object, "images: 201 images and replicas are too many"},
+		{"images:\n", "- {name: xN, newTag: a}\n", 200, object, "images: 201 images and replicas are declared"},
 		{"labels:\n", "- {pairs: {xN: a}}\n", 44, numbered(100, object), "makes too many changes to 100 objects"},
 		{"patches:\n", patch, 44, list + numbered(100, item), "makes too many changes to 100 objects"},
 	} {
@@ -45,18 +45,18 @@ func TestTooMuch(t *testing.T) {
 			}, want)
 		}
 	}
-	for n, want := range map[int]string{2000: "", 2001: "2001 objects are too many: at most 2000 are built"} {
+	for n, want := range map[int]string{2000: "", 2001: "the kustomization builds 2001 objects, and at most 2000 are allowed"} {
 		bounds(t, fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [a.yaml]\n")}, "a.yaml": {Data: []byte(numbered(n, object))}}, want)
 	}
-	for n, want := range map[int]string{500: "", 501: "501 objects are too many: at most 500 are built"} {
+	for n, want := range map[int]string{500: "", 501: "the kustomization builds 501 objects, and at most 500 are allowed"} {
 		tree := in(nil, "resources: [a.yaml]\n", "a.yaml", numbered(n, object)).Tree
-		_, problems := component(tree, testDir, api.Pos{}, Limits{})
+		_, problems := validateComponent(tree, testDir, api.Pos{}, Limits{})
 		judge(t, problems, want)
 	}
 }
 
-// TestGateChain: changes add up where kustomizations use one another, and stay apart where they stand side by side.
-func TestGateChain(t *testing.T) {
+// TestValidationChain: changes add up where kustomizations use one another, and stay apart where they stand side by side.
+func TestValidationChain(t *testing.T) {
 	object := numbered(100, "---\napiVersion: v1\nkind: A\nmetadata: {name: aN}\n")
 	labels := "labels:\n" + numbered(30, "- {pairs: {xN: a}}\n")
 	inner := func(names string) fstest.MapFS {
@@ -76,7 +76,7 @@ func TestGateChain(t *testing.T) {
 
 func bounds(t *testing.T, tree fstest.MapFS, want string) {
 	t.Helper()
-	_, problems := newGate(tree, Limits{}).root()
+	_, problems := newValidator(tree, Limits{}).validateRoot()
 	judge(t, problems, want)
 }
 

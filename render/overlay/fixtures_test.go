@@ -94,16 +94,16 @@ type direct struct {
 
 func (d *direct) width() int { return max(d.wide, 1) }
 
-func (d *direct) build(ctx context.Context, j job) (built, error) {
+func (d *direct) build(ctx context.Context, j job) (buildResult, error) {
 	d.mu.Lock()
 	d.jobs = append(d.jobs, j)
 	d.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return built{}, err
+		return buildResult{}, err
 	}
 	if d.fail != nil {
 		if err := d.fail(j); err != nil {
-			return built{}, err
+			return buildResult{}, err
 		}
 	}
 	b, err := j.run()
@@ -113,8 +113,8 @@ func (d *direct) build(ctx context.Context, j job) (built, error) {
 	return b, err
 }
 
-func (*direct) check(tree fs.FS, dir string, _ api.Pos) (checked, []api.Problem) {
-	c := checked{Dir: dir, File: path.Join(dir, "kustomization.yaml"), Files: map[string][]byte{}}
+func (*direct) check(tree fs.FS, dir string, _ api.Pos) (validated, []api.Problem) {
+	c := validated{Dir: dir, File: path.Join(dir, "kustomization.yaml"), Files: map[string][]byte{}}
 	err := fs.WalkDir(tree, dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err

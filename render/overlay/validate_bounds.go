@@ -11,8 +11,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// What kustomize needs grows with the square of what it is given: these bounds keep the worst that the gate lets
-// through to a few seconds.
+// The time of a build grows with the square of its input: these bounds keep the worst valid input to a few seconds.
 const (
 	maxPatches      = 400   // of one kustomization, in all fields of patches
 	maxLabels       = 100   // items of labels
@@ -21,15 +20,15 @@ const (
 	maxImages       = 200   // images and replicas together
 	maxObjects      = 2_000 // in all resource files of a build, each as often as it is used
 	maxExtras       = 500   // the same, of a Component
-	// maxSteps bounds objects × changes². Each change leaves a line on each object that says where it came from, and
-	// kustomize reads all lines again to write the next: 100 objects and 44 changes take three to seven seconds.
+	// maxSteps bounds objects × changes². Each change adds a line with its origin to each object, and
+	// kustomize parses all lines again to add the next: 100 objects and 44 changes take three to seven seconds.
 	maxSteps = 200_000
 )
 
-const fewer = "kustomize needs four times as long for twice as many: use fewer, or plain files"
+const fewerHint = "kustomize needs four times as long for twice as many: use fewer, or plain files"
 
-// bounded refuses more of anything than kustomize can do in time.
-func (k *kustomization) bounded() {
+// checkCounts fails more of anything than kustomize can build in time.
+func (k *kustomization) checkCounts() {
 	v := &k.value
 	for _, b := range []struct {
 		field, what string
@@ -42,7 +41,7 @@ func (k *kustomization) bounded() {
 		{"images", "images and replicas", len(v.Images) + len(v.ImageTags) + len(v.Replicas), maxImages},
 	} {
 		if b.n > b.most {
-			k.refuse(fmt.Sprintf("%d %s are too many: at most %d are built", b.n, b.what, b.most), fewer, b.field)
+			k.fail(fmt.Sprintf("%d %s are declared, and at most %d are allowed", b.n, b.what, b.most), fewerHint, b.field)
 		}
 	}
 }
@@ -51,8 +50,8 @@ func (k *kustomization) patchCount() int {
 	return len(k.value.Patches) + len(k.value.PatchesStrategicMerge) + len(k.value.PatchesJson6902)
 }
 
-// steps counts the changes of a kustomization into what everything in it costs. Those of a Component are made where it
-// is used, to the objects there.
+// steps adds the changes of a kustomization to the total cost. Those of a Component apply to the objects of the kustomization
+// that uses it.
 func (k *kustomization) steps(total cost) cost {
 	v := &k.value
 	n := k.patchCount() + len(v.Labels) + len(v.Images) + len(v.ImageTags) + len(v.Replicas) + len(v.Replacements)
@@ -64,7 +63,7 @@ func (k *kustomization) steps(total cost) cost {
 		}
 	}
 	total.add(cost{objects: int64(len(v.ConfigMapGenerator)), changes: int64(n)})
-	if k.kind == types.ComponentKind && len(k.gate.stack) > 1 {
+	if k.kind == types.ComponentKind && len(k.validator.stack) > 1 {
 		return total
 	}
 	total.chain = min(total.chain+total.changes, math.MaxInt16)
@@ -73,27 +72,27 @@ func (k *kustomization) steps(total cost) cost {
 	return total
 }
 
-// within refuses a build that reads or does too much altogether.
-func (g *gate) within(total cost, at api.Pos) {
+// checkTotal fails a build that reads or does too much in total.
+func (g *validator) checkTotal(total cost, at api.Pos) {
 	objects := int64(maxObjects)
 	if g.strict {
 		objects = maxExtras
 	}
 	if total.files > int64(g.limits.Files) || total.bytes > g.limits.Bytes {
-		g.refuse(at, fmt.Sprintf(
-			"reads too much: %d files of %d bytes in total, counting each as often as it is used", total.files, total.bytes),
+		g.fail(at, fmt.Sprintf(
+			"the kustomization reads too much: %d files of %d bytes in total, counting each as often as it is used", total.files, total.bytes),
 			fmt.Sprintf("at most %d files and %d MiB are read", g.limits.Files, g.limits.Bytes>>20))
 	}
 	switch {
 	case total.objects > objects:
-		g.refuse(at, fmt.Sprintf("%d objects are too many: at most %d are built", total.objects, objects), fewer)
+		g.fail(at, fmt.Sprintf("the kustomization builds %d objects, and at most %d are allowed", total.objects, objects), fewerHint)
 	case total.steps > maxSteps:
-		g.refuse(at, fmt.Sprintf("makes too many changes to %d objects: objects × changes² may be at most %d", total.objects, maxSteps),
+		g.fail(at, fmt.Sprintf("the kustomization makes too many changes to %d objects: objects × changes² may be at most %d", total.objects, maxSteps),
 			"write labels, images and patches into the files, or build fewer objects")
 	}
 }
 
-// objectsIn counts what kustomize makes of the documents of a file: of a list, its items.
+// objectsIn counts the objects in the documents of a file; a list counts as its items.
 func objectsIn(documents []*yaml.Node) (n int64) {
 	for _, d := range documents {
 		kind, items := childOf(d, "kind"), childOf(d, "items")

@@ -21,34 +21,34 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// bed is one light control plane, dressed as a cluster of Linkerd, and the collections that links use in it.
-type bed struct {
+// environment is one light control plane with the objects of a Linkerd installation, and the kinds that links use in it.
+type environment struct {
 	*testbed.Bed
 	meter  *meter
 	count  *counter
 	client dynamic.Interface
-	kinds  map[collected]bool
+	kinds  map[namespacedKind]bool
 }
 
-// collected is a kind in a namespace, or cluster-wide.
-type collected struct {
+// namespacedKind is a kind in a namespace, or cluster-scoped.
+type namespacedKind struct {
 	schema.GroupVersionResource
 	namespace string
 }
 
-func newBed(ctx context.Context) (*bed, error) {
+func newEnvironment(ctx context.Context) (*environment, error) {
 	clusters, err := testbed.Start(ctx, testbed.Options{Names: []string{string(source)}, Light: true})
 	if err != nil {
 		return nil, err
 	}
-	b := &bed{Bed: clusters, count: &counter{}, kinds: map[collected]bool{}}
-	if err := b.furnish(ctx); err != nil {
+	b := &environment{Bed: clusters, count: &counter{}, kinds: map[namespacedKind]bool{}}
+	if err := b.setUp(ctx); err != nil {
 		return nil, errors.Join(err, clusters.Close())
 	}
 	return b, nil
 }
 
-func (b *bed) furnish(ctx context.Context) error {
+func (b *environment) setUp(ctx context.Context) error {
 	c := b.Clusters[0]
 	if err := testbed.Dress(ctx, c.Config, testbed.Dressing{}); err != nil {
 		return err
@@ -61,37 +61,37 @@ func (b *bed) furnish(ctx context.Context) error {
 }
 
 // connect is for what no arm does, and is not counted.
-func (b *bed) connect(c *testbed.Cluster) (err error) {
+func (b *environment) connect(c *testbed.Cluster) (err error) {
 	b.client, err = dynamic.NewForConfig(c.As("bench"))
 	return err
 }
 
 // counted is a configuration whose requests are counted.
-func (b *bed) counted() *rest.Config {
+func (b *environment) counted() *rest.Config {
 	cfg := rest.CopyConfig(b.Clusters[0].Config)
 	cfg.Wrap(b.count.wrap)
 	return cfg
 }
 
-// knows takes note of where objects are.
-func (b *bed) knows(objects []object.Object) {
+// addKinds takes note of where objects are.
+func (b *environment) addKinds(objects []object.Object) {
 	for _, o := range objects {
-		b.kinds[collectedOf(o)] = true
+		b.kinds[namespacedKindOf(o)] = true
 	}
 }
 
-func collectedOf(o object.Object) collected {
-	return collected{
+func namespacedKindOf(o object.Object) namespacedKind {
+	return namespacedKind{
 		schema.GroupVersionResource{Group: o.Key.Group, Version: o.Version, Resource: strings.ToLower(o.Key.Kind) + "s"}, o.Key.Namespace,
 	}
 }
 
-func nameOf(k collected, name string) string { return k.Resource + " " + k.namespace + "/" + name }
+func nameOf(k namespacedKind, name string) string { return k.Resource + " " + k.namespace + "/" + name }
 
 const ownedBy = object.OwnerLabel + "=" + object.DefaultOwner
 
 // clean deletes everything that an arm wrote, and says so only once nothing is left.
-func (b *bed) clean(ctx context.Context) error {
+func (b *environment) clean(ctx context.Context) error {
 	g, inner := errgroup.WithContext(ctx)
 	for k := range b.kinds {
 		g.Go(func() error {
@@ -106,15 +106,15 @@ func (b *bed) clean(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	left, err := b.print(ctx)
+	left, err := b.digest(ctx)
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("%d objects are left after cleaning", len(left))
 	}
 	return err
 }
 
-// print returns the content of every object that an arm wrote, as a sum: without what the server and Flux add to it.
-func (b *bed) print(ctx context.Context) (map[string][sha256.Size]byte, error) {
+// digest returns the content of every object that an arm wrote, as a sum: without what the server and Flux add to it.
+func (b *environment) digest(ctx context.Context) (map[string][sha256.Size]byte, error) {
 	out := map[string][sha256.Size]byte{}
 	for k := range b.kinds {
 		next := ""
@@ -149,15 +149,15 @@ func content(o *unstructured.Unstructured) ([sha256.Size]byte, error) {
 	for _, field := range []string{"clusterIP", "clusterIPs"} {
 		unstructured.RemoveNestedField(o.Object, "spec", field)
 	}
-	if err := untold(o); err != nil {
+	if err := removeServerFields(o); err != nil {
 		return [sha256.Size]byte{}, err
 	}
 	text, err := json.Marshal(o.Object)
 	return sha256.Sum256(text), err
 }
 
-// untold leaves out of an inventory what it tells of how its link does, which depends on the moment.
-func untold(o *unstructured.Unstructured) error {
+// removeServerFields leaves out of an inventory what it tells of how its link does, which depends on the moment.
+func removeServerFields(o *unstructured.Unstructured) error {
 	const file = "inventory.json"
 	text, ok, err := unstructured.NestedString(o.Object, "data", file)
 	if !ok || err != nil {
@@ -176,8 +176,8 @@ func untold(o *unstructured.Unstructured) error {
 	return unstructured.SetNestedField(o.Object, string(plain), "data", file)
 }
 
-// differ returns how two prints differ, or nil.
-func differ(want, got map[string][sha256.Size]byte) error {
+// compareDigests returns how two prints differ, or nil.
+func compareDigests(want, got map[string][sha256.Size]byte) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d objects were written, and %d are wanted", len(got), len(want))
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// resolve follows a plain path from a directory to something in the tree, part by part, so that nothing on the way is a
-// link. It gives a clean path of the tree.
-func (g *gate) resolve(at api.Pos, dir, plain string) (string, bool) {
+// resolve follows a normalized path from a directory, part by part, so that nothing on the way is a symbolic link. It returns a
+// clean path of the tree.
+func (g *validator) resolve(at api.Pos, dir, plain string) (string, bool) {
 	name := path.Join(dir, plain)
 	if outside(name) {
-		g.refuse(at, quote(plain)+" leads out of the tree", commitIt)
+		g.fail(at, quote(plain)+" leads out of the tree", commitHint)
 		return "", false
 	}
 	here := "."
@@ -28,7 +28,7 @@ func (g *gate) resolve(at api.Pos, dir, plain string) (string, bool) {
 		return name, true
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		if !g.present(at, here, part) {
+		if !g.exists(at, here, part) {
 			return "", false
 		}
 		here = path.Join(here, part)
@@ -36,8 +36,8 @@ func (g *gate) resolve(at api.Pos, dir, plain string) (string, bool) {
 	return name, true
 }
 
-// present reports whether a directory holds a file or a directory of that name, and neither a link nor anything else.
-func (g *gate) present(at api.Pos, dir, part string) bool {
+// exists reports whether a directory has a file or a directory of that name, and fails anything else.
+func (g *validator) exists(at api.Pos, dir, part string) bool {
 	e, found := g.entry(dir, part)
 	switch {
 	case !found:
@@ -45,31 +45,31 @@ func (g *gate) present(at api.Pos, dir, part string) bool {
 		for _, e := range g.entries[dir] {
 			names = append(names, e.Name())
 		}
-		g.refuse(at, "there is no "+path.Join(dir, part), api.DidYouMean(part, names))
+		g.fail(at, "there is no "+path.Join(dir, part), api.DidYouMean(part, names))
 	case e.Type()&fs.ModeSymlink != 0:
-		g.refuse(at, path.Join(dir, part)+" is a symbolic link, which linkwright does not follow", "name what it points to")
+		g.fail(at, path.Join(dir, part)+" is a symbolic link, which linkwright does not follow", "name what it points to")
 	case !e.Type().IsRegular() && !e.IsDir():
-		g.refuse(at, path.Join(dir, part)+" is neither a file nor a directory", "")
+		g.fail(at, path.Join(dir, part)+" is neither a file nor a directory", "")
 	default:
 		return true
 	}
 	return false
 }
 
-// regular reports whether a directory holds a file of that name.
-func (g *gate) regular(at api.Pos, dir, part string) bool {
-	if !g.present(at, dir, part) {
+// isRegular reports whether a directory has a regular file of that name.
+func (g *validator) isRegular(at api.Pos, dir, part string) bool {
+	if !g.exists(at, dir, part) {
 		return false
 	}
 	if e, _ := g.entry(dir, part); !e.Type().IsRegular() {
-		g.refuse(at, path.Join(dir, part)+" is a directory, and a file is expected here", "")
+		g.fail(at, path.Join(dir, part)+" is a directory, and a file is expected here", "")
 		return false
 	}
 	return true
 }
 
-// entry finds a name in a directory; what cannot be listed holds nothing.
-func (g *gate) entry(dir, name string) (fs.DirEntry, bool) {
+// entry finds a name in a directory; a directory that cannot be listed is empty.
+func (g *validator) entry(dir, name string) (fs.DirEntry, bool) {
 	list, known := g.entries[dir]
 	if !known {
 		list, _ = fs.ReadDir(g.tree, dir)
@@ -82,11 +82,11 @@ func (g *gate) entry(dir, name string) (fs.DirEntry, bool) {
 	return list[i], true
 }
 
-// content reads a regular file of the tree, within the limits.
-func (g *gate) content(file string, at api.Pos) ([]byte, bool) {
+// readFile reads a regular file of the tree, within the limits.
+func (g *validator) readFile(file string, at api.Pos) ([]byte, bool) {
 	info, err := fs.Stat(g.tree, file)
 	if err == nil && info.Size() > maxFile {
-		g.refuse(at, fmt.Sprintf("%s is too large: at most %d MiB are read", file, maxFile>>20), "split the file")
+		g.fail(at, fmt.Sprintf("%s is too large: at most %d MiB are read", file, maxFile>>20), "split the file")
 		return nil, false
 	}
 	var data []byte
@@ -94,17 +94,17 @@ func (g *gate) content(file string, at api.Pos) ([]byte, bool) {
 		data, err = fs.ReadFile(g.tree, file)
 	}
 	if err != nil {
-		g.refuse(at, file+" cannot be read: "+err.Error(), "")
+		g.fail(at, file+" cannot be read: "+err.Error(), "")
 		return nil, false
 	}
 	if g.bytes += int64(len(data)); g.bytes > g.limits.Bytes {
-		g.refuse(at, fmt.Sprintf("with %s, the files are too large in total: at most %d MiB are read", file, g.limits.Bytes>>20), "")
+		g.fail(at, fmt.Sprintf("with %s, the files are too large in total: at most %d MiB are read", file, g.limits.Bytes>>20), "")
 		return nil, false
 	}
 	return data, true
 }
 
-// hash is one of all names and contents.
+// hash is the hash of all names and contents.
 func hash(dir string, files map[string][]byte) string {
 	h := sha256.New()
 	add := func(b []byte) {
@@ -119,7 +119,7 @@ func hash(dir string, files map[string][]byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// quote is an entry as it is shown: on one line, and not longer than one can read.
+// quote quotes an entry for a message: on one line, and shortened.
 func quote(entry string) string {
 	const most = 80
 	if len(entry) > most {

@@ -14,21 +14,21 @@ var (
 	hasMeta    = regexp.MustCompile(`(?m)^metadata:`)
 )
 
-// nameless gives a SyncPolicy without metadata a name: it needs none, and kustomize builds no object without one.
-func nameless(data []byte) []byte {
+// nameSyncPolicies gives a SyncPolicy without metadata a name: it needs none, and kustomize builds no object without one.
+func nameSyncPolicies(data []byte) []byte {
 	if !policyKind.Match(data) {
 		return data
 	}
 	var out []byte
 	from := 0
 	for _, at := range append(divider.FindAllIndex(data, -1), []int{len(data), len(data)}) {
-		out = append(append(out, named(data[from:at[0]])...), data[at[0]:at[1]]...)
+		out = append(append(out, withName(data[from:at[0]])...), data[at[0]:at[1]]...)
 		from = at[1]
 	}
 	return out
 }
 
-func named(document []byte) []byte {
+func withName(document []byte) []byte {
 	kind := policyKind.FindIndex(document)
 	if kind == nil || !ourVersion.Match(document) || hasMeta.Match(document) {
 		return document

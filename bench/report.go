@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// tell prints what was measured: the arms, and the ratios of which docs/explanation/performance.md speaks.
-func (c *contest) tell(widths []int) {
-	n := float64(len(c.objects[first]))
+// report prints the measurements: the arms, and the ratios in docs/explanation/performance.md.
+func (c *benchmark) report(widths []int) {
+	n := float64(len(c.objects[firstApply]))
 	arms := []string{oneShotName, daemonName, fluxName}
 	for _, w := range widths {
 		arms = append(arms, rawName(w))
 	}
 	var rows [][]any
-	for _, s := range []stage{first, nothing, onePart} {
+	for _, s := range []stage{firstApply, noChange, onePercent} {
 		for _, name := range arms {
 			costs := c.costs[name][s]
 			if len(costs) == 0 {
@@ -30,36 +30,36 @@ func (c *contest) tell(widths []int) {
 	}
 	load, _ := os.ReadFile("/proc/loadavg") // without it, nothing is told of it
 	fmt.Printf("\n%d objects of %d links, %d of which change; medians (least–most) of all rounds; load at the end %s\n\n",
-		len(c.objects[first]), c.links, c.changed, strings.TrimSpace(string(load)))
-	if c.again > 0 {
-		fmt.Printf("%d of linkwright's PATCHes at the first apply are the second of a Linkerd Link: %.2f for each of them\n\n", c.again, 1+float64(c.again)/float64(c.links))
+		len(c.objects[firstApply]), c.links, c.changed, strings.TrimSpace(string(load)))
+	if c.rewrites > 0 {
+		fmt.Printf("%d of linkwright's PATCHes at the first apply are the second of a Linkerd Link: %.2f for each of them\n\n", c.rewrites, 1+float64(c.rewrites)/float64(c.links))
 	}
 	table([]any{"work", "arm", "wall", "objects/s", "client+API+etcd ms of CPU per object", "PATCHes per object", "last round's requests"}, rows)
 	fmt.Println()
-	c.tellRatios(widths)
+	c.reportRatios(widths)
 }
 
-func (c *contest) tellRatios(widths []int) {
+func (c *benchmark) reportRatios(widths []int) {
 	of := func(name string, s stage) []float64 { return seconds(c.costs[name][s]) }
 	limit := c.best(widths)
 	rows := [][]any{}
 	for _, name := range []string{oneShotName, daemonName} {
 		rows = append(rows,
-			[]any{name, "first apply: rate ÷ that of the bare PATCH loop " + limit, spread(ratios(of(limit, first), of(name, first)), "")},
-			[]any{name, "first apply: rate ÷ fluxcd/pkg/ssa's", spread(ratios(of(fluxName, first), of(name, first)), "")},
-			[]any{name, "1 % changed: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(of(fluxName, onePart), of(name, onePart)), "")})
+			[]any{name, "first apply: rate ÷ that of the bare PATCH loop " + limit, spread(ratios(of(limit, firstApply), of(name, firstApply)), "")},
+			[]any{name, "first apply: rate ÷ fluxcd/pkg/ssa's", spread(ratios(of(fluxName, firstApply), of(name, firstApply)), "")},
+			[]any{name, "1 % changed: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(of(fluxName, onePercent), of(name, onePercent)), "")})
 	}
 	rows = append(rows,
-		[]any{oneShotName, "nothing changed: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(of(fluxName, nothing), of(oneShotName, nothing)), "")},
-		[]any{daemonName, "nothing changed: CPU of one pass", spread(idle(c.costs[daemonName][nothing]), " ms")})
+		[]any{oneShotName, "nothing changed: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(of(fluxName, noChange), of(oneShotName, noChange)), "")},
+		[]any{daemonName, "nothing changed: CPU of one pass", spread(idle(c.costs[daemonName][noChange]), " ms")})
 	table([]any{"arm", "in one round", "median (least–most)"}, rows)
 }
 
 // best is the bare loop of the width that is fastest in the median: the fastest of each round would be the luckiest.
-func (c *contest) best(widths []int) string {
+func (c *benchmark) best(widths []int) string {
 	out, least := "", math.Inf(1)
 	for _, w := range widths {
-		if m := median(seconds(c.costs[rawName(w)][first])); m > 0 && m < least {
+		if m := median(seconds(c.costs[rawName(w)][firstApply])); m > 0 && m < least {
 			out, least = rawName(w), m
 		}
 	}

@@ -1,45 +1,58 @@
 package fleet
 
 import (
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
 )
 
+// joiner builds a fleet of declarations: the second stage of Load.
+type joiner struct {
+	problemCollector
+	declarations
+	tree              fs.FS
+	kustomizationDirs []string // directories with a kustomization, once a hint needs them
+	incomplete        bool     // something could not be read, and may contain declarations
+	namesUnknown      bool     // a kustomization cannot be read, so the paths that it names are unknown
+	unknownKinds      map[string]bool
+	suppressed        suppressed
+}
+
 // fleet builds the fleet of all declarations. It does so even if there are errors, to find further ones.
-func (l *loader) fleet(commit api.Commit) *Fleet {
-	x := l.build(commit)
-	l.addAll(lint(x, slices.ContainsFunc(l.problems, isError)))
+func (j *joiner) fleet(commit api.Commit) *Fleet {
+	x := j.build(commit)
+	j.addAll(lint(x, slices.ContainsFunc(j.problems, isError)))
 	return x.Fleet
 }
 
 // build returns the fleet and what it was made of, for the checks.
-func (l *loader) build(commit api.Commit) *lintInput {
-	names, docs := l.joinClusters()
-	l.secondNames(names, docs)
-	f := &Fleet{Commit: commit, names: names, Policy: l.policy()}
-	l.noCluster()
-	l.duplicateAccess()
-	e := l.origins(f)
-	if !l.tooManyLinks(e) {
+func (j *joiner) build(commit api.Commit) *lintInput {
+	names, docs := j.joinClusters()
+	j.secondNames(names, docs)
+	f := &Fleet{Commit: commit, names: names, Policy: j.policy()}
+	j.noCluster()
+	j.duplicateAccess()
+	e := j.origins(f)
+	if !j.tooManyLinks(e) {
 		f.out, f.in = e.expand()
 	}
 	f.canonical()
-	l.addAll(e.problems())
-	return &lintInput{Fleet: f, expansion: e, loader: l, docs: docs}
+	j.addAll(e.problems())
+	return &lintInput{Fleet: f, expansion: e, joiner: j, docs: docs}
 }
 
 // noCluster adds a problem if all could be read and no Cluster is declared.
-func (l *loader) noCluster() {
-	if len(l.clusters) == 0 && l.documents > 0 && !l.incomplete && len(l.unknownKinds) == 0 {
-		l.problems = append(l.problems, api.Problem{Code: NoClusters, Message: "no Cluster is declared", Hint: "check --path"})
+func (j *joiner) noCluster() {
+	if len(j.clusters) == 0 && j.documents > 0 && !j.incomplete && len(j.unknownKinds) == 0 {
+		j.problems = append(j.problems, api.Problem{Code: NoClusters, Message: "no Cluster is declared", Hint: "check --path"})
 	}
 }
 
 // joinClusters returns the clusters by name, each name once, and the documents that declare them.
-func (l *loader) joinClusters() ([]Cluster, []declared[api.ClusterDoc]) {
-	docs := unique(l, "Cluster", l.clusters)
+func (j *joiner) joinClusters() ([]Cluster, []declared[api.ClusterDoc]) {
+	docs := unique(j, "Cluster", j.clusters)
 	slices.SortFunc(docs, func(a, b declared[api.ClusterDoc]) int { return strings.Compare(a.name(), b.name()) })
 	out := make([]Cluster, 0, len(docs))
 	for _, d := range docs {
@@ -47,14 +60,14 @@ func (l *loader) joinClusters() ([]Cluster, []declared[api.ClusterDoc]) {
 			Name:   api.ClusterName(d.name()),
 			Labels: d.value.Metadata.Labels,
 			Spec:   d.value.Spec.WithDefaults(),
-			At:     d.at(), Overlay: l.overlayOf(d),
+			At:     d.at(), Overlay: j.overlayOf(d),
 		})
 	}
 	return out, docs
 }
 
 // unique returns the declarations whose name comes first, and fails the others; a nameless one was failed before.
-func unique[T any](l *loader, kind string, all []declared[T]) []declared[T] {
+func unique[T any](j *joiner, kind string, all []declared[T]) []declared[T] {
 	var out []declared[T]
 	first := map[string]api.Pos{}
 	for _, d := range all {
@@ -62,9 +75,9 @@ func unique[T any](l *loader, kind string, all []declared[T]) []declared[T] {
 		before, twice := first[name]
 		switch {
 		case name == "":
-			l.incomplete = l.incomplete || kind == "Cluster" // nothing refers to another kind by name
+			j.incomplete = j.incomplete || kind == "Cluster" // nothing refers to another kind by name
 		case twice:
-			l.failTwice(at, before, kind+" "+name+" is declared twice", "remove one")
+			j.failTwice(at, before, kind+" "+name+" is declared twice", "remove one")
 		default:
 			first[name] = at
 			out = append(out, d)
@@ -74,10 +87,10 @@ func unique[T any](l *loader, kind string, all []declared[T]) []declared[T] {
 }
 
 // duplicateAccess fails a cluster that has the same access as another.
-func (l *loader) duplicateAccess() {
+func (j *joiner) duplicateAccess() {
 	type place struct{ secret, key, path, context string }
 	first := map[place]declared[api.ClusterDoc]{}
-	for _, d := range l.clusters {
+	for _, d := range j.clusters {
 		a := d.value.Spec.WithDefaults().Access
 		var p place
 		if a.KubeconfigSecret != nil {
@@ -90,7 +103,7 @@ func (l *loader) duplicateAccess() {
 		switch {
 		case !d.valid || p == place{} && !a.InCluster:
 		case known && before.name() != d.name():
-			l.failTwice(d.at("spec", "access"), before.at("spec", "access"),
+			j.failTwice(d.at("spec", "access"), before.at("spec", "access"),
 				"cluster "+d.name()+" has the same access as cluster "+before.name(), "remove one, or declare one as a second name with sameAs")
 		case !known:
 			first[p] = d
@@ -99,12 +112,12 @@ func (l *loader) duplicateAccess() {
 }
 
 // policy returns the only SyncPolicy, or the default one.
-func (l *loader) policy() api.SyncPolicy {
-	if len(l.policies) == 0 {
+func (j *joiner) policy() api.SyncPolicy {
+	if len(j.policies) == 0 {
 		return api.SyncPolicy{}.WithDefaults()
 	}
-	for _, d := range l.policies[1:] {
-		l.failTwice(d.at(), l.policies[0].at(), "there is more than one SyncPolicy", "keep one")
+	for _, d := range j.policies[1:] {
+		j.failTwice(d.at(), j.policies[0].at(), "there is more than one SyncPolicy", "keep one")
 	}
-	return l.policies[0].value.Spec.WithDefaults()
+	return j.policies[0].value.Spec.WithDefaults()
 }

@@ -14,8 +14,8 @@ VULN := bin/tools/govulncheck
 CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster deploy hack/testbed hack/tutorials render hack/history hack/demo sync/lease hack/faultproxy
 # Those of the others that take longest: they are begun first.
 LONG_PACKAGES := sync/source sync/plan render/overlay
-# Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.
-CLUSTERS ?= 1
+# How many clusters the demo runs: 2 to 5.
+CLUSTERS ?= 3
 # Per package, like go test's own flag.
 TIMEOUT ?= 15m
 CLUSTER_TIMEOUT ?= 30m
@@ -35,7 +35,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane kubectl check test bench-once demo generate fmt tidy clean format vet lint tidy-check imports vuln race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
+.PHONY: help build controlplane kubectl check test bench-once demo demo-svg generate fmt tidy clean format vet lint tidy-check imports vuln race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,10 +56,18 @@ check: static unraced race ## format, vet, lint, tidy, imports, and tests of wha
 
 test: static race-free bench-once controlplane build kubectl race-clusters ## check, and everything on real control planes
 
-# Built and then run: `go run` dies of SIGTERM without telling its child, which would leave clusters behind.
-demo: controlplane build ## three clusters, six links, from a local Git repository; Ctrl-C cleans up
+# Built and then run: `go run` ends at SIGTERM without ending its child, which would leave clusters behind.
+demo: demo-size controlplane build ## CLUSTERS (2 to 5) linked from a local Git repository; Ctrl-C cleans up
 	$(GO) build -o bin/demo ./hack/demo
-	exec bin/demo
+	CLUSTERS=$(CLUSTERS) exec bin/demo
+
+# Before the first build of the control planes, which takes minutes.
+.PHONY: demo-size
+demo-size:
+	@case '$(CLUSTERS)' in [2-5]) ;; *) echo 'CLUSTERS=$(CLUSTERS): the demo runs 2 to 5 clusters' >&2; exit 2 ;; esac
+
+demo-svg: ## record a run of the demo as docs/demo.svg
+	DEMO_ONCE=1 DEMO_SVG=docs/demo.svg $(MAKE) demo
 
 generate: ## write what is made of api's types and their comments
 	$(GO) generate ./api
@@ -117,9 +125,10 @@ race-free: unraced
 	LINKWRIGHT_CLUSTERS= $(race) -short -timeout $(TIMEOUT) $(call present,$(LONG_PACKAGES)) \
 		$$($(GO) list ./... | grep -vxF $(addprefix -e $(MODULE)/,$(CLUSTER_PACKAGES)))
 
-# Each package starts control planes of its own. Tests wait half of their time for these, so two packages share the cores.
+# Tests that need a cluster skip themselves if LINKWRIGHT_CLUSTERS is empty. Each package starts control planes of its own. Tests wait
+# half of their time for these, so two packages share the cores.
 race-clusters: ## tests on real control planes
-	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 2 -parallel 4 -timeout $(CLUSTER_TIMEOUT) $(call present,$(CLUSTER_PACKAGES))
+	LINKWRIGHT_CLUSTERS=1 $(race) -p 2 -parallel 4 -timeout $(CLUSTER_TIMEOUT) $(call present,$(CLUSTER_PACKAGES))
 
 fuzz: ## every fuzz target for FUZZTIME; `make test` plays what they know already
 	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)

@@ -28,6 +28,18 @@ const (
 	exported   = "web"
 )
 
+// defaultClusters is how many clusters there are if nothing else is asked for.
+const defaultClusters = 3
+
+// clusterNames are the names of so many clusters; the first is the management cluster.
+func clusterNames(n int) ([]string, error) {
+	names := []string{management, "east", "north", "south", "centre"}
+	if n < 2 || n > len(names) {
+		return nil, fmt.Errorf("CLUSTERS=%d: the demo runs 2 to %d clusters", n, len(names))
+	}
+	return names[:n], nil
+}
+
 // cluster is one of the demo's clusters, with clients to read it.
 type cluster struct {
 	*testbed.Cluster
@@ -62,7 +74,11 @@ func newCluster(c *testbed.Cluster, gateway string) (*cluster, error) {
 
 // startClusters starts the clusters, and creates what a user of linkwright has before its first run.
 func (d *demo) startClusters(ctx context.Context) error {
-	bed, err := testbed.Start(ctx, testbed.Options{Names: []string{"east", "north", "west"}, Dir: filepath.Join(d.dir, "clusters")})
+	names, err := clusterNames(d.Clusters)
+	if err != nil {
+		return err
+	}
+	bed, err := testbed.Start(ctx, testbed.Options{Names: names, Dir: filepath.Join(d.dir, "clusters")})
 	if err != nil {
 		return err
 	}
@@ -92,11 +108,12 @@ func (d *demo) startClusters(ctx context.Context) error {
 }
 
 func (d *demo) showClusters() {
-	rows := [][]string{{"cluster", "API server", "gateway", "offers"}}
+	rows := [][]string{{"CLUSTER", "GATEWAY", "ROLE"}}
 	for _, c := range d.clusters {
-		rows = append(rows, []string{c.Name, c.Config.Host, c.Gateway, shop + "/" + exported})
+		rows = append(rows, []string{c.Name, c.Gateway, ""})
 	}
-	d.screen.done("they answer; the daemon's management is %s, whose Secrets %s/* say how to reach all three", management, namespace)
+	rows[1][2] = "management cluster, with a kubeconfig of each cluster"
+	d.screen.result("%d clusters are ready. Each exports the Service %s/%s.", len(d.clusters), shop, exported)
 	d.screen.table(rows)
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,9 @@ import (
 // options of one run.
 type options struct {
 	Linkwright string // path of the binary
+	Clusters   int    // how many
 	Once       bool   // end after the script
+	SVG        string // path of the picture to write after the script, or ""
 	In         io.Reader
 }
 
@@ -37,16 +38,19 @@ var errInterrupted = errors.New("interrupted before the end of the script")
 func play(ctx context.Context, out io.Writer, o options) error {
 	d := &demo{options: o, screen: &screen{out: out, start: time.Now()}}
 	err := d.run(ctx)
+	if err != nil && ctx.Err() == nil {
+		d.showLogs()
+	}
+	if err == nil && o.SVG != "" {
+		err = d.writeSVG()
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = errInterrupted
-	case err != nil:
-		d.showLogs()
-	case !o.Once:
-		d.showTries()
+	case err == nil && !o.Once:
 		err = d.stayUp(ctx)
 	}
-	d.screen.line("\nCleaning up.")
+	d.screen.note("\nCleaning up.")
 	return errors.Join(err, d.close())
 }
 
@@ -59,13 +63,12 @@ func (d *demo) run(ctx context.Context) error {
 	d.dir = dir
 	d.atClose(func() error { return os.RemoveAll(dir) })
 	for _, step := range d.script() {
-		d.screen.head(step.title)
+		d.screen.heading(step.title)
 		if err := d.whileDaemonRuns(ctx, step.do); err != nil {
 			return err
 		}
 	}
-	d.screen.line("")
-	d.screen.done("All checks passed.")
+	d.screen.result("All checks passed.")
 	return nil
 }
 
@@ -92,42 +95,6 @@ func (d *demo) whileDaemonRuns(ctx context.Context, do func(context.Context) err
 		return fmt.Errorf("the daemon ended: %v", daemon.err) //nolint:errorlint // the error may be nil
 	default:
 		return err
-	}
-}
-
-// stayUp ends at Ctrl-C. If the daemon ends, it starts another one when the user presses Enter.
-func (d *demo) stayUp(ctx context.Context) error {
-	enter := make(chan struct{})
-	go func() {
-		for in := bufio.NewReader(d.In); ; {
-			if _, err := in.ReadString('\n'); err != nil {
-				return
-			}
-			select {
-			case enter <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	ended := d.daemon.ended
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ended:
-			d.screen.line("\nThe daemon has ended (%v). Press Enter to start it again.", d.daemon.err)
-			ended = nil
-		case <-enter:
-			if ended != nil {
-				continue
-			}
-			if err := d.start(); err != nil {
-				return err
-			}
-			ended = d.daemon.ended
-			d.screen.line("The daemon runs again, as process %d.", d.daemon.cmd.Process.Pid)
-		}
 	}
 }
 

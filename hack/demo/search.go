@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -120,18 +119,23 @@ func (t *linkEnd) readBefore(ctx context.Context) (err error) {
 	return nil
 }
 
-// gone returns the rows of a table of the removed objects. It fails while any object is left.
-func (t *linkEnd) gone(ctx context.Context) ([][]string, error) {
+// gone returns how many kinds it searched, and fails while an object is left.
+func (t *linkEnd) gone(ctx context.Context) (kinds int, err error) {
 	now, kinds, err := t.at.search(ctx, t.matcher)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	for _, kind := range slices.Sorted(maps.Keys(now)) {
-		return nil, fmt.Errorf("cluster %s: %d %s of the link are left", t.at.Name, now[kind], kind)
+		return 0, fmt.Errorf("cluster %s: %d %s of the link are left", t.at.Name, now[kind], kind)
 	}
-	var rows [][]string
+	return kinds, nil
+}
+
+// removed describes the objects that the end had, in lines of at most so many columns.
+func (t *linkEnd) removed(columns int) []string {
+	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(t.before)) {
-		rows = append(rows, []string{t.end + " " + t.at.Name, kind, strconv.Itoa(t.before[kind]), "0"})
+		kinds = append(kinds, fmt.Sprintf("%d %s", t.before[kind], kind))
 	}
-	return append(rows, []string{t.end + " " + t.at.Name, fmt.Sprintf("any of %d kinds", kinds), "", "0"}), nil
+	return wrap(kinds, columns)
 }

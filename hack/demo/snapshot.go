@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,41 +16,50 @@ type clusterState struct {
 type snapshot []clusterState
 
 // compare returns an error that names the first fact that is not as expected.
-func compare(h clusterState, want []fact) error {
-	for i, f := range h.facts {
-		if f != want[i] {
-			return fmt.Errorf("cluster %s: %s: [%s], want [%s]", h.cluster, strings.TrimSpace(f.what), f.value, want[i].value)
+func compare(s clusterState, want []fact) error {
+	for i, f := range s.facts {
+		if !slices.Equal(f.values, want[i].values) {
+			return fmt.Errorf("cluster %s: %s: %v, want %v", s.cluster, f.what, f.values, want[i].values)
 		}
 	}
 	return nil
 }
 
-// table has a column for each cluster.
-func (p snapshot) table() [][]string {
-	head := []string{"holds"}
-	for _, h := range p {
-		head = append(head, h.cluster)
-	}
-	rows := [][]string{head}
-	for i := range p[0].facts {
-		row := []string{p[0].facts[i].what}
-		for _, h := range p {
-			row = append(row, h.facts[i].value)
-		}
-		rows = append(rows, row)
+// table shows the links and the mirrored Services of each cluster.
+func (s snapshot) table() [][]string {
+	rows := [][]string{{"CLUSTER", "LINKS TO", "MIRRORED SERVICES"}}
+	for _, c := range s {
+		rows = append(rows, []string{c.cluster, c.list(linkTargets), c.list(mirroredServices)})
 	}
 	return rows
 }
 
-// changes has a row for each fact that changed.
-func (p snapshot) changes(was snapshot) [][]string {
-	rows := [][]string{{"in", "what", "was", "is"}}
-	for i, h := range p {
-		for j, f := range h.facts {
-			if before := was[i].facts[j]; before != f {
-				rows = append(rows, []string{h.cluster, strings.TrimSpace(f.what), before.value, f.value})
+func (c clusterState) list(what string) string {
+	i := slices.IndexFunc(c.facts, func(f fact) bool { return f.what == what })
+	return strings.Join(c.facts[i].values, ", ")
+}
+
+// changes has a row for each change, with the clusters in which a fact changed that way.
+func (s snapshot) changes(before snapshot) [][]string {
+	rows := [][]string{{"CHANGED", "BEFORE", "AFTER", "IN"}}
+	for i, c := range s {
+		for j, f := range c.facts {
+			was, is := without(before[i].facts[j].values, f.values), without(f.values, before[i].facts[j].values)
+			if was == is {
+				continue
 			}
+			k := slices.IndexFunc(rows, func(r []string) bool { return r[0] == f.what && r[1] == was && r[2] == is })
+			if k < 0 {
+				rows = append(rows, []string{f.what, was, is, c.cluster})
+				continue
+			}
+			rows[k][3] += ", " + c.cluster
 		}
 	}
 	return rows
+}
+
+// without lists the values that are not among others.
+func without(values, others []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(others, v) }), ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -20,18 +21,27 @@ const (
 	credentials     = "cluster-credentials-"
 )
 
-// fact is one property of a cluster's links, as text: what is compared is also what is shown.
-type fact struct{ what, value string }
+// fact is one property of a cluster's links: what is compared is also what is shown.
+type fact struct {
+	what   string
+	values []string // sorted
+}
+
+// The facts that the screen shows in columns of their own.
+const (
+	linkTargets      = "targets of Links"
+	mirroredServices = "mirrored Services"
+)
 
 // facts sorts every list, so that two results compare.
 func facts(lists ...[]string) []fact {
 	names := []string{
-		"Links to", "  their gateways", "controllers up", "secrets, mirror", "secrets, destination",
-		"probes at", "mirrors", "  point at", exported + "-federated",
+		linkTargets, "gateways of Links", "running controllers", "Secrets for controllers", "Secrets for linkerd-destination",
+		"probe endpoints", mirroredServices, "endpoints of mirrored Services", "members of " + exported + "-federated",
 	}
 	out := make([]fact, len(names))
 	for i, name := range names {
-		out[i] = fact{name, strings.Join(slices.Sorted(slices.Values(lists[i])), ", ")}
+		out[i] = fact{name, slices.Sorted(slices.Values(lists[i]))}
 	}
 	return out
 }
@@ -104,12 +114,16 @@ func (c *cluster) controllers(ctx context.Context) (up []string, err error) {
 	}
 	for _, d := range list.Items {
 		target, ok := strings.CutPrefix(d.Name, "controller-")
-		s := d.Status
-		if ok && s.ObservedGeneration == d.Generation && s.AvailableReplicas > 0 && s.AvailableReplicas == s.Replicas {
+		if ok && available(&d) {
 			up = append(up, target)
 		}
 	}
 	return up, nil
+}
+
+func available(d *appsv1.Deployment) bool {
+	s := d.Status
+	return s.ObservedGeneration == d.Generation && s.AvailableReplicas > 0 && s.AvailableReplicas == s.Replicas
 }
 
 // secrets returns the targets for which a namespace has credentials.

@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
@@ -15,69 +18,111 @@ func (d *demo) showLogs() {
 	}
 	for _, path := range logs {
 		if text := tail(path); text != "" {
-			d.screen.line("\nThe end of %s:", filepath.Base(path))
-			d.screen.block(text)
+			d.screen.note("\nThe end of %s:\n%s", filepath.Base(path), text)
 		}
 	}
 }
 
-// showTries shows what to try, each with what you will see.
-func (d *demo) showTries() {
-	west, east := d.cluster(management), d.cluster(removedLink().Target)
-	d.screen.line("\nIt stays up until Ctrl-C. In another terminal, first:\n")
-	d.screen.line("  export LINKWRIGHT_REPO=%s LINKWRIGHT_ALLOW_FILE_REPO=true LINKWRIGHT_NAMESPACE=%s", d.repo.Bare, namespace)
-	d.screen.line("  export LINKWRIGHT_KUBECONFIG=%s PATH=\"%s:$PATH\"", west.Kubeconfig, filepath.Dir(d.Linkwright))
-	d.screen.line("  tail -f %s &", d.daemon.log)
-	if address := d.daemon.address(); address != "" {
-		d.screen.line("  curl http://%s/report.json", address)
-	}
-	for i, t := range d.tries(west, east) {
-		d.screen.line("\n%d. %s", i+1, t.what)
-		for _, c := range t.commands {
-			d.screen.line("   %s", c)
-		}
-		d.screen.line("   → %s", t.seen)
-	}
-}
+// triedLink is the link of the suggestions: the script does not remove it, however many clusters there are.
+func triedLink() api.Pair { return api.Pair{Source: "east", Target: "west"} }
 
-// try is one suggestion.
+// try is one suggestion: what to enter, and what you will see, in turn.
 type try struct {
-	what     string
-	commands []string
-	seen     string
+	title string
+	steps []string
 }
 
-func (d *demo) tries(west, east *cluster) []try {
-	in := func(of *cluster, command string) string {
-		return "kubectl --kubeconfig " + of.Kubeconfig + " " + command
+// showTries shows what to try.
+func (d *demo) showTries() error {
+	env, err := d.writeEnv()
+	if err != nil {
+		return err
 	}
-	push := "git -C " + d.repo.Clone + " commit -qam change && git -C " + d.repo.Clone + " push -q"
-	links := d.repo.Clone + "/links.yaml"
+	d.screen.note("\nEverything keeps running until you press Ctrl-C. In a second terminal, begin with:\n")
+	d.screen.note("   . %s", env)
+	d.screen.note("   linkwright status")
+	d.screen.note("   tail -f $DEMO/daemon.log &   # what linkwright does")
+	if address := d.daemon.address(); address != "" {
+		d.screen.note("\nA browser shows linkwright's report at http://%s/report.json.", address)
+	}
+	for i, t := range d.tries() {
+		d.screen.note("\n%d. %s", i+1, t.title)
+		for _, s := range t.steps {
+			d.screen.note("   %s", s)
+		}
+	}
+	return nil
+}
+
+// writeEnv writes a file for a shell of the user to read, which sets up linkwright, git and kubectl.
+func (d *demo) writeEnv() (path string, err error) {
+	var kubeconfigs []string
+	for _, c := range d.clusters {
+		kubeconfigs = append(kubeconfigs, c.Kubeconfig)
+	}
+	lines := []string{
+		"export DEMO=" + quote(d.dir),
+		"export PATH=" + quote(filepath.Dir(d.Linkwright)) + `:"$PATH"`,
+		"export LINKWRIGHT_KUBECONFIG=" + quote(d.cluster(management).Kubeconfig) + " LINKWRIGHT_NAMESPACE=" + namespace,
+		"export KUBECONFIG=" + quote(strings.Join(kubeconfigs, ":")),
+	}
+	path = filepath.Join(d.dir, "env")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("write environment: %w", err)
+	}
+	return path, nil
+}
+
+// quote is a word of a POSIX shell.
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+func (d *demo) tries() []try {
+	link := triedLink()
+	controller := "controller-" + string(link.Target)
+	server := d.cluster(link.Source).PIDs["kube-apiserver"]
 	return []try{
-		{
-			"Delete a controller",
-			[]string{in(west, "-n "+testbed.Multicluster+" delete deployment controller-north")},
-			"the log shows reason=Missing: the controller is back within a second",
-		},
-		{
-			"Make a typo",
-			[]string{"sed -i 's/target:/taget:/' " + links, push, "linkwright status"},
-			"status names file, line and column, and the applied revision stays; undo with: git -C " + d.repo.Clone + " revert --no-edit HEAD, and push",
-		},
-		{
-			"Take a link away in an incident",
-			[]string{"linkwright suspend west/north --reason lunch", in(west, "-n "+testbed.Multicluster+" delete service probe-north"), "linkwright status"},
-			"the Service stays away until: linkwright resume west/north",
-		},
-		{
-			"Stop the API server of east",
-			[]string{fmt.Sprintf("kill -STOP %d", east.PIDs["kube-apiserver"]), "linkwright describe cluster east --cluster-timeout 3s"},
-			fmt.Sprintf("east is Unknown, and the links between the others go on; let it go on with: kill -CONT %d", east.PIDs["kube-apiserver"]),
-		},
-		{
-			"Kill the daemon",
-			[]string{fmt.Sprintf("kill -KILL %d", d.daemon.cmd.Process.Pid), in(west, "-n "+testbed.Multicluster+" delete deployment controller-north")},
-			"nothing comes back until you press Enter here: then it does, when the Lease of the dead daemon has expired, after 15 s",
-		},
+		{"Delete a controller", []string{
+			"Type d and press Enter, here in the first terminal.",
+			"→ linkwright creates it again. This terminal shows after how many seconds.",
+			"Or, if you have kubectl (make kubectl builds one):",
+			"kubectl --context " + string(link.Source) + " -n " + testbed.Multicluster + " delete deployment " + controller,
+		}},
+		{"Push an invalid declaration", []string{
+			"sed -i 's/target:/taget:/' $DEMO/fleet/links.yaml",
+			"git -C $DEMO/fleet commit -qam 'a typo' && git -C $DEMO/fleet push -q",
+			"sleep 6; linkwright status",
+			"→ The first line says that the commit is not applied, and which line of which file is wrong.",
+			"git -C $DEMO/fleet revert --no-edit HEAD && git -C $DEMO/fleet push -q",
+			"sleep 6; linkwright status",
+			"→ The new commit is applied. The links were never interrupted.",
+		}},
+		{"Suspend a link during an incident", []string{
+			fmt.Sprintf("linkwright suspend %s/%s --reason incident", link.Source, link.Target),
+			"Type d and press Enter in the first terminal, then: linkwright status",
+			"→ The controller stays deleted. The status lists who suspended the link, and why.",
+			fmt.Sprintf("linkwright resume %s/%s", link.Source, link.Target),
+			"→ The controller is back.",
+		}},
+		{"Stop the API server of " + string(link.Source), []string{
+			fmt.Sprintf("kill -STOP %d; linkwright status --cluster-timeout 3s", server),
+			"→ " + d.whileStopped(string(link.Source)),
+			fmt.Sprintf("kill -CONT %d; sleep 6; linkwright status", server),
+			"→ All links are Ready.",
+		}},
+		{"Kill the daemon", []string{
+			fmt.Sprintf("kill -KILL %d", d.daemon.cmd.Process.Pid),
+			"Type d and press Enter in the first terminal.",
+			"→ The controller stays deleted. Linkerd keeps using everything else that linkwright created.",
+			"Press Enter in the first terminal.",
+			"→ The new daemon creates the controller after 15 s, when the Lease of the killed one has expired.",
+		}},
 	}
+}
+
+// whileStopped says what linkwright status shows while the API server of a cluster is stopped.
+func (d *demo) whileStopped(cluster string) string {
+	if d.Clusters == 2 {
+		return "The link is Unknown, and so is cluster " + cluster + "."
+	}
+	return "The links from " + cluster + " are Unknown. Links between the other clusters stay Ready."
 }

@@ -24,58 +24,55 @@ func (c *cluster) writes() ([]testbed.Request, error) {
 	}), nil
 }
 
-// writeCounts is how many writes each cluster has received.
-type writeCounts map[string]int
-
-// baseline is the state before a step.
+// baseline is the state before a step, with the number of writes that each cluster has received.
 type baseline struct {
-	snapshot    snapshot
-	writeCounts writeCounts
+	snapshot snapshot
+	writes   map[string]int
 }
 
-func (d *demo) now(ctx context.Context) (b baseline, err error) {
-	if b.snapshot, err = d.readSnapshot(ctx); err != nil {
+func (d *demo) readBaseline(ctx context.Context) (baseline, error) {
+	now, err := d.readSnapshot(ctx)
+	b := baseline{snapshot: now, writes: map[string]int{}}
+	if err != nil {
 		return b, err
 	}
-	b.writeCounts = writeCounts{}
 	for _, c := range d.clusters {
 		w, err := c.writes()
 		if err != nil {
 			return b, err
 		}
-		b.writeCounts[c.Name] = len(w)
+		b.writes[c.Name] = len(w)
 	}
 	return b, nil
 }
 
-// showWrites shows the writes since a baseline: those that the step is about, those that record the commit (in a
-// cluster's base inventory and in the management cluster), and others, which are an error.
-func (d *demo) showWrites(before writeCounts, subject string, about func(*cluster, testbed.Request) bool) error {
-	rows := [][]string{{"writes in", "for " + subject, "record of the commit", "anything else"}}
+// showWrites shows the writes since a baseline: those that the step is about, and those that record the commit in the
+// base inventories and in the management cluster. Any other write is an error.
+func (d *demo) showWrites(before map[string]int, subject string, about func(*cluster, testbed.Request) bool) error {
+	rows := [][]string{{"CLUSTER", "WRITES FOR " + subject, "TO RECORD THE COMMIT"}}
 	var others []string
 	for _, c := range d.clusters {
 		w, err := c.writes()
 		if err != nil {
 			return err
 		}
-		mine, base, other := 0, 0, 0
+		subject, records := 0, 0
 		for _, r := range w[before[c.Name]:] {
 			switch {
 			case about(c, r):
-				mine++
+				subject++
 			case r.Resource == "configmaps" && (r.Name == "linkwright.base" || r.Name == "linkwright-fleet"):
-				base++
+				records++
 			default:
-				other++
 				others = append(others, fmt.Sprintf("%s: %s %s %s/%s (%d)", c.Name, r.Verb, r.Resource, r.Namespace, r.Name, r.Code))
 			}
 		}
-		rows = append(rows, []string{c.Name, strconv.Itoa(mine), strconv.Itoa(base), strconv.Itoa(other)})
+		rows = append(rows, []string{c.Name, strconv.Itoa(subject), strconv.Itoa(records)})
 	}
-	d.screen.done("what linkwright wrote, by the API servers' audit logs")
-	d.screen.table(rows)
 	if len(others) > 0 {
 		return fmt.Errorf("unexpected writes:\n  %s", strings.Join(others, "\n  "))
 	}
+	d.screen.result("The API servers' audit logs list these writes by linkwright, and no others.")
+	d.screen.table(rows)
 	return nil
 }

@@ -165,7 +165,7 @@ func shownCommands(t *testing.T, root string) (out []shown) {
 func words(line string) (out []string) {
 	for _, m := range regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`).FindAllString(line, -1) {
 		switch {
-		case strings.HasPrefix(m, "#"), strings.ContainsAny(m[:1], "|;&>"):
+		case strings.HasPrefix(m, "#"), strings.ContainsAny(strings.TrimLeft(m, "2")[:1], "|;&>"):
 			return out
 		case m == "…":
 		case m == "URL":

@@ -25,7 +25,7 @@ import (
 // patience is how long a block may take until its output is as shown.
 const patience = 90 * time.Second
 
-var update = flag.Bool("update", false, "write the outputs into the pages") //nolint:gochecknoglobals // a flag of the test
+var update = flag.Bool("update", false, "write the outputs into the pages")
 
 // reader is somebody who follows a page, with two clusters of their own, in one shell.
 type reader struct {
@@ -128,10 +128,10 @@ func (r *reader) login() {
 	r.must(clientcmd.WriteToFile(*all, r.beside("kubeconfig")))
 }
 
-// follow runs the blocks of a page in its order.
-func (r *reader) follow(name string) {
+// steps are those of a page.
+func (r *reader) steps(kind, name string) []Step {
 	r.Helper()
-	file := filepath.Join("../../docs/tutorials", name)
+	file := filepath.Join("../../docs", kind, name)
 	page, err := os.ReadFile(file)
 	r.must(err)
 	steps, err := Steps(string(page))
@@ -139,6 +139,16 @@ func (r *reader) follow(name string) {
 	if len(steps) < 5 {
 		r.Fatalf("%s has %d blocks of commands", file, len(steps))
 	}
+	return steps
+}
+
+// follow runs the blocks of a tutorial in its order.
+func (r *reader) follow(name string) {
+	r.Helper()
+	steps := r.steps("tutorials", name)
+	file := filepath.Join("../../docs/tutorials", name)
+	page, err := os.ReadFile(file)
+	r.must(err)
 	outputs := map[int]string{} // by the first line of their block
 	for _, s := range steps {
 		outputs[s.From] = r.step(s)

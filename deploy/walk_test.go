@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// right is what a thief of linkwright's account gets by some verbs on a resource, and what stops him. Where nothing does, stops is empty, and
+// right is what an attacker with linkwright's account gets by some verbs on a resource, and what stops that. If nothing does, stops is empty, and
 // why says why linkwright needs it all the same.
 type right struct {
 	namespace, resource, verbs string // as grants have them; namespace "" is the whole cluster
@@ -33,13 +33,13 @@ const (
 func rightsThatMatter() []right {
 	return []right{
 		{"", "namespaces", reads, "the labels of four namespaces", "RBAC: four names", "which cluster it is, and whether Linkerd is there"},
-		{"", "validatingadmissionpolicies.admissionregistration.k8s.io", readsKind, "what holds him", "nothing there is secret", "to tell if they are missing or altered"},
+		{"", "validatingadmissionpolicies.admissionregistration.k8s.io", readsKind, "what confines the account", "nothing there is secret", "to see if they are missing or changed"},
 		{"", "validatingadmissionpolicybindings.admissionregistration.k8s.io", readsKind, "the same", "the same", "the same"},
 		{"", "clusterroles.rbac.authorization.k8s.io", reads, "the rules of two of Linkerd's roles", "RBAC: two names", "whether Linkerd's extension is there"},
-		{"", "clusterroles.rbac.authorization.k8s.io", "bind", "the roles of a mirror and of remote access, for accounts of his own", byPolicies + "bindings by the names of links, to accounts of links", "a link's account reads its target"},
-		{"", "clusterrolebindings.rbac.authorization.k8s.io", reads, "who may do what", "", "to see whose a name is before it is written"},
+		{"", "clusterroles.rbac.authorization.k8s.io", "bind", "the roles of a mirror and of remote access, for accounts of the attacker's own", byPolicies + "bindings by the names of links, to accounts of links", "a link's account reads its target"},
+		{"", "clusterrolebindings.rbac.authorization.k8s.io", reads, "who may do what", "", "to see who made an object of that name before linkwright writes it"},
 		{"", "clusterrolebindings.rbac.authorization.k8s.io", "create patch delete", "any binding deleted; Linkerd's two roles bound to others", byPolicies + "names, roles and subjects of links", "the same, written"},
-		{"", "services", reads, "the names and addresses of all Services", "", "mirrors stand in all namespaces"},
+		{"", "services", reads, "the names and addresses of all Services", "", "mirrors are in all namespaces"},
 		{"", "services", "patch delete", "traffic led elsewhere, any Service deleted", byPolicies + "mirrors: their deletion, and one annotation; probes of links", "to sweep mirrors that no controller takes away"},
 		{"", "endpoints", reads, "the addresses of all pods", "", "whether mirrors work"},
 		{"", "endpoints", "delete", "Services without addresses", byPolicies + "those of mirrors and of links' probes", "they outlive their Service"},
@@ -70,19 +70,19 @@ func rightsThatMatter() []right {
 		{meshSpace, "deployments.apps", reads, "how controllers and gateways run", "nothing there is secret", "controllers of links"},
 		{meshSpace, "deployments.apps", "create patch delete", "any program, with any account of the namespace", byPolicies + "links' controllers: image, program, account, volumes, privileges", "controllers of links"},
 		{meshSpace, "roles.rbac.authorization.k8s.io", reads, "who may do what there", "nothing there is secret", "roles of controllers"},
-		{meshSpace, "roles.rbac.authorization.k8s.io", "create patch delete", "his rights for others", byPolicies + "names and rules of controllers", "roles of controllers"},
+		{meshSpace, "roles.rbac.authorization.k8s.io", "create patch delete", "linkwright's rights for others", byPolicies + "names and rules of controllers", "roles of controllers"},
 		{meshSpace, "rolebindings.rbac.authorization.k8s.io", reads, "who may do what there", "nothing there is secret", "the same"},
-		{meshSpace, "rolebindings.rbac.authorization.k8s.io", "create patch delete", "his rights for others", byPolicies + "a controller's Role to its account", "the same"},
+		{meshSpace, "rolebindings.rbac.authorization.k8s.io", "create patch delete", "linkwright's rights for others", byPolicies + "a controller's Role to its account", "the same"},
 		{meshSpace, "leases.coordination.k8s.io", reads, "which controllers lead", "nothing there is secret", "whether a controller works"},
-		{meshSpace, "leases.coordination.k8s.io", "create update patch delete", "controllers that stop", byPolicies + "leases of links' controllers", "a link's controller holds this right, and nobody grants what he does not have"},
+		{meshSpace, "leases.coordination.k8s.io", "create update patch delete", "controllers that stop", byPolicies + "leases of links' controllers", "a link's controller holds this right, and nobody can grant a right that they lack"},
 		{meshSpace, "endpoints", "get", "addresses of pods", "", "whether a probe's are there"},
 		{meshSpace, "endpoints", "delete", "Services without addresses", byPolicies + "those of mirrors and of links' probes", "a probe's outlive its Service"},
 		{meshSpace, "pods", readsKind, "which controllers run", "nothing there is secret", "to wait for the end of a controller"},
 		{meshSpace, "poddisruptionbudgets.policy", reads, "names", "nothing there is secret", "budgets of controllers"},
 		{meshSpace, "poddisruptionbudgets.policy", "create patch delete", "drains of nodes held up, or gateways not held", "", "budgets of controllers"},
 		{meshSpace, "links.multicluster.linkerd.io", "get", "which clusters are linked", "nothing there is secret", "links"},
-		{meshSpace, "links.multicluster.linkerd.io", "create patch delete", "links of his own, whose mirrors lead to his gateway", "", "links are what linkwright makes"},
-		{meshSpace, "links.multicluster.linkerd.io/status", "update patch", "a link that looks well, or ill", "", "a link's controller holds this right, and nobody grants what he does not have"},
+		{meshSpace, "links.multicluster.linkerd.io", "create patch delete", "links of the attacker's own, whose mirrors lead to the attacker's gateway", "", "links are what linkwright makes"},
+		{meshSpace, "links.multicluster.linkerd.io/status", "update patch", "a link that looks healthy, or not", "", "a link's controller holds this right, and nobody can grant a right that they lack"},
 		{meshSpace, "networkpolicies.networking.k8s.io", reads, "who may reach whom there", "nothing there is secret", "overlays; without them this rule can go"},
 		{meshSpace, "networkpolicies.networking.k8s.io", "create patch delete", "gateways open to all, or closed", "", "the same"},
 		{meshSpace, "podmonitors.monitoring.coreos.com", reads, "what is measured", "nothing there is secret", "the same"},
@@ -94,8 +94,8 @@ func rightsThatMatter() []right {
 
 		{managementSpace, "leases.coordination.k8s.io", "get list create update", "linkwright stopped", "", "who may write"},
 		{managementSpace, "configmaps", "get create patch delete", "linkwright led to another of its access Secrets", "", "the record of clusters, by its name"},
-		{managementSpace, "configmaps", readsKind, "names", "nothing there is secret", "to hear of a change"},
-		{managementSpace, "serviceaccounts/token", "create", "tokens of linkwright's own account, for as long as he has one", "RBAC: one name", "to renew its access"},
+		{managementSpace, "configmaps", readsKind, "names", "nothing there is secret", "to notice a change"},
+		{managementSpace, "serviceaccounts/token", "create", "tokens of linkwright's own account, for as long as the attacker has one", "RBAC: one name", "to renew its access"},
 		{managementSpace, "secrets", "patch", "accesses that lead elsewhere, or nowhere", "RBAC: names of accesses", "to renew its access"},
 		{managementSpace, "secrets", reads, "the accesses of all clusters", "RBAC: names of accesses, and of flags", "it reads and writes those clusters"},
 	}
@@ -127,14 +127,14 @@ func granted(t *testing.T) (out []grant) {
 		grant{managementSpace, "", "serviceaccounts/token", account, "create"}, grant{managementSpace, "", "secrets", "access", "patch"})
 }
 
-// Every verb on every resource that is granted stands on the threat page, with what a thief gets by it. What the policies stop is tried
+// Every verb on every resource that is granted is on the threat page, with what an attacker gets by it. What the policies stop is tried
 // (attacks), and what nothing stops says why it is needed.
 func TestEveryRight(t *testing.T) {
 	used := map[int]bool{}
 	for _, g := range granted(t) {
 		i := slices.IndexFunc(rightsThatMatter(), func(m right) bool { return m.covers(g) })
 		if i < 0 {
-			t.Errorf("no row tells what a thief gets by %s", g)
+			t.Errorf("no row says what an attacker gets by %s", g)
 			continue
 		}
 		used[i] = true
@@ -147,7 +147,7 @@ func TestEveryRight(t *testing.T) {
 			t.Errorf("%s: %s %s is granted nowhere", cmp.Or(m.namespace, "*"), m.verbs, m.resource)
 		}
 		if m.gets == "" || m.why == "" {
-			t.Errorf("%s: %s %s: what does a thief get, and why is it needed?", cmp.Or(m.namespace, "*"), m.verbs, m.resource)
+			t.Errorf("%s: %s %s: what does an attacker get, and why is it needed?", cmp.Or(m.namespace, "*"), m.verbs, m.resource)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestThreatPage(t *testing.T) {
 		t.Fatalf("%s has no place for the table of rights", page)
 	}
 	var out bytes.Buffer
-	out.WriteString("| where | right | a thief gets | stopped by | needed for | test |\n| --- | --- | --- | --- | --- | --- |\n")
+	out.WriteString("| where | right | an attacker gets | stopped by | needed for | test |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, m := range rightsThatMatter() {
 		observed := "deploy.TestEveryRight"
 		if strings.HasPrefix(m.stops, byPolicies) {

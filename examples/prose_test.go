@@ -44,6 +44,11 @@ func pages(t *testing.T) []string {
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no pages in docs: %v", err)
 	}
+	above, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = append(found, above...)
 	return append([]string{readme}, slices.DeleteFunc(found, func(page string) bool {
 		return filepath.Base(filepath.Dir(page)) == "design"
 	})...)
@@ -100,7 +105,7 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range slices.Concat(pages(t), notes, []string{"../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md"}) {
+	for _, page := range slices.Concat(pages(t), notes, []string{"../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md", "../hack/history/SEEDS.md"}) {
 		for _, m := range link.FindAllStringSubmatch(text(t, page), -1) {
 			to := page
 			if m[1] != "" {
@@ -130,4 +135,18 @@ func anchors(page string) (out []string) {
 		out = append(out, bare)
 	}
 	return out
+}
+
+// TestIndex: the index of docs has a line for every page.
+func TestIndex(t *testing.T) {
+	const index = "../docs/README.md"
+	for _, page := range pages(t) {
+		to, err := filepath.Rel(filepath.Dir(index), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page != readme && page != index && strings.Count(text(t, index), "]("+to+")") != 1 {
+			t.Errorf("%s has not one line for %s", index, to)
+		}
+	}
 }

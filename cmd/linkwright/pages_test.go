@@ -165,7 +165,7 @@ func shownCommands(t *testing.T, root string) (out []shown) {
 func words(line string) (out []string) {
 	for _, m := range regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`).FindAllString(line, -1) {
 		switch {
-		case strings.HasPrefix(m, "#"), strings.ContainsAny(m[:1], "|;&>"):
+		case strings.HasPrefix(m, "#"), strings.ContainsAny(strings.TrimLeft(m, "2")[:1], "|;&>"):
 			return out
 		case m == "…":
 		case m == "URL":
@@ -198,25 +198,32 @@ func TestPageMentions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range mention.FindAllStringSubmatch(string(text), -1) {
-			known, of := every, "any command"
-			if line, ok := strings.CutPrefix(m[1], "linkwright "); ok {
-				c, _, err := root.Find(strings.Fields(line))
-				if err != nil || c == root {
-					t.Errorf("%s: %s: no such command", page, m[1])
-					continue
-				}
-				known, of = map[string]bool{}, c.CommandPath()
-				for _, name := range flagNames(c) {
-					known[name] = true
-				}
-			}
-			for _, f := range regexp.MustCompile(`--([a-z][a-z-]*[a-z])`).FindAllStringSubmatch(m[1], -1) {
-				if !known[f[1]] {
-					t.Errorf("%s: %s: no flag --%s of %s", page, m[1], f[1], of)
-				}
+			for _, wrong := range wrongly(root, m[1], every) {
+				t.Errorf("%s: %s: %s", page, m[1], wrong)
 			}
 		}
 	}
+}
+
+// wrongly says what is wrong with a command that a text mentions, or with flags of any command.
+func wrongly(root *cobra.Command, mentioned string, every map[string]bool) (out []string) {
+	known := every
+	if line, ok := strings.CutPrefix(mentioned, "linkwright "); ok {
+		c, _, err := root.Find(strings.Fields(line))
+		if err != nil || c == root {
+			return []string{"no such command"}
+		}
+		known = map[string]bool{}
+		for _, name := range flagNames(c) {
+			known[name] = true
+		}
+	}
+	for _, f := range regexp.MustCompile(`--([a-z][a-z-]*[a-z])`).FindAllStringSubmatch(mentioned, -1) {
+		if !known[f[1]] {
+			out = append(out, "no flag --"+f[1])
+		}
+	}
+	return out
 }
 
 func flagNames(c *cobra.Command) (out []string) {

@@ -20,7 +20,7 @@ func applying() Group {
 		{
 			Code:    RenderFailed,
 			Meaning: "linkwright cannot make an object from the declaration.",
-			Remedy:  "The message says why. Please report it.",
+			Remedy:  "Correct the declaration as the message says. If it looks correct, please report it.",
 		},
 		{
 			Code:    ImageNotAllowed,
@@ -30,7 +30,7 @@ func applying() Group {
 		{
 			Code:    OverlayInvalid,
 			Meaning: "The cluster's overlay is wrong, or changes something that an overlay must not change.",
-			Remedy:  "The message says what and where ([overlays](docs/how-to/overlays.md)).",
+			Remedy:  "Correct what the message names: `linkwright validate PATH` gives file and line ([overlays](docs/how-to/overlays.md)).",
 		},
 		{
 			Code:    KindNotServed,

@@ -20,7 +20,7 @@ func credentials() Group {
 		{
 			Code:    CredentialNotIssued,
 			Meaning: "The target has not issued a token yet.",
-			Remedy: "It usually takes seconds. Otherwise look at the Secret `<owner>.<source>-token` in `linkwright-access`; with " +
+			Remedy: "Wait some seconds. If it stays, look at the Secret `<owner>.<source>-token` in `linkwright-access`; with " +
 				"mode `Bound`, at the failures in the report: a right is usually missing.",
 		},
 		{
@@ -55,12 +55,12 @@ func credentials() Group {
 		{
 			Code:    SecretNotFound,
 			Meaning: "`credentials.mode` is `Existing`, and the Secret in the message does not exist.",
-			Remedy:  "Have your secret manager write it ([credentials](docs/explanation/credentials.md)).",
+			Remedy:  "Have your secret manager write it ([what it must contain](docs/explanation/credentials.md#existing-what-your-secret-manager-must-write)).",
 		},
 		{
 			Code:    SecretInvalid,
 			Meaning: "`credentials.mode` is `Existing`, and Linkerd cannot use the Secret in the message.",
-			Remedy:  "Have your secret manager write it as [the docs](docs/explanation/credentials.md) describe.",
+			Remedy:  "Have your secret manager write it again ([what it must contain](docs/explanation/credentials.md#existing-what-your-secret-manager-must-write)).",
 		},
 		{
 			Code:    SecretStillManaged,

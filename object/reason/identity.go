@@ -46,7 +46,7 @@ func identity() Group {
 			Code:    NonFastForward,
 			Meaning: "The commit to apply does not descend from the commit that was applied in this cluster before.",
 			Remedy: "Push a commit on top of both, or allow it: `linkwright allow non-fast-forward COMMIT` " +
-				"([non-fast-forward](docs/how-to/git.md#non-fast-forward)).",
+				"([non-fast-forward](docs/reference/git.md#non-fast-forward)).",
 		},
 		{
 			Code:    NewerLeader,

@@ -32,7 +32,7 @@ func linkerd() Group {
 		{
 			Code:    LinkerdConfigInvalid,
 			Meaning: "The ConfigMap `linkerd-config` lacks what a link needs.",
-			Remedy:  "Repair Linkerd's installation.",
+			Remedy:  "Run `linkerd check` there, and repair the installation of Linkerd.",
 		},
 		{
 			Code:    GatewayIncomplete,

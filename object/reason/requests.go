@@ -44,8 +44,8 @@ func requests() Group {
 		},
 		{
 			Code:    Invalid,
-			Meaning: "The API server finds an object or an address invalid.",
-			Remedy:  "The message names the field.",
+			Meaning: "A write failed, because the API server finds an object or an address invalid. The message names the field.",
+			Remedy:  "Correct the field in the declaration or the overlay. Please report it if linkwright itself renders the field.",
 		},
 		{
 			Code:    AdmissionDenied,

@@ -21,13 +21,13 @@ func revisions() Group {
 		},
 		{
 			Code:    RepositoryNotRead,
-			Meaning: "The repository cannot be read.",
-			Remedy:  "See the message. The applied revision stays.",
+			Meaning: "linkwright cannot read the repository, so it sees no new revision. The applied one stays.",
+			Remedy:  "Look up the error in [errors and checks](docs/reference/git.md#errors-and-checks).",
 		},
 		{
 			Code:    RevisionNotRead,
-			Meaning: "The newest revision cannot be read, or is not trusted.",
-			Remedy:  "See the message. The applied revision stays.",
+			Meaning: "The newest revision is not applied, because it cannot be read, or is not signed by a trusted key. The applied one stays.",
+			Remedy:  "Sign the commit, or add its key ([signatures](docs/how-to/git.md#signatures)). If it cannot be read, look up the error in [errors and checks](docs/reference/git.md#errors-and-checks).",
 		},
 		{
 			Code:    NotAppliedYet,
@@ -51,7 +51,7 @@ func revisions() Group {
 		},
 		{
 			Code:    NotRead,
-			Meaning: "A cluster was not read.",
+			Meaning: "Nothing is known of the link, because its cluster was not read.",
 			Remedy:  "Run `linkwright status --repo`.",
 		},
 	}}

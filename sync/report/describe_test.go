@@ -20,8 +20,8 @@ Status:     Stalled
 Revision:   c
 Reason:     GatewayNotAlive
 Message:    no; address is ready
-Meaning:    The controller's probe of the target's gateway fails: no mirror has a ready address.
-What to do: Check that the source's pods reach the gateway (see docs/explanation/health.md).
+Meaning:    Requests to mirrors fail, because the controller's probe of the target's gateway fails. No mirror has a ready address.
+What to do: Check that the source's pods reach the gateway's address and probe port (see docs/explanation/health.md).
 
 END     CLUSTER  STATUS  MESSAGE
 source  west     Ready

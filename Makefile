@@ -61,9 +61,10 @@ demo: controlplane build ## three clusters, six links, from a local Git reposito
 	$(GO) build -o bin/demo ./hack/demo
 	exec bin/demo
 
-generate: ## write what is made of api's types and their comments
+generate: ## write what is made of the types of api and of answers, and their comments
 	$(GO) generate ./api
 	$(GO) test ./examples -run TestDeclarations -update
+	$(GO) test ./sync/report/output -update
 
 fmt: $(LINT) ## format every Go file
 	$(LINT) fmt

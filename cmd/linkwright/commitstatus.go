@@ -161,7 +161,7 @@ const lastStatus = 10 * time.Second // before a command that ran once ends
 
 // status is what a report says of its commit; false: it is about none.
 func (t *teller) status(r report.Report) (forge.Status, bool) {
-	state, text := standing(r)
+	state, text := commitSummary(r)
 	name := t.flags.context
 	if name == "" {
 		name = "linkwright"

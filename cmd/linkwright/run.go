@@ -60,7 +60,7 @@ with linkwright accept, allow, abandon, approve, suspend, resume or reconcile.`,
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddGrace)
 	s.add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupForge, status.add)
-	recorded(c.Flags())
+	refuseDecisionFlags(c.Flags())
 	return c
 }
 

@@ -78,7 +78,7 @@ func (o Overview) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 func describeLink(l output.Link, p page) Answer {
 	return Answer{Document: l, texts: map[Format]func() string{Text: func() string {
 		heading := fields("Link", l.Source+"/"+l.Target, "Ready", l.Ready, "Status", words(l.Status, l.Leaving), "Since", since(l.Since, p.now), "Revision", p.revision)
-		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l), stagesTable(l), p.writes, p.eventsText(), p.next(l.Reason, "link "+l.Source+"/"+l.Target))
+		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l), stagesTable(l), p.writes, p.eventsText(), p.next(l.Ready, l.Reason, "link "+l.Source+"/"+l.Target))
 	}}}
 }
 
@@ -86,12 +86,12 @@ func describeCluster(c output.Cluster, p page) Answer {
 	return Answer{Document: c, texts: map[Format]func() string{Text: func() string {
 		heading := fields("Cluster", c.Name, "Ready", c.Ready, "Status", c.Status, "Revision", p.revision)
 		links := cmp.Or(table(linkRows(p.links, p.now, false)), "It has no links.\n")
-		return paragraphs(p.problems, heading+meaning(c.Reason), about(c), links, p.writes, p.eventsText(), p.next(c.Reason, "cluster "+c.Name))
+		return paragraphs(p.problems, heading+meaning(c.Reason), about(c), links, p.writes, p.eventsText(), p.next(c.Ready, c.Reason, "cluster "+c.Name))
 	}}}
 }
 
-// next is the next step.
-func (p page) next(why *object.Reason, what string) string {
+// next is the next step, if there is one.
+func (p page) next(ready string, why *object.Reason, what string) string {
 	step := ""
 	if why != nil {
 		e, _ := reason.Find(why.Code)
@@ -99,8 +99,8 @@ func (p page) next(why *object.Reason, what string) string {
 	}
 	switch {
 	case step != "":
-	case p.offline:
-		step = "To compare it with the repository, run linkwright describe " + what + " --repo URL."
+	case p.offline && ready != object.True:
+		step = "To see what a sync would do, run linkwright describe " + what + " --repo URL."
 	default:
 		return ""
 	}

@@ -43,12 +43,12 @@ func clusterRows(all []output.Cluster, now time.Time, wide bool) [][]string {
 		rows = [][]string{{"name", "ready", "status", "revision", "links", "cleanup pending", "message"}}
 	}
 	for _, c := range all {
-		row := []string{c.Name, c.Ready, c.Status, api.Commit(c.Revision).Short(), fmt.Sprintf("%d/%d", c.Links.Ready, c.Links.Total)}
+		row := []string{c.Name, c.Ready, c.Status, short(c.Revision), fmt.Sprintf("%d/%d", c.Links.Ready, c.Links.Total)}
 		if wide {
 			row[3] = c.Revision
 			row = append(row, pendingCell(c, now))
 		}
-		rows = append(rows, append(row, sentence(c.Reason)))
+		rows = append(rows, append(row, message(c.Status, c.Reason)))
 	}
 	return rows
 }
@@ -64,13 +64,29 @@ func pendingCell(c output.Cluster, now time.Time) string {
 func revisionRows(all []output.Revision, now time.Time, wide bool) [][]string {
 	rows := [][]string{{"revision", "state", "age", "clusters", "message"}}
 	for _, r := range all {
-		name := api.Commit(r.Revision).Short()
+		name := short(r.Revision)
 		if wide {
 			name = r.Revision
 		}
 		rows = append(rows, []string{name, r.State, age(r.Since, now), strings.Join(r.Clusters, ","), sentence(r.Reason)})
 	}
 	return rows
+}
+
+// short is how tables show a commit; empty for none.
+func short(commit string) string {
+	if commit == "" {
+		return ""
+	}
+	return api.Commit(commit).Short()
+}
+
+// shortRef is how tables show what an event is about.
+func shortRef(ref string) string {
+	if commit, ok := strings.CutPrefix(ref, "revision/"); ok {
+		return "revision/" + short(commit)
+	}
+	return ref
 }
 
 func eventRows(all []output.Event, now time.Time) [][]string {
@@ -80,7 +96,7 @@ func eventRows(all []output.Event, now time.Time) [][]string {
 		if e.Message != "" {
 			text += ": " + e.Message
 		}
-		rows = append(rows, []string{cmp.Or(age(e.LastTransition, now), moment(e.LastTransition)), e.Type, e.Reason, e.Object, text})
+		rows = append(rows, []string{cmp.Or(age(e.LastTransition, now), moment(e.LastTransition)), e.Type, e.Reason, shortRef(e.Object), text})
 	}
 	return rows
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report/output"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -137,11 +138,19 @@ func (o Overview) links(m mask) []output.Link {
 		out = append(out, output.Link{
 			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
 			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd,
-			Reason: m.reason(&object.Reason{Code: c.Reason, Message: c.Message}), Since: c.Since,
+			Reason: m.reason(reasonOf(c)), Since: c.Since,
 			SourceEnd: output.End{Inventory: string(l.Source)}, TargetEnd: output.End{Inventory: string(l.Target)}, Conditions: m.conditions(all),
 		})
 	}
 	return out
+}
+
+// reasonOf is the reason of a condition; nil if it says nothing more than that all is well.
+func reasonOf(c object.Condition) *object.Reason {
+	if c.Reason == reason.Healthy && c.Message == "" {
+		return nil
+	}
+	return &object.Reason{Code: c.Reason, Message: c.Message}
 }
 
 func (d overviewDoc) text(wide bool) string {

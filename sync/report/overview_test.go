@@ -139,7 +139,7 @@ func TestOverviewReady(t *testing.T) {
 		o := Overview{Links: []RecordedLink{tt.link}, Clusters: []RecordedCluster{{Name: "east", Applied: tt.east}, {Name: "west", Applied: "b"}}}
 		o.Revision = Revision{Applied: "b", Observed: "b", Links: 1}
 		l := o.document().Links[0]
-		if got := strings.TrimSpace(l.Ready + " " + l.Status + " " + message(l)); got != tt.want || o.AsDeclared() != (l.Ready == object.True) {
+		if got := strings.TrimSpace(l.Ready + " " + l.Status + " " + message(l.Status, l.Reason)); got != tt.want || o.AsDeclared() != (l.Ready == object.True) {
 			t.Errorf("%s: %s, clean %t; want %s", name, got, o.AsDeclared(), tt.want)
 		}
 	}

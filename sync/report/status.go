@@ -77,7 +77,7 @@ func linkRows(links []output.Link, now time.Time, wide bool) [][]string {
 		if wide {
 			row = append(row, moment(l.Since), endWord(l.SourceEnd), endWord(l.TargetEnd))
 		}
-		rows = append(rows, append(row, message(l)))
+		rows = append(rows, append(row, message(l.Status, l.Reason)))
 	}
 	return rows
 }

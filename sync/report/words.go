@@ -26,10 +26,9 @@ func (l linkDoc) words() string { return words(l.Status, l.Leaving) }
 // baseWords are the words of a cluster's base.
 func baseWords(b *output.Base) string { return "base " + words(b.Status, b.Leaving) }
 
-// message is the message of a link, with its reason where that says more than the status.
-func message(l output.Link) string {
-	why := l.Reason
-	if why != nil && (string(why.Code) == l.Status || why.Code == reason.Healthy || strings.HasSuffix(why.Message, ": "+string(why.Code))) {
+// message is the message of a reason, with its code where that says more than the status.
+func message(status string, why *object.Reason) string {
+	if why != nil && (string(why.Code) == status || why.Code == reason.Healthy || strings.HasSuffix(why.Message, ": "+string(why.Code))) {
 		return why.Message
 	}
 	return sentence(why)

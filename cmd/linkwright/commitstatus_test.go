@@ -197,7 +197,7 @@ func TestStatusName(t *testing.T) {
 	for _, tt := range []struct{ owner, flag, want string }{
 		{"linkwright", "", "linkwright"}, {"eu", "", "linkwright/eu"}, {"eu", "mesh", "mesh"},
 	} {
-		at := teller{flags: statusFlags{context: tt.flag, target: "https://g.example.com"}, owner: tt.owner, client: &forge.Client{}}
+		at := statusPoster{flags: statusFlags{context: tt.flag, target: "https://g.example.com"}, owner: tt.owner, client: &forge.Client{}}
 		got, ok := at.status(told(plan.Ready, plan.Ready, nil))
 		want := forge.Status{Commit: head, State: forge.Success, Description: "2 clusters, 1 link: 1 Ready", Context: tt.want, URL: "https://g.example.com"}
 		if diff := cmp.Diff(want, got); diff != "" || !ok {

@@ -69,9 +69,10 @@ demo-size:
 demo-svg: ## record a run of the demo as docs/demo.svg
 	DEMO_ONCE=1 DEMO_SVG=docs/demo.svg $(MAKE) demo
 
-generate: ## write what is made of api's types and their comments
+generate: ## write what is made of the types of api and of answers, and their comments
 	$(GO) generate ./api
 	$(GO) test ./examples -run TestDeclarations -update
+	$(GO) test ./sync/report/output -update
 
 fmt: $(LINT) ## format every Go file
 	$(LINT) fmt

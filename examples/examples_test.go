@@ -140,20 +140,25 @@ func TestFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range help.FindAllStringSubmatch(string(out), -1) {
-			name := "`--" + m[2] + "`"
-			if m[1] != "" {
-				name = "`" + strings.TrimSuffix(m[1], ", ") + "`, " + name
-			}
-			options[option{name, m[3]}] = append(options[option{name, m[3]}], command)
+			options[optionOf(m)] = append(options[optionOf(m)], command)
 		}
 	}
-	for _, command := range []string{"accept cluster", "allow non-fast-forward", "abandon", "reconcile", "suspend", "resume"} {
+	for _, command := range []string{"accept cluster", "allow non-fast-forward", "abandon", "reconcile", "suspend", "resume", "get links", "events", "version"} {
 		own(t, program, command, options)
 	}
 	section(t, referencePages+"commands.md", "flags", flagTable(options, commands))
 }
 
-// own adds the flags of a command that records a decision, but for those that nearly all commands have.
+// optionOf is the flag of a line of help.
+func optionOf(m []string) option {
+	name := "`--" + m[2] + "`"
+	if m[1] != "" {
+		name = "`" + strings.TrimSuffix(m[1], ", ") + "`, " + name
+	}
+	return option{name, m[3]}
+}
+
+// own adds the flags of a command that reads no repository, but for those that nearly all commands have.
 func own(t *testing.T, program, command string, options map[option][]string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), program, append(strings.Fields(command), "--help")...).Output()
@@ -161,8 +166,7 @@ func own(t *testing.T, program, command string, options map[option][]string) {
 		t.Fatal(err)
 	}
 	for _, m := range help.FindAllStringSubmatch(string(out), -1) {
-		of := option{"`--" + m[2] + "`", m[3]}
-		if len(options[of]) <= 5 {
+		if of := optionOf(m); len(options[of]) <= 5 {
 			options[of] = append(options[of], command)
 		}
 	}
@@ -312,7 +316,7 @@ func sources(t *testing.T, dirs []string) map[string]string {
 func rooms() []string {
 	return []string{
 		"api", "object/reason", "object", "render/fleet", "render/linkerd", "render", "render/marks", "render/confine", "render/overlay/sandbox", "render/overlay", "prune/inventory", "prune",
-		"sync/state", "sync/credential", "sync/health", "sync/takeover", "sync/plan", "sync/rights", "sync/report", "sync/trust", "sync/forge", "sync/source", "sync/cluster", "sync/lease", "sync/store", "sync/apply", "sync/verify", "sync/record", "sync", "sync/web",
+		"sync/state", "sync/credential", "sync/health", "sync/takeover", "sync/plan", "sync/rights", "sync/report/output", "sync/report", "sync/trust", "sync/forge", "sync/source", "sync/cluster", "sync/lease", "sync/store", "sync/apply", "sync/verify", "sync/record", "sync", "sync/web",
 		"sync/declared", "sync/access", "sync/setup", "cmd/linkwright/cli", "cmd/linkwright/decide", "cmd/linkwright/enroll", "cmd/linkwright",
 	}
 }

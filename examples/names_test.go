@@ -66,7 +66,7 @@ func TestNamesOfObjects(t *testing.T) {
 		linkerd.Controller(target), linkerd.ProbeService(target), linkerd.LegacyController(target), linkerd.LegacyProbeService(target),
 		linkerd.Credentials(target), linkerd.ReadCredentials(target), linkerd.LocalAccess(target), linkerd.Lease(target),
 		linkerd.LocalAccessRole, linkerd.RemoteAccessRole, linkerd.KubeconfigSecretType, linkerd.KubeconfigKey, linkerd.DestinationName, linkerd.LegacyComponent,
-		setup.LeaseOf(owner), setup.LeaseOnly(owner, "<cluster>"), object.HelmPolicy, linkerd.ToldAnnotation("<owner>"),
+		setup.LeaseOf(owner), setup.LeaseOnly(owner, "<cluster>"), object.HelmPolicy, linkerd.LoadedAnnotation("<owner>"),
 	} {
 		if !strings.Contains(page, "`"+name+"`") {
 			t.Errorf("the page of names lacks %s", name)

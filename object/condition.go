@@ -6,13 +6,17 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Condition is a condition of a link as in Kubernetes: Ready is always there, others only while they are True.
+// Condition is a condition of a link as Kubernetes has them: Ready always, Reconciling and Stalled only while they are True.
 type Condition struct {
-	Type    string      `json:"type"`
-	Status  string      `json:"status"` // True, False or Unknown
-	Reason  reason.Code `json:"reason"` // one word
-	Message string      `json:"message,omitempty"`
-	// Since is the last transition, in UTC and whole seconds.
+	// Type is Ready, Reconciling or Stalled.
+	Type string `json:"type"`
+	// Status is True, False or Unknown.
+	Status string `json:"status"`
+	// Reason is the reason in one word.
+	Reason reason.Code `json:"reason"`
+	// Message says in a sentence what the reason does not.
+	Message string `json:"message,omitempty"`
+	// Since is when the condition got its status and reason, in UTC and whole seconds.
 	Since time.Time `json:"since"`
 }
 

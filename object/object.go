@@ -53,10 +53,14 @@ func Manager(owner string) string {
 
 // Key names an object without its version, so that an API version bump is not a new object.
 type Key struct {
-	Group     string `json:"group,omitempty"`
-	Kind      string `json:"kind"`
+	// Group is the API group. It is absent for the core group.
+	Group string `json:"group,omitempty"`
+	// Kind is the kind, such as Secret.
+	Kind string `json:"kind"`
+	// Namespace is the namespace. It is absent for what has none.
 	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
+	// Name is the name of the object.
+	Name string `json:"name"`
 }
 
 // String returns Kind namespace/name, with the group if it is not the core group.
@@ -141,10 +145,12 @@ func (e End) String() string {
 	return e.Link.String() + " in " + string(e.Cluster)
 }
 
-// Reason is a code and a message; both reach conditions, events and reports unchanged.
+// Reason is a word for programs and a sentence for people; both reach condition, event and report unchanged.
 type Reason struct {
-	Code    reason.Code `json:"code"`
-	Message string      `json:"message"`
+	// Code is one of the reasons of docs/reference/reasons.md.
+	Code reason.Code `json:"code"`
+	// Message says in a sentence what the code does not.
+	Message string `json:"message"`
 }
 
 // Because makes a reason; the message is formatted as by fmt.Sprintf.

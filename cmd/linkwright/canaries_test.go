@@ -37,6 +37,7 @@ func TestCanaries(t *testing.T) {
 		c.vault()
 		c.everyFormat("sync")
 		c.everyFormat("status")
+		c.run("describe", "link", "west/east", "-o", "json")
 	}
 	c.broken()
 	c.prints()
@@ -58,7 +59,7 @@ func (c *canaries) run(args ...string) {
 }
 
 func (c *canaries) everyFormat(command string) {
-	for _, format := range []string{"text", "markdown", "json"} {
+	for _, format := range []string{"text", "markdown", "json", "yaml"} {
 		c.run(command, "-o", format)
 	}
 }

@@ -36,7 +36,7 @@ The exit code is 4 if a check failed.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			e, err := f.Open(c.Context(), c.ErrOrStderr())
 			if err != nil {
-				if extension() != "" && report.Unchecked(c.OutOrStdout(), out.Format, err) == nil {
+				if extension() != "" && cli.Write(c.OutOrStdout(), out.Format, report.Unchecked(err)) == nil {
 					return cli.Exit{Code: cli.ExitPartial}
 				}
 				return err
@@ -45,8 +45,8 @@ The exit code is 4 if a check failed.`,
 			e.ReadOnly()
 			e.Loop.Probe = true
 			r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
-			ok, err := r.Check(c.OutOrStdout(), out.Format)
-			if err != nil {
+			answer, ok := r.CheckAnswer()
+			if err := cli.Write(c.OutOrStdout(), out.Format, answer); err != nil {
 				return err
 			}
 			if failed == nil && ok {

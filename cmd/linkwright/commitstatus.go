@@ -144,24 +144,24 @@ func (s *statusFlags) fileToken() (forge.Secret, error) {
 	return forge.NewSecret(string(raw)), nil
 }
 
-// teller posts what reports say, and is in nobody's way.
-type teller struct {
+// statusPoster posts what reports say, and is in nobody's way.
+type statusPoster struct {
 	flags  statusFlags
 	owner  string
 	client *forge.Client // nil: nowhere
 }
 
-// newTeller checks the flags, and asks nobody.
-func newTeller(e *cli.Engine, s statusFlags, f *cli.Common) (*teller, error) {
+// newStatusPoster checks the flags, and asks nobody.
+func newStatusPoster(e *cli.Engine, s statusFlags, f *cli.Common) (*statusPoster, error) {
 	client, err := s.open(f.Git.Options.Repo, e.Source)
-	return &teller{s, f.Home.Owner, client}, err
+	return &statusPoster{s, f.Home.Owner, client}, err
 }
 
 const lastStatus = 10 * time.Second // before a command that ran once ends
 
 // status is what a report says of its commit; false: it is about none.
-func (t *teller) status(r report.Report) (forge.Status, bool) {
-	state, text := standing(r)
+func (t *statusPoster) status(r report.Report) (forge.Status, bool) {
+	state, text := commitSummary(r)
 	name := t.flags.context
 	if name == "" {
 		name = "linkwright"
@@ -174,7 +174,7 @@ func (t *teller) status(r report.Report) (forge.Status, bool) {
 }
 
 // begin posts in the background until ctx ends, and gives what hears of reports. What fails is logged.
-func (t *teller) begin(ctx context.Context, g *errgroup.Group, log *slog.Logger) func(report.Report) {
+func (t *statusPoster) begin(ctx context.Context, g *errgroup.Group, log *slog.Logger) func(report.Report) {
 	if t.client == nil {
 		return func(report.Report) {}
 	}
@@ -193,7 +193,7 @@ func (t *teller) begin(ctx context.Context, g *errgroup.Group, log *slog.Logger)
 }
 
 // once posts the status of one report; what fails is a warning.
-func (t *teller) once(ctx context.Context, r report.Report, stderr io.Writer) {
+func (t *statusPoster) once(ctx context.Context, r report.Report, stderr io.Writer) {
 	s, ok := t.status(r)
 	if !ok {
 		return

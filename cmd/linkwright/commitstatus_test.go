@@ -83,15 +83,15 @@ func TestStanding(t *testing.T) {
 		"Git is down":         {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Err = canary }), forge.Error, "the last sync failed: see linkwright's report"},
 		"nothing is declared": {report.Report{Head: head, Commit: head}, forge.Success, "0 clusters, 0 links"},
 	} {
-		state, text := standing(tt.report)
+		state, text := commitSummary(tt.report)
 		if state != tt.state || text != tt.text {
-			t.Errorf("standing(%s) = %s, %q; want %s, %q", what, state, text, tt.state, tt.text)
+			t.Errorf("commitSummary(%s) = %s, %q; want %s, %q", what, state, text, tt.state, tt.text)
 		}
 	}
 }
 
-// However much there is to tell, a forge takes it.
-func TestStandingIsShort(t *testing.T) {
+// However much there is to say, a forge takes it.
+func TestCommitSummaryIsShort(t *testing.T) {
 	r := report.Report{Head: head, Commit: head}
 	for _, s := range []plan.Phase{plan.Ready, plan.Changing, plan.Waiting, plan.Suspended, plan.Blocked, plan.Denied, report.Unseen, plan.Removed} {
 		for n := range 100 {
@@ -104,8 +104,8 @@ func TestStandingIsShort(t *testing.T) {
 			})
 		}
 	}
-	if _, text := standing(r); utf8.RuneCountInString(text) != forge.MaxDescription || !strings.HasPrefix(text, "800 clusters, 800 links: 100 Ready") {
-		t.Errorf("standing: %d characters: %s", utf8.RuneCountInString(text), text)
+	if _, text := commitSummary(r); utf8.RuneCountInString(text) != forge.MaxDescription || !strings.HasPrefix(text, "800 clusters, 800 links: 100 Ready") {
+		t.Errorf("commitSummary: %d characters: %s", utf8.RuneCountInString(text), text)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestStatusName(t *testing.T) {
 	for _, tt := range []struct{ owner, flag, want string }{
 		{"linkwright", "", "linkwright"}, {"eu", "", "linkwright/eu"}, {"eu", "mesh", "mesh"},
 	} {
-		at := teller{flags: statusFlags{context: tt.flag, target: "https://g.example.com"}, owner: tt.owner, client: &forge.Client{}}
+		at := statusPoster{flags: statusFlags{context: tt.flag, target: "https://g.example.com"}, owner: tt.owner, client: &forge.Client{}}
 		got, ok := at.status(told(plan.Ready, plan.Ready, nil))
 		want := forge.Status{Commit: head, State: forge.Success, Description: "2 clusters, 1 link: 1 Ready", Context: tt.want, URL: "https://g.example.com"}
 		if diff := cmp.Diff(want, got); diff != "" || !ok {

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,72 +23,155 @@ func describeCommand() *cobra.Command {
 	return c
 }
 
+// described are what describe shows of its argument: from a report, or from an overview.
+type described struct {
+	check    func(arg string) error
+	report   func(r report.Report, arg string) (report.Answer, bool)
+	overview func(o report.Overview, arg string) (report.Answer, bool)
+}
+
 func describeLinkCommand() *cobra.Command {
 	return describing(&cobra.Command{
-		Use:   "link SOURCE/TARGET --repo URL",
+		Use:   "link SOURCE/TARGET",
 		Short: "Show one link in detail",
-		Long: `Show one link in detail: its status, why it has that status and what to do,
-both ends, all stages, and what the next sync would write. It reads the
-repository and the clusters, verifies credentials as "check" does, and writes
-nothing.`,
-		Example: "  linkwright describe link west/east --repo https://git.example.com/mesh/fleet.git",
-	}, func(arg string) error {
-		if _, ok := cli.ParsePair(arg); !ok {
-			return cli.Usage("%q is not a link: write SOURCE/TARGET", arg)
-		}
-		return nil
-	}, func(r report.Report, w io.Writer, arg string) (bool, error) {
-		p, _ := cli.ParsePair(arg)
-		return r.DescribeLink(w, p)
+		Long: `Show one link in detail: its status and why it has that status, both ends, the
+last transition of each condition ("Events"), and the next step. Nothing is
+written.
+
+Without --repo it shows what the clusters' inventories record, as "status" does.
+With --repo it reads the repository and the clusters, verifies credentials as
+"check" does, and also shows all stages and what the next sync would write.`,
+		Example: `  linkwright describe link west/east --kubeconfig management.yaml
+  linkwright describe link west/east --repo https://git.example.com/mesh/fleet.git`,
+	}, described{
+		check: func(arg string) error {
+			if _, ok := cli.ParsePair(arg); !ok {
+				return cli.Usage("%q is not a link: write SOURCE/TARGET", arg)
+			}
+			return nil
+		},
+		report: func(r report.Report, arg string) (report.Answer, bool) {
+			p, _ := cli.ParsePair(arg)
+			return r.LinkAnswer(p)
+		},
+		overview: func(o report.Overview, arg string) (report.Answer, bool) {
+			p, _ := cli.ParsePair(arg)
+			return o.LinkAnswer(p)
+		},
 	})
 }
 
 func describeClusterCommand() *cobra.Command {
 	return describing(&cobra.Command{
-		Use:   "cluster NAME --repo URL",
+		Use:   "cluster NAME",
 		Short: "Show one cluster in detail",
-		Long: `Show one cluster in detail: its status, why it has that status and what to do,
-its base, its links, and what the next sync would write there. It reads the
-repository and the clusters, and writes nothing.`,
-		Example: "  linkwright describe cluster east --repo https://git.example.com/mesh/fleet.git",
-	}, func(arg string) error {
-		if err := api.CheckClusterName(api.ClusterName(arg)); err != nil {
-			return cli.Usage("%w", err)
-		}
-		return nil
-	}, func(r report.Report, w io.Writer, arg string) (bool, error) {
-		return r.DescribeCluster(w, api.ClusterName(arg))
+		Long: `Show one cluster in detail: its status and why it has that status, its links,
+and the next step. Nothing is written.
+
+Without --repo it shows what the management cluster's record and the cluster's
+inventories say, as "status" does. With --repo it reads the repository and the
+clusters, and also shows its base and what the next sync would write there.`,
+		Example: `  linkwright describe cluster east --kubeconfig management.yaml
+  linkwright describe cluster east --repo https://git.example.com/mesh/fleet.git`,
+	}, described{
+		check: func(arg string) error {
+			if err := api.CheckClusterName(api.ClusterName(arg)); err != nil {
+				return cli.Usage("%w", err)
+			}
+			return nil
+		},
+		report: func(r report.Report, arg string) (report.Answer, bool) {
+			return r.ClusterAnswer(api.ClusterName(arg))
+		},
+		overview: func(o report.Overview, arg string) (report.Answer, bool) {
+			return o.ClusterAnswer(api.ClusterName(arg))
+		},
 	})
 }
 
-// describing makes a command that reads everything once, and shows what a report says about its argument.
-func describing(c *cobra.Command, check func(arg string) error, show func(r report.Report, w io.Writer, arg string) (bool, error)) *cobra.Command {
+// describing makes a command that shows one thing.
+func describing(c *cobra.Command, d described) *cobra.Command {
 	var f cli.Common
+	var out cli.Format
 	c.Args = cobra.ExactArgs(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := check(args[0]); err != nil {
+		if err := d.check(args[0]); err != nil {
 			return err
 		}
-		e, err := f.Open(c.Context(), c.ErrOrStderr())
-		if err != nil {
-			return err
+		if f.Git.Options.Repo == "" {
+			return d.offline(&f.Home, c, args[0], out.Format)
 		}
-		defer e.Close(c.Context())
-		e.ReadOnly()
-		e.Loop.Probe = true
-		r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
-		found, err := show(r, c.OutOrStdout(), args[0])
-		switch {
-		case err != nil:
-			return err
-		case failed != nil:
-			return cli.Verdict(r, failed)
-		case found:
-			return nil
-		}
-		return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status --repo lists what there is", c.Name(), args[0])
+		return d.compared(&f, c, args[0], out.Format)
 	}
 	f.Git.Here = true
 	f.Add(c.Flags())
+	out.Add(c.Flags(), report.DescribeFormats())
 	return c
+}
+
+// offline shows what inventories record.
+func (d described) offline(h *cli.HomeFlags, c *cobra.Command, arg string, as report.Format) error {
+	if err := checkNoRepository(c); err != nil {
+		return err
+	}
+	o, err := overviewOnce(h, c)
+	if err != nil {
+		return err
+	}
+	a, found := d.overview(o, arg)
+	if !found {
+		return notFound(o, c.Name(), arg)
+	}
+	return cli.Write(c.OutOrStdout(), as, a)
+}
+
+// compared reads everything once, and shows what a report says.
+func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as report.Format) error {
+	e, err := f.Open(c.Context(), c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer e.Close(c.Context())
+	e.ReadOnly()
+	e.Loop.Probe = true
+	r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
+	r.Recorded = installedOf(e).recordedConditions(c.Context(), r)
+	a, found := d.report(r, arg)
+	if found {
+		err = cli.Write(c.OutOrStdout(), as, a)
+	}
+	switch {
+	case err != nil:
+		return err
+	case failed != nil:
+		return cli.Verdict(r, failed)
+	case found:
+		return nil
+	}
+	return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status --repo lists what there is", c.Name(), arg)
+}
+
+// overviewOnce reads an installation once.
+func overviewOnce(h *cli.HomeFlags, c *cobra.Command) (report.Overview, error) {
+	cs, err := openInstalled(h, c)
+	if err != nil {
+		return report.Overview{}, err
+	}
+	defer cs.Close(c.Context())
+	o, err := cs.overview(c.Context(), false)
+	if err == nil && o.Unread() {
+		err = errUnread()
+	}
+	return o, err
+}
+
+// notFound says that there is no such link, cluster or revision, and which clusters may know more.
+func notFound(o report.Overview, kind, name string) error {
+	parts := []string{fmt.Sprintf("%s %q not found: linkwright get %ss lists what there is", kind, name, kind)}
+	for _, c := range o.Clusters {
+		if c.Why != nil {
+			parts = append(parts, fmt.Sprintf("cluster %s was not read (%s)", c.Name, c.Why.Code))
+		}
+	}
+	return errors.New(strings.Join(parts, "; "))
 }

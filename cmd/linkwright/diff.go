@@ -80,7 +80,7 @@ type difference struct {
 // finish prints; what could not be compared is worse than what differs.
 func (d difference) finish(c *cobra.Command, format report.Format) error {
 	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
-	if err := d.Write(c.OutOrStdout(), format, key); err != nil {
+	if err := cli.Write(c.OutOrStdout(), format, d.Answer(key)); err != nil {
 		return err
 	}
 	if len(d.failed) > 0 {

@@ -21,7 +21,7 @@ import (
 // opening is what status opens with, as the record and the leases say.
 func (c installed) opening(ctx context.Context, known inventory.Record) report.Opening {
 	writers := c.writers(ctx, slices.Sorted(maps.Keys(known.Clusters)))
-	return report.Opening{Revision: revisionTold(known.Revision), Leader: c.leader(ctx), Writers: writers, At: time.Now()}
+	return report.Opening{Revision: recordedRevision(known.Revision), Leader: c.leader(ctx), Writers: writers, At: time.Now()}
 }
 
 // leader reads the installation's lease; nil: there is none, or who asks may not read it.
@@ -34,8 +34,8 @@ func (c installed) leader(ctx context.Context) *report.Leader {
 }
 
 // writers reads the leases that processes with --only-write take, one for each cluster: also of clusters that are not in the record, as
-// far as the account may list Leases. Not told are those that cannot be read, that are another installation's, and that only a command
-// held which takes all of them for as long as it runs. Of a cluster that is not in the record, only a holder is told.
+// far as the account may list Leases. It leaves out those that cannot be read, that are another installation's, and that only a command
+// held which takes all of them for as long as it runs. For a cluster that is not in the record, only a holder counts.
 func (c installed) writers(ctx context.Context, recorded []api.ClusterName) (out []report.Leader) {
 	found := c.leases(ctx, nil)
 	if found == nil && len(recorded) > 0 {

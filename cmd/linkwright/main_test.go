@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/linkwright/linkwright/hack/outputschema"
 	"github.com/linkwright/linkwright/render/overlay"
 )
 
@@ -65,10 +66,23 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "../../testdata/script",
 		UpdateScripts: *update,
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"answer": inSchema},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("PATH", filepath.Dir(raced())+string(os.PathListSeparator)+os.Getenv("PATH"))
 			return os.WriteFile(e.WorkDir+"/.gitconfig", []byte("[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n"), 0o600)
 		},
 	})
+}
+
+// inSchema holds the last output to the published schema of its kind: answer KIND.
+func inSchema(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: answer KIND")
+	}
+	out := ts.ReadFile("stdout")
+	ts.Check(outputschema.Check([]byte(out)))
+	if !strings.Contains(out, "\n  \"kind\": \""+args[0]+"\",\n") {
+		ts.Fatalf("the answer is no %s:\n%s", args[0], out)
+	}
 }

@@ -20,7 +20,8 @@ import (
 // parsedOnly are the commands that need a cluster: of those that pages show, flags and arguments are checked, and no more. The
 // commands of tutorials run on real control planes (hack/tutorials), as those of the README do (deploy).
 var parsedOnly = []string{
-	"abandon", "accept cluster", "adopt", "allow non-fast-forward", "approve", "check", "cluster add", "describe cluster", "describe link", "diff", "import",
+	"abandon", "accept cluster", "adopt", "allow non-fast-forward", "approve", "check", "cluster add", "describe cluster", "describe link", "diff", "events", "get clusters",
+	"get links", "get revisions", "import",
 	"reconcile", "release", "render", "resume", "rotate", "run", "status", "suspend", "sync", "uninstall",
 }
 

@@ -69,7 +69,7 @@ type printer struct {
 
 func printing(c *cobra.Command, f report.Format) printer {
 	p := printer{c.OutOrStdout(), c.OutOrStdout(), f}
-	if f != report.Text {
+	if f.Kind() != report.Text {
 		p.told = c.ErrOrStderr()
 	}
 	return p
@@ -108,7 +108,7 @@ func (e engine) release(ctx context.Context, term int64, yes bool, out printer) 
 		return cli.Exit{Code: cli.ExitPartial}
 	}
 	r, failed := e.Loop.Once(ctx, term)
-	if err := r.Write(out, out.format); err != nil {
+	if err := cli.Write(out, out.format, r.Answer()); err != nil {
 		return err
 	}
 	cli.Say(out.told, "Links that are still declared are Blocked (ObjectExists) from now on: remove their declarations, or adopt them again.")

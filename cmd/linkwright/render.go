@@ -80,7 +80,7 @@ func printEnd(w io.Writer, end object.Wanted, key string) error {
 		return err
 	}
 	for _, o := range end.Objects {
-		if _, err := fmt.Fprintf(w, "---\n# %s\n%s", end.End, report.YAML(o.Key, o.Body, key)); err != nil {
+		if _, err := fmt.Fprintf(w, "---\n# %s\n%s", end.End, report.ObjectYAML(o.Key, o.Body, key)); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ with linkwright accept, allow, abandon, approve, suspend, resume or reconcile.`,
 				return err
 			}
 			defer e.Close(c.Context())
-			if s.teller, err = newTeller(e, status, &f); err != nil {
+			if s.poster, err = newStatusPoster(e, status, &f); err != nil {
 				return err
 			}
 			return engine{e}.serve(c.Context(), s)
@@ -60,7 +60,7 @@ with linkwright accept, allow, abandon, approve, suspend, resume or reconcile.`,
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddGrace)
 	s.add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupForge, status.add)
-	recorded(c.Flags())
+	refuseDecisionFlags(c.Flags())
 	return c
 }
 
@@ -70,7 +70,7 @@ type serving struct {
 	observe bool
 	maxAge  time.Duration
 	hook    hookFlags
-	teller  *teller
+	poster  *statusPoster
 }
 
 func (s *serving) add(f *pflag.FlagSet) {
@@ -97,7 +97,7 @@ func (e engine) serve(ctx context.Context, s serving) error {
 		e.Clusters.Attend(ctx)
 		return nil
 	})
-	posted := s.teller.begin(ctx, g, e.Loop.Log)
+	posted := s.poster.begin(ctx, g, e.Loop.Log)
 	publish := func(r report.Report) {
 		server.Publish(r)
 		posted(r)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ func statusCommand() *cobra.Command {
 
 The first line says which revision is applied in which clusters, which one is
 observed and why it is not applied, and which process leads, or when the last
-sync ended.
+sync ended. AGE is the time since READY changed.
 
 Without --repo it shows the conditions that the last "run" or "sync" wrote into
 the clusters' inventories. It asks the clusters in the management cluster's
@@ -56,8 +55,6 @@ With --repo it reads the repository and the clusters, and compares them:
 				return showStatus(&f.Home, c, out.Format, watch)
 			case watch:
 				return cli.Usage("--watch reads only inventories: leave out --repo")
-			case !slices.Contains(report.Formats(), out.Format):
-				return cli.Usage("--output %s: with --repo want %s", out.Format, report.Enumerate(report.Formats()))
 			}
 			return compare(&f, c, out.Format)
 		},
@@ -65,12 +62,12 @@ With --repo it reads the repository and the clusters, and compares them:
 	f.Git.Here = true
 	f.Add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
-	out.Add(c.Flags(), report.ToldFormats())
+	out.Add(c.Flags(), report.StatusFormats())
 	c.Flags().BoolVar(&watch, "watch", false, "show the status again whenever it changes; not with --repo")
 	return c
 }
 
-// compare shows how each link is beside what the repository declares.
+// compare compares the links with what the repository declares.
 func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	e, err := f.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
@@ -80,7 +77,8 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	e.ReadOnly()
 	r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
 	r.Opening = engine{e}.opening(c.Context(), r, failed)
-	if err := r.Status(c.OutOrStdout(), as); err != nil {
+	r.Recorded = installedOf(e).recordedConditions(c.Context(), r)
+	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {
 		return err
 	}
 	if err := cli.Verdict(r, failed); err != nil || r.AsDeclared() {
@@ -89,7 +87,7 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	return cli.Exit{Code: cli.ExitPartial}
 }
 
-// opening is what status opens with: what the record and the leases say, and what a look at the repository adds to that.
+// opening is what status opens with: what the record and the leases say, and what reading the repository adds to that.
 func (e engine) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
 	known, err := e.record(ctx)
 	out := installedOf(e.Engine).opening(ctx, known)

@@ -39,7 +39,7 @@ server issues, or pods that end. The next sync continues with the rest.`,
 			}
 			defer e.Close(c.Context())
 			e.Loop.Patience, e.Loop.Holder = wait, setup.Identity()
-			teller, err := newTeller(e, status, &f)
+			poster, err := newStatusPoster(e, status, &f)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ server issues, or pods that end. The next sync continues with the rest.`,
 			if err != nil {
 				return err // the lease is lost; what was written is told
 			}
-			teller.once(c.Context(), done, c.ErrOrStderr())
+			poster.once(c.Context(), done, c.ErrOrStderr())
 			return told
 		},
 	}

@@ -25,7 +25,7 @@ func (l *lab) silentRepository() {
 		got = get(at + "/report.json")
 		return got.status == http.StatusOK
 	})
-	if !strings.Contains(got.body, `"syncing": true`) || !strings.Contains(got.body, `"clean": false`) {
+	if !strings.Contains(got.body, `"syncing": true`) || !strings.Contains(got.body, `"asDeclared": false`) {
 		l.t.Errorf("while the first sync waits: %s", got.body)
 	}
 	if ready := get(at + "/readyz"); ready.status != http.StatusServiceUnavailable {

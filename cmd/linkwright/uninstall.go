@@ -128,7 +128,7 @@ func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer
 		return cli.Exit{Code: cli.ExitPartial}
 	}
 	r, failed := e.Loop.Once(ctx, term)
-	if err := r.Write(out, out.format); err != nil {
+	if err := cli.Write(out, out.format, r.Answer()); err != nil {
 		return err
 	}
 	cli.Say(out.told, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")

@@ -28,7 +28,7 @@ Overlays are built, and applied to what every cluster would hold. With --facts,
 links that a cluster's Linkerd is too old for are errors, too.
 
   -o text     a line for each problem, and a summary
-  -o json     the same for programs
+  -o json     the same for programs (or yaml, jsonpath, custom-columns)
   -o sarif    SARIF 2.1.0, for code scanning and editors
   -o github   annotations of a pull request, from a GitHub workflow
 
@@ -57,7 +57,7 @@ The exit code is 3 if there are errors, or warnings with --strict.`,
 			}
 			p := problemsOf(fl, problems)
 			p.Strict, p.Version = strict, versionString()
-			if err := p.Write(c.OutOrStdout(), out.Format); err != nil {
+			if err := cli.Write(c.OutOrStdout(), out.Format, p.Answer()); err != nil {
 				return err
 			}
 			if !p.Valid() {

@@ -6,6 +6,10 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // version is set by the build; else what Go recorded of the sources counts.
@@ -22,15 +26,20 @@ func versionString() string {
 }
 
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var out cli.Format
+	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(c.OutOrStdout(), versionLine())
-			return err
+			v := output.Version{
+				TypeMeta: output.Of(output.KindVersion), Version: versionString(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+			}
+			return cli.Write(c.OutOrStdout(), out.Format, report.Plain(v, versionLine()+"\n"))
 		},
 	}
+	out.Add(c.Flags(), report.DescribeFormats())
+	return c
 }
 
 // versionLine is what the command and the flag --version print.

@@ -2,11 +2,10 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
-	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // Formats of a check, as `linkerd check` has them.
@@ -16,75 +15,53 @@ const (
 )
 
 // CheckFormats are those of Check, the first being the default.
-func CheckFormats() []Format { return []Format{Table, Short, JSON} }
+func CheckFormats() []Format { return withPrograms(Table, Short) }
 
-// checks is what `linkerd check` reads of an extension (linkerd2 pkg/healthcheck/healthcheck_output.go).
-type checks struct {
-	Success    bool       `json:"success"` // no check is an error
-	Categories []category `json:"categories"`
-}
+// checks are an answer of check.
+type checks struct{ output.Check }
 
-type category struct {
-	Name   string  `json:"categoryName"`
-	Checks []check `json:"checks"`
-}
+// category is the checks of one cluster or link.
+type category = output.CheckCategory
 
-type check struct {
-	Description string `json:"description"`
-	Hint        string `json:"hint,omitempty"`
-	Error       string `json:"error,omitempty"` // of a warning, too
-	Result      result `json:"result"`
-}
-
-type result string
-
+// Results of a check.
 const (
-	success result = "success"
-	warning result = "warning"
-	failure result = "error"
+	success = "success"
+	warning = "warning"
+	failure = "error"
 )
 
 // hints is where a stage is explained.
 const hints = "https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#"
 
-// Check tells of every cluster and of every stage of every link, in the manner of `linkerd check`; false: a check is an error.
-func (r Report) Check(w io.Writer, f Format) (bool, error) {
+// CheckAnswer is a check of every cluster and of every stage of every link, in the manner of `linkerd check`; false: a check is an error.
+func (r Report) CheckAnswer() (Answer, bool) {
 	c := r.checks()
-	out, err := "", error(nil)
-	if f == JSON {
-		out, err = encoded(c)
-	} else {
-		out = c.table(f == Short)
-	}
-	if err == nil {
-		_, err = io.WriteString(w, out)
-	}
-	return c.Success, err
+	return c.answer(), c.Success
 }
 
-// Unchecked is what Check tells where there is no report: why.
-func Unchecked(w io.Writer, f Format, why error) error {
-	c := checks{Categories: []category{{Name: "linkwright", Checks: []check{
+func (c checks) answer() Answer {
+	return Answer{Document: c.Check, texts: map[Format]func() string{
+		Table: func() string { return c.table(false) },
+		Short: func() string { return c.table(true) },
+	}}
+}
+
+// Unchecked is the answer of check where there is no report: why.
+func Unchecked(why error) Answer {
+	return checks{output.Check{TypeMeta: output.Of(output.KindCheck), Categories: []category{{CategoryName: "linkwright", Checks: []output.OneCheck{
 		{Description: "the repository and the clusters can be read", Error: line(why.Error()), Result: failure, Hint: hints + "check"},
-	}}}}
-	out := c.table(f == Short)
-	if f == JSON {
-		var err error
-		if out, err = encoded(c); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(w, out)
-	return err
+	}}}}}.answer()
 }
 
 func (r Report) checks() checks {
 	d := r.document()
-	c := checks{Success: true, Categories: []category{{Name: "linkwright", Checks: []check{of("the newest revision is applied", d.Error, failure)}}}}
-	for _, cl := range d.Clusters {
+	c := checks{output.Check{TypeMeta: output.Of(output.KindCheck), Success: true, Categories: []category{
+		{CategoryName: "linkwright", Checks: []output.OneCheck{of("the newest revision is applied", d.Error, failure)}},
+	}}}
+	for _, cl := range d.clusters {
 		c.Categories = append(c.Categories, cl.checks())
 	}
-	for _, l := range d.Links {
+	for _, l := range d.links {
 		c.Categories = append(c.Categories, l.checks())
 	}
 	for _, each := range c.Categories {
@@ -96,11 +73,11 @@ func (r Report) checks() checks {
 }
 
 // of is a check that succeeded where there is nothing wrong.
-func of(description, wrong string, otherwise result) check {
+func of(description, wrong, otherwise string) output.OneCheck {
 	if wrong == "" {
-		return check{Description: description, Result: success}
+		return output.OneCheck{Description: description, Result: success}
 	}
-	return check{Description: description, Error: wrong, Result: otherwise, Hint: hints + anchor(description)}
+	return output.OneCheck{Description: description, Error: wrong, Result: otherwise, Hint: hints + anchor(description)}
 }
 
 // anchor is that of a heading of the page.
@@ -109,40 +86,40 @@ func anchor(heading string) string {
 }
 
 func (c clusterDoc) checks() category {
-	out := category{Name: "linkwright: " + c.Name}
+	out := category{CategoryName: "linkwright: " + c.Name}
 	reached, allowed := "", ""
 	switch c.Status {
-	case Unknown:
+	case string(Unknown):
 		reached = sentence(c.Reason)
-	case Denied:
+	case string(Denied):
 		allowed = sentence(c.Reason)
 	}
 	out.Checks = append(out.Checks, of("cluster is read", reached, failure), of("cluster may be written", allowed, failure))
 	out.Checks = append(out.Checks, of("linkwright is confined", sentence(c.Unconfined), warning))
 	if c.Base != nil {
-		out.Checks = append(out.Checks, of("base is as declared", c.Base.words()+": "+sentence(c.Base.Reason), severityOf(c.Base.phase)))
+		out.Checks = append(out.Checks, of("base is as declared", baseWords(c.Base)+": "+sentence(c.Base.Reason), severityOf(c.phase)))
 	}
-	if len(c.Strays) > 0 {
-		out.Checks = append(out.Checks, of("there are no orphans", c.strays(), warning))
+	if len(c.Orphans) > 0 {
+		out.Checks = append(out.Checks, of("there are no orphans", orphans(c.Cluster), warning))
 	}
 	return out
 }
 
 func (l linkDoc) checks() category {
-	out := category{Name: "linkwright: " + l.pair()}
+	out := category{CategoryName: "linkwright: " + l.pair()}
 	wrong := ""
 	if l.phase != plan.Ready {
 		wrong = strings.TrimSuffix(l.words()+": "+sentence(l.Reason), ": ")
 	}
 	out.Checks = append(out.Checks, of("both ends are as declared", wrong, severityOf(l.phase)))
-	for _, s := range l.Health {
+	for _, s := range l.Stages {
 		switch s.State {
 		case "passed":
-			out.Checks = append(out.Checks, of(s.Stage, sentence(s.Reason), warning))
+			out.Checks = append(out.Checks, of(s.Name, sentence(s.Reason), warning))
 		case "failed":
-			out.Checks = append(out.Checks, of(s.Stage, sentence(s.Reason), failure))
+			out.Checks = append(out.Checks, of(s.Name, sentence(s.Reason), failure))
 		case "unknown":
-			out.Checks = append(out.Checks, of(s.Stage, orUnknown(sentence(s.Reason)), warning))
+			out.Checks = append(out.Checks, of(s.Name, orUnknown(sentence(s.Reason)), warning))
 		}
 	}
 	return out
@@ -156,7 +133,7 @@ func orUnknown(why string) string {
 }
 
 // severityOf says how bad it is that something is not as declared.
-func severityOf(p plan.Phase) result {
+func severityOf(p plan.Phase) string {
 	switch p {
 	case plan.Blocked, plan.Denied, Unseen:
 		return failure
@@ -170,11 +147,11 @@ func (c checks) table(short bool) string {
 		var lines []string
 		for _, one := range each.Checks {
 			if one.Result != success || !short {
-				lines = append(lines, one.text())
+				lines = append(lines, checkText(one))
 			}
 		}
 		if len(lines) > 0 {
-			fmt.Fprintf(&b, "%s\n%s\n%s\n", each.Name, strings.Repeat("-", len([]rune(each.Name))), strings.Join(lines, ""))
+			fmt.Fprintf(&b, "%s\n%s\n%s\n", each.CategoryName, strings.Repeat("-", len([]rune(each.CategoryName))), strings.Join(lines, ""))
 		}
 	}
 	b.WriteString("Status check results are " + mark(c.Success) + "\n")
@@ -188,25 +165,10 @@ func mark(ok bool) string {
 	return "×"
 }
 
-func (c check) text() string {
-	sign := map[result]string{success: "√", warning: "‼", failure: "×"}[c.Result]
+func checkText(c output.OneCheck) string {
+	sign := map[string]string{success: "√", warning: "‼", failure: "×"}[c.Result]
 	if c.Result == success {
 		return sign + " " + c.Description + "\n"
 	}
 	return fmt.Sprintf("%s %s\n    %s\n    see %s for hints\n", sign, c.Description, c.Error, c.Hint)
-}
-
-// stageDoc is how a stage of a link stands.
-type stageDoc struct {
-	Stage  string         `json:"stage"`
-	State  string         `json:"state"` // passed, failed, unknown or not asked
-	Reason *object.Reason `json:"reason,omitempty"`
-}
-
-func stageDocs(m mask, row plan.Row) []stageDoc {
-	out := make([]stageDoc, 0, len(row.Health))
-	for _, v := range row.Health {
-		out = append(out, stageDoc{v.Stage.String(), v.Passing.String(), m.reason(v.Why)})
-	}
-	return out
 }

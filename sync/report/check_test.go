@@ -38,8 +38,8 @@ func ailing() Report {
 func checkedAs(t *testing.T, r Report, f Format) (string, bool) {
 	t.Helper()
 	var b strings.Builder
-	ok, err := r.Check(&b, f)
-	if err != nil {
+	a, ok := r.CheckAnswer()
+	if err := a.Write(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	return b.String(), ok
@@ -110,7 +110,7 @@ func TestCheckJSON(t *testing.T) {
 
 func TestUnchecked(t *testing.T) {
 	var b strings.Builder
-	if err := Unchecked(&b, JSON, errors.New("no repository")); err != nil || !strings.Contains(b.String(), `"success": false`) || !strings.Contains(b.String(), "no repository") {
+	if err := Unchecked(errors.New("no repository")).Write(&b, JSON); err != nil || !strings.Contains(b.String(), `"success": false`) || !strings.Contains(b.String(), "no repository") {
 		t.Errorf("Unchecked: %v\n%s", err, b.String())
 	}
 }

@@ -4,31 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// cleanupDoc is an end of a removed link that is still in a cluster, which could not be read when the rest of the link was removed.
-type cleanupDoc struct {
-	Cluster string  `json:"cluster"`
-	Source  string  `json:"source"`
-	Target  string  `json:"target"`
-	Since   string  `json:"since"`             // RFC 3339
-	Seconds float64 `json:"seconds,omitempty"` // its age
-	Left    string  `json:"left"`              // what is there
-}
-
-func (r Report) cleanup() []cleanupDoc {
-	out := []cleanupDoc{}
-	for _, c := range r.Clusters {
-		for _, o := range c.Cleanup {
-			d := cleanupDoc{
-				Cluster: string(c.Name), Source: string(o.Link.Source), Target: string(o.Link.Target),
-				Since: o.Since.UTC().Format(time.RFC3339), Left: o.Left,
-			}
-			if r.At.After(o.Since) {
-				d.Seconds = r.At.Sub(o.Since).Truncate(time.Second).Seconds()
-			}
-			out = append(out, d)
-		}
+func pendingOf(m mask, c Cluster) (out []output.PendingCleanup) {
+	for _, o := range c.Cleanup {
+		out = append(out, output.PendingCleanup{
+			Source: string(o.Link.Source), Target: string(o.Link.Target), Since: o.Since.UTC().Truncate(time.Second), Left: m.line(o.Left),
+		})
 	}
 	return out
 }
@@ -49,44 +33,42 @@ func (d document) pendingTable() string {
 }
 
 func (d document) pendingRows() (rows [][]string) {
-	for at := 0; at < len(d.Cleanup); {
-		n := at
-		for n < len(d.Cleanup) && d.Cleanup[n].Cluster == d.Cleanup[at].Cluster {
-			n++
+	for _, c := range d.clusters {
+		if len(c.PendingCleanup) > 0 {
+			rows = append(rows, d.pendingRow(c.Cluster))
 		}
-		rows = append(rows, pendingRow(d.Cleanup[at:n]))
-		at = n
 	}
 	return rows
 }
 
 // pendingRow is the row of one cluster.
-func pendingRow(ends []cleanupDoc) []string {
+func (d document) pendingRow(c output.Cluster) []string {
 	var links []string
-	for i, d := range ends {
+	ends := c.PendingCleanup
+	for i, p := range ends {
 		if i == perCluster {
 			links = append(links, fmt.Sprintf("and %d more", len(ends)-i))
 			break
 		}
-		links = append(links, fmt.Sprintf("%s→%s for %s", d.Source, d.Target, age(d)))
+		links = append(links, fmt.Sprintf("%s for %s", pair(p.Source, p.Target), old(d.at.Sub(p.Since))))
 	}
 	left := ends[0].Left
 	if len(ends) > 1 {
-		left = fmt.Sprintf("of %s→%s: %s", ends[0].Source, ends[0].Target, left)
+		left = fmt.Sprintf("of %s: %s", pair(ends[0].Source, ends[0].Target), left)
 	}
-	return []string{ends[0].Cluster, strings.Join(links, ", "), left + "; linkwright removes it once the cluster can be read"}
+	return []string{c.Name, strings.Join(links, ", "), left + "; linkwright removes it once the cluster can be read"}
 }
 
-// age is for how long a cleanup has been pending.
-func age(d cleanupDoc) string {
-	switch old := time.Duration(d.Seconds) * time.Second; {
-	case old < time.Minute:
+// old is for how long a cleanup has been pending. One that is younger than the clock says has no age, rather than a wrong one.
+func old(age time.Duration) string {
+	switch {
+	case age < time.Minute:
 		return "less than a minute"
-	case old < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(old.Minutes()))
-	case old < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(old.Hours()))
+	case age < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(age.Minutes()))
+	case age < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(age.Hours()))
 	default:
-		return fmt.Sprintf("%d days", int(old.Hours()/24))
+		return fmt.Sprintf("%d days", int(age.Hours()/24))
 	}
 }

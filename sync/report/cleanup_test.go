@@ -26,11 +26,11 @@ func owing() Report {
 	}}
 }
 
-// A debt that is younger than the clock says has no age, rather than a wrong one.
+// A cleanup that is younger than the clock says has no age, rather than a wrong one.
 func TestAgeOfTheFuture(t *testing.T) {
-	r := owing()
-	r.At = r.At.Add(-time.Hour)
-	if got := r.cleanup()[3]; got.Seconds != 0 || age(got) != "less than a minute" {
-		t.Errorf("%+v is told as old as %s", got, age(got))
+	for d, want := range map[time.Duration]string{-time.Hour: "less than a minute", time.Minute: "1 min", 3 * time.Hour: "3 h", 72 * time.Hour: "3 days"} {
+		if got := old(d); got != want {
+			t.Errorf("%s is as old as %q, want %q", d, got, want)
+		}
 	}
 }

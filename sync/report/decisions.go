@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"time"
+
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // Decision is what a person decided and what is in effect; nil fields are none. Unread: this release does not understand it, and
@@ -18,21 +20,10 @@ type Decision struct {
 	Unread bool
 }
 
-type decisionDoc struct {
-	Kind       string    `json:"kind"`
-	Object     string    `json:"object"`
-	UID        string    `json:"uid,omitempty"`
-	Until      time.Time `json:"until,omitzero"`
-	By         string    `json:"by,omitempty"`
-	At         time.Time `json:"at,omitzero"`
-	Reason     string    `json:"reason,omitempty"`
-	Understood bool      `json:"understood"`
-}
-
-func decisionDocs(all []Decision) (out []decisionDoc) {
+func decisionsOf(all []Decision) (out []output.Decision) {
 	m := redacting(nil)
 	for _, d := range all {
-		out = append(out, decisionDoc{
+		out = append(out, output.Decision{
 			Kind: m.line(d.Kind), Object: m.line(d.Object), UID: m.line(d.UID), Until: d.Until, By: m.line(d.By), At: d.At,
 			Reason: m.line(d.Reason), Understood: !d.Unread,
 		})
@@ -41,7 +32,7 @@ func decisionDocs(all []Decision) (out []decisionDoc) {
 }
 
 // decisions are cells, the first row being the head.
-func (d toldDoc) decisions() [][]string {
+func (d overviewDoc) decisions() [][]string {
 	rows := [][]string{{"decision", "about", "by", "since", "until", "reason"}}
 	for _, one := range d.Decisions {
 		about := one.Object

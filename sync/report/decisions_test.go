@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Status shows a decision in one line, in every format; what nobody understands is told as such.
-func TestDecisionsAreTold(t *testing.T) {
+// Status shows a decision in one line, in every format; what nobody understands is shown as such.
+func TestDecisionsAreShown(t *testing.T) {
 	at := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
-	told := Told{Decisions: []Decision{
+	o := Overview{Decisions: []Decision{
 		{Kind: "Suspend", Object: "west/east", By: "alice", At: at, Until: at.Add(time.Hour), Reason: "incident 42"},
 		{Kind: "AcceptCluster", Object: "east", UID: "1", By: "bob\x1b[31m"},
 		{Object: `{"kind":1}`, Unread: true},
@@ -20,7 +20,7 @@ func TestDecisionsAreTold(t *testing.T) {
 		JSON:     {`"object": "west/east"`, `"understood": false`},
 	} {
 		var out strings.Builder
-		if err := told.Write(&out, format); err != nil {
+		if err := o.Write(&out, format); err != nil {
 			t.Fatal(err)
 		}
 		for _, word := range append(words, "bob") {
@@ -33,7 +33,7 @@ func TestDecisionsAreTold(t *testing.T) {
 		}
 	}
 	var none strings.Builder
-	if err := (Told{}).Write(&none, Text); err != nil || strings.Contains(none.String(), "DECISION") {
+	if err := (Overview{}).Write(&none, Text); err != nil || strings.Contains(none.String(), "DECISION") {
 		t.Errorf("without any: %v\n%s", err, none.String())
 	}
 }

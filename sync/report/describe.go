@@ -1,48 +1,126 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// DescribeLink shows all that a report has about a link: its status with what to do, both ends, its stages, and what is written or would
-// be; false: the report has no such link.
-func (r Report) DescribeLink(w io.Writer, p api.Pair) (bool, error) {
+// page is what describe shows of one link or cluster, beside its item.
+type page struct {
+	revision string
+	problems string
+	writes   string
+	links    []output.Link  // of a cluster
+	events   []output.Event // newest last
+	now      time.Time
+	offline  bool // the repository was not read
+}
+
+// LinkAnswer is all that a report has about a link: its status, both ends, its stages, what is written or would be, and what to do; false:
+// the report has no such link.
+func (r Report) LinkAnswer(p api.Pair) (Answer, bool) {
 	d := r.document()
+	for _, l := range d.links {
+		if l.Source == string(p.Source) && l.Target == string(p.Target) {
+			var writes string
+			l.Written, l.Planned, writes = d.writesOf(l.Link)
+			return describeLink(l.Link, page{revision: d.AppliedRevision, problems: d.problems(), writes: writes, events: linkEvents(l.Link), now: d.at}), true
+		}
+	}
+	return Answer{}, false
+}
+
+// ClusterAnswer is all that a report has about a cluster; false: the report has no such cluster.
+func (r Report) ClusterAnswer(name api.ClusterName) (Answer, bool) {
+	d := r.document()
+	for _, c := range d.clusters {
+		if c.Name == string(name) {
+			return describeCluster(c.Cluster, page{
+				revision: cmp.Or(c.Revision, d.AppliedRevision), problems: d.problems(), writes: c.writesText(d.ReadOnly),
+				links: touching(linksOf(d.links), c.Name), now: d.at,
+			}), true
+		}
+	}
+	return Answer{}, false
+}
+
+// LinkAnswer is all that inventories record about a link; false: they record no such link.
+func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
+	d := o.document()
 	for _, l := range d.Links {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
-			_, err := io.WriteString(w, paragraphs(d.problems(), l.heading(d), l.ends(), l.stages(), d.writesOf(l)))
-			return true, err
+			return describeLink(l, page{revision: d.AppliedRevision, events: linkEvents(l), now: d.at, offline: true}), true
 		}
 	}
-	return false, nil
+	return Answer{}, false
 }
 
-// DescribeCluster shows all that a report has about a cluster: its status with what to do, its base, its links, and what is written or
-// would be; false: the report has no such cluster.
-func (r Report) DescribeCluster(w io.Writer, name api.ClusterName) (bool, error) {
-	d := r.document()
+// ClusterAnswer is all that the record and inventories say about a cluster; false: the record has no such cluster.
+func (o Overview) ClusterAnswer(name api.ClusterName) (Answer, bool) {
+	d := o.document()
 	for _, c := range d.Clusters {
 		if c.Name == string(name) {
-			_, err := io.WriteString(w, paragraphs(d.problems(), c.heading(d), c.about(), d.linksOf(c.Name), c.told(d.ReadOnly)))
-			return true, err
+			links := touching(d.Links, c.Name)
+			return describeCluster(c, page{revision: c.Revision, links: links, events: allEvents(links), now: d.at, offline: true}), true
 		}
 	}
-	return false, nil
+	return Answer{}, false
 }
 
-func (l linkDoc) heading(d document) string {
-	return fields("Link", l.Source+"/"+l.Target, "Status", l.words(), "Revision", d.Applied) + remedies(l.Reason)
+func describeLink(l output.Link, p page) Answer {
+	return Answer{Document: l, texts: map[Format]func() string{Text: func() string {
+		heading := fields("Link", l.Source+"/"+l.Target, "Ready", l.Ready, "Status", words(l.Status, l.Leaving), "Since", since(l.Since, p.now), "Revision", p.revision)
+		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l), stagesTable(l), p.writes, p.eventsText(), p.next(l.Ready, l.Reason, "link "+l.Source+"/"+l.Target))
+	}}}
 }
 
-func (c clusterDoc) heading(d document) string {
-	return fields("Cluster", c.Name, "Status", string(c.Status), "Revision", d.Applied) + remedies(c.Reason)
+func describeCluster(c output.Cluster, p page) Answer {
+	return Answer{Document: c, texts: map[Format]func() string{Text: func() string {
+		heading := fields("Cluster", c.Name, "Ready", c.Ready, "Status", c.Status, "Revision", p.revision)
+		links := cmp.Or(table(linkRows(p.links, p.now, false)), "It has no links.\n")
+		return paragraphs(p.problems, heading+meaning(c.Reason), about(c), links, p.writes, p.eventsText(), p.next(c.Ready, c.Reason, "cluster "+c.Name))
+	}}}
+}
+
+// next is the next step, if there is one.
+func (p page) next(ready string, why *object.Reason, what string) string {
+	step := ""
+	if why != nil {
+		e, _ := reason.Find(why.Code)
+		step = e.Plain(e.Remedy)
+	}
+	switch {
+	case step != "":
+	case p.offline && ready != object.True:
+		step = "To see what a sync would do, run linkwright describe " + what + " --repo URL."
+	default:
+		return ""
+	}
+	return "Next step:  " + step + "\n"
+}
+
+func (p page) eventsText() string {
+	text := table(eventRows(p.events, p.now))
+	if text == "" {
+		return ""
+	}
+	return "Events (the last transition of each condition):\n" + text
+}
+
+// since is a moment, and how long ago it was.
+func since(at, now time.Time) string {
+	if ago := age(at, now); ago != "" {
+		return moment(at) + " (" + ago + " ago)"
+	}
+	return moment(at)
 }
 
 // fields are lines of a name and a value each; those without a value are left out.
@@ -56,42 +134,43 @@ func fields(pairs ...string) string {
 	return b.String()
 }
 
-// remedies are a reason, with what its table says about it.
-func remedies(why *object.Reason) string {
+// meaning is a reason, with what its table says about it.
+func meaning(why *object.Reason) string {
 	if why == nil {
 		return ""
 	}
 	e, _ := reason.Find(why.Code)
-	return fields("Reason", string(why.Code), "Message", why.Message, "Meaning", e.Plain(e.Meaning), "What to do", e.Plain(e.Remedy))
+	return fields("Reason", string(why.Code), "Message", why.Message, "Meaning", e.Plain(e.Meaning))
 }
 
-func (l linkDoc) ends() string {
+func endsTable(l output.Link) string {
 	return table([][]string{
 		{"end", "cluster", "status", "message"},
-		{"source", l.Source, string(l.SourceEnd.Status), sentence(l.SourceEnd.Reason)},
-		{"target", l.Target, string(l.TargetEnd.Status), sentence(l.TargetEnd.Reason)},
+		{"source", l.Source, endWord(l.SourceEnd), sentence(l.SourceEnd.Reason)},
+		{"target", l.Target, endWord(l.TargetEnd), sentence(l.TargetEnd.Reason)},
 	})
 }
 
-func (l linkDoc) stages() string {
+func stagesTable(l output.Link) string {
 	rows := [][]string{{"stage", "state", "message"}}
-	for _, s := range l.Health {
-		rows = append(rows, []string{s.Stage, s.State, sentence(s.Reason)})
+	for _, s := range l.Stages {
+		rows = append(rows, []string{s.Name, s.State, sentence(s.Reason)})
 	}
 	return table(rows)
 }
 
-// writesOf are the writes of a link, cluster by cluster, that were done, or would be.
-func (d document) writesOf(l linkDoc) string {
+// writesOf are the writes of a link that were done or would be, and the text about them, cluster by cluster.
+func (d document) writesOf(l output.Link) (written, planned []output.Write, text string) {
 	var blocks []string
-	for _, c := range d.Clusters {
-		c.Writes, c.Planned = c.of(l, c.Writes), c.of(l, c.Planned)
-		blocks = append(blocks, c.told(d.ReadOnly))
+	for _, c := range d.clusters {
+		c.Written, c.Planned = writesFor(l, c.Written), writesFor(l, c.Planned)
+		written, planned = append(written, c.Written...), append(planned, c.Planned...)
+		blocks = append(blocks, c.writesText(d.ReadOnly))
 	}
-	return paragraphs(blocks...)
+	return written, planned, paragraphs(blocks...)
 }
 
-func (c clusterDoc) of(l linkDoc, all []writeDoc) (out []writeDoc) {
+func writesFor(l output.Link, all []output.Write) (out []output.Write) {
 	for _, w := range all {
 		if w.Source == l.Source && w.Target == l.Target {
 			out = append(out, w)
@@ -101,24 +180,25 @@ func (c clusterDoc) of(l linkDoc, all []writeDoc) (out []writeDoc) {
 }
 
 // about is what a cluster has beside its links.
-func (c clusterDoc) about() string {
-	base, unconfined, orphans := "", "", ""
+func about(c output.Cluster) string {
+	base, unconfined, found, pending := "", "", "", ""
 	if c.Base != nil {
 		base = strings.TrimSuffix(words(c.Base.Status, c.Base.Leaving)+": "+sentence(c.Base.Reason), ": ")
 	}
-	if c.missesPolicies() {
+	if missesPolicies(c.Unconfined) {
 		unconfined = sentence(c.Unconfined)
 	}
-	if len(c.Strays) > 0 {
-		orphans = c.strays()
+	if len(c.Orphans) > 0 {
+		found = orphans(c)
 	}
-	return fields("Base", base, "Unconfined", unconfined, "Orphans", orphans)
+	if len(c.PendingCleanup) > 0 {
+		pending = pendingWords(c)
+	}
+	return fields("Base", base, "Unconfined", unconfined, "Orphans", found, "Cleanup", pending)
 }
 
-func (d document) linksOf(cluster string) string {
-	others := func(l linkDoc) bool { return l.Source != cluster && l.Target != cluster }
-	if text := table(linkRows(slices.DeleteFunc(slices.Clone(d.Links), others))); text != "" {
-		return text
-	}
-	return "It has no links.\n"
+// touching are the links with an end in a cluster.
+func touching(all []output.Link, cluster string) []output.Link {
+	others := func(l output.Link) bool { return l.Source != cluster && l.Target != cluster }
+	return slices.DeleteFunc(slices.Clone(all), others)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // Diff is what would be written, cluster by cluster in name order.
@@ -48,7 +49,7 @@ func (d Diff) Stopped() bool {
 	})
 }
 
-// stops says that an end that stands so does not become what is declared before somebody does something about it. A
+// stops reports whether an end in that phase does not become what is declared before somebody acts. A
 // token comes by itself; where its Secret is only written in the mind, it never does.
 func stops(s plan.Phase, why *object.Reason) bool {
 	return s == plan.Denied || s == plan.Blocked && (why == nil || why.Code != reason.CredentialNotIssued)
@@ -63,44 +64,54 @@ func (d Diff) Unfinished() bool {
 
 func (o ObjectDiff) differs() bool { return o.Going || o.Action != object.None }
 
-// Write tells the differences. key gives what the secrets of a cluster are hashed with (the uid of its
+// Answer is the differences. key gives what the secrets of a cluster are hashed with (the uid of its
 // kube-system); where it gives nothing, or is nil, not even a change of theirs is shown.
-func (d Diff) Write(w io.Writer, f Format, key func(api.ClusterName) string) error {
-	return tell(w, f, d.document(key))
+func (d Diff) Answer(key func(api.ClusterName) string) Answer {
+	doc := d.document(key)
+	return documented(doc.answer(), doc.text, doc.markdown)
 }
 
-// diffDoc is a Diff as it may be shown: JSON is exactly this.
+// Write writes the differences in a format.
+func (d Diff) Write(w io.Writer, f Format, key func(api.ClusterName) string) error {
+	return d.Answer(key).Write(w, f)
+}
+
+// diffDoc is a Diff as it may be shown, with what only texts need.
 type diffDoc struct {
-	Different bool             `json:"different"`
-	Problems  []problemDoc     `json:"problems"`
-	Clusters  []clusterDiffDoc `json:"clusters"` // sorted by name
+	output.Diff // without clusters
+	clusters    []clusterDiffDoc
 }
 
 type clusterDiffDoc struct {
-	Name    string          `json:"name"`
-	Reason  *object.Reason  `json:"denied,omitempty"` // nothing may be written here
-	Ends    []rowDoc        `json:"ends"`
-	Objects []objectDiffDoc `json:"objects"` // in the order of writing
+	output.ClusterDiff // without ends and objects
+	ends               []rowDoc
+	objects            []objectDiffDoc
 }
 
-// rowDoc is an end: of a link, or, without source and target, of the cluster itself.
 type rowDoc struct {
-	Source  string         `json:"source,omitempty"`
-	Target  string         `json:"target,omitempty"`
-	Status  Status         `json:"status"`
-	Leaving bool           `json:"leaving"`
-	Reason  *object.Reason `json:"reason,omitempty"`
-	phase   plan.Phase
+	output.EndDiff
+	phase plan.Phase
 }
 
 type objectDiffDoc struct {
-	Action string         `json:"action"`
-	Key    object.Key     `json:"key"`
-	Reason *object.Reason `json:"reason"`
-	Later  bool           `json:"later"`            // only once what is before it in an unlink is gone
-	Before any            `json:"before,omitempty"` // masked, without what the API server writes
-	After  any            `json:"after,omitempty"`
-	patch  string         // from Before to After, as YAML
+	output.ObjectDiff
+	patch string // from Before to After, as YAML
+}
+
+func (d diffDoc) answer() output.Diff {
+	out := d.Diff
+	out.Clusters = make([]output.ClusterDiff, len(d.clusters))
+	for i, c := range d.clusters {
+		c.Ends, c.Objects = make([]output.EndDiff, len(c.ends)), make([]output.ObjectDiff, len(c.objects))
+		for j, e := range c.ends {
+			c.Ends[j] = e.EndDiff
+		}
+		for j, o := range c.objects {
+			c.Objects[j] = o.ObjectDiff
+		}
+		out.Clusters[i] = c.ClusterDiff
+	}
+	return out
 }
 
 func (d Diff) document(key func(api.ClusterName) string) diffDoc {
@@ -111,29 +122,29 @@ func (d Diff) document(key func(api.ClusterName) string) diffDoc {
 		}
 	}
 	m := redacting(secrets)
-	out := diffDoc{Different: d.Different(), Problems: problemDocs(m, d.Problems), Clusters: []clusterDiffDoc{}}
+	out := diffDoc{Diff: output.Diff{TypeMeta: output.Of(output.KindDiff), Different: d.Different(), Problems: problemsOf(m, d.Problems)}}
 	for _, c := range d.Clusters {
 		k := ""
 		if key != nil {
 			k = key(c.Name)
 		}
-		out.Clusters = append(out.Clusters, clusterDiffDocOf(m, k, c))
+		out.clusters = append(out.clusters, clusterDiffDocOf(m, k, c))
 	}
 	return out
 }
 
 // clusterDiffDocOf: messages are redacted, bodies hashed.
 func clusterDiffDocOf(m mask, key string, c ClusterDiff) clusterDiffDoc {
-	out := clusterDiffDoc{Name: string(c.Name), Reason: m.reason(c.Denied), Ends: []rowDoc{}, Objects: []objectDiffDoc{}}
+	out := clusterDiffDoc{ClusterDiff: output.ClusterDiff{Name: string(c.Name), Denied: m.reason(c.Denied)}}
 	for _, r := range c.Rows {
-		out.Ends = append(out.Ends, rowDoc{
+		out.ends = append(out.ends, rowDoc{output.EndDiff{
 			Source: string(r.End.Link.Source), Target: string(r.End.Link.Target),
-			Status: endStatus(r.Phase, r.Leaving), phase: r.Phase, Leaving: r.Leaving, Reason: m.reason(r.Why),
-		})
+			Status: string(endStatus(r.Phase, r.Leaving)), Leaving: r.Leaving, Reason: m.reason(r.Why),
+		}, r.Phase})
 	}
 	for _, o := range c.Objects {
 		if o.differs() {
-			out.Objects = append(out.Objects, objectDiffDocOf(m, key, c.Name, o))
+			out.objects = append(out.objects, objectDiffDocOf(m, key, c.Name, o))
 		}
 	}
 	return out
@@ -141,10 +152,10 @@ func clusterDiffDocOf(m mask, key string, c ClusterDiff) clusterDiffDoc {
 
 func objectDiffDocOf(m mask, key string, cluster api.ClusterName, o ObjectDiff) objectDiffDoc {
 	h := m.hashing(key)
-	d := objectDiffDoc{
-		Action: o.Action.String(), Key: o.Key, Reason: m.reason(&o.Why), Later: o.Going,
+	d := objectDiffDoc{ObjectDiff: output.ObjectDiff{
+		Action: o.Action.String(), Object: o.Key, Reason: m.reason(&o.Why), Later: o.Going,
 		Before: h.shown(o.Key, o.Before), After: h.shown(o.Key, o.After),
-	}
+	}}
 	if o.Going && o.Action == object.None {
 		d.Action = object.Delete.String()
 	}

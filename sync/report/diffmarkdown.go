@@ -10,14 +10,14 @@ const room = 60_000
 
 func (d diffDoc) markdown() string {
 	rows := [][]string{{"cluster", "changes"}}
-	ends := [][]string{{"cluster", "link", "standing", "reason"}}
-	for _, c := range d.Clusters {
+	ends := [][]string{{"cluster", "link", "status", "reason"}}
+	for _, c := range d.clusters {
 		if !c.notable() {
 			continue
 		}
 		_, said, _ := strings.Cut(c.head(), ": ")
 		rows = append(rows, []string{c.Name, said})
-		for _, r := range c.standing() {
+		for _, r := range c.notReady() {
 			ends = append(ends, append([]string{c.Name}, r...))
 		}
 	}
@@ -29,8 +29,8 @@ func (d diffDoc) markdown() string {
 func (d diffDoc) blocks(left int) string {
 	var blocks []string
 	omitted := 0
-	for _, c := range d.Clusters {
-		for _, o := range c.Objects {
+	for _, c := range d.clusters {
+		for _, o := range c.objects {
 			b := o.block(c.Name)
 			if left -= utf8.RuneCountInString(b) + 1; left < 0 || omitted > 0 {
 				omitted++
@@ -57,5 +57,5 @@ func (o objectDiffDoc) block(cluster string) string {
 	if why != "" {
 		why += "\n"
 	}
-	return details("<b>"+cell(cluster)+"</b>: "+cell(o.verb()+" "+o.Key.String()), paragraphs(why, seen))
+	return details("<b>"+cell(cluster)+"</b>: "+cell(o.verb()+" "+o.Object.String()), paragraphs(why, seen))
 }

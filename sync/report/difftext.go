@@ -11,10 +11,10 @@ import (
 func (d diffDoc) text() string {
 	var problems strings.Builder
 	for _, p := range d.Problems {
-		fmt.Fprintln(&problems, p)
+		fmt.Fprintln(&problems, problemLine(p))
 	}
 	blocks := []string{problems.String()}
-	for _, c := range d.Clusters {
+	for _, c := range d.clusters {
 		blocks = append(blocks, c.text()...)
 	}
 	return paragraphs(append(blocks, d.sum()+"\n")...)
@@ -25,28 +25,28 @@ func (c clusterDiffDoc) text() []string {
 		return nil
 	}
 	var rows []string
-	for _, r := range c.standing() {
+	for _, r := range c.notReady() {
 		rows = append(rows, strings.Join(r, "\t"))
 	}
 	blocks := []string{c.head() + "\n" + columns("  ", rows)}
-	for _, o := range c.Objects {
+	for _, o := range c.objects {
 		blocks = append(blocks, o.head()+"\n"+o.seen())
 	}
 	return blocks
 }
 
-// notable clusters are those with something to tell.
+// notable clusters are those with something to show.
 func (c clusterDiffDoc) notable() bool {
-	return c.Reason != nil || len(c.Objects)+len(c.standing()) > 0
+	return c.Denied != nil || len(c.objects)+len(c.notReady()) > 0
 }
 
-// standing tells of the ends that are not as declared after the changes, and of those that leave.
-func (c clusterDiffDoc) standing() [][]string {
-	if c.Reason != nil {
+// notReady are the ends that are not as declared after the changes, and of those that leave.
+func (c clusterDiffDoc) notReady() [][]string {
+	if c.Denied != nil {
 		return nil // all are denied, for that reason
 	}
 	var out [][]string
-	for _, r := range c.Ends {
+	for _, r := range c.ends {
 		if r.Leaving || slices.Contains([]plan.Phase{plan.Suspended, plan.Blocked, plan.Waiting, plan.Denied}, r.phase) {
 			out = append(out, []string{r.name(), r.words(), sentence(r.Reason)})
 		}
@@ -66,18 +66,18 @@ func (r rowDoc) words() string {
 }
 
 func (c clusterDiffDoc) head() string {
-	if c.Reason != nil {
-		return c.Name + ": denied: " + sentence(c.Reason)
+	if c.Denied != nil {
+		return c.Name + ": denied: " + sentence(c.Denied)
 	}
 	return c.Name + ": " + c.changes()
 }
 
 // changes counts what is to be written.
 func (c clusterDiffDoc) changes() string {
-	if len(c.Objects) == 0 && slices.ContainsFunc(c.Ends, func(r rowDoc) bool { return stayed(r.phase) }) {
+	if len(c.objects) == 0 && slices.ContainsFunc(c.ends, func(r rowDoc) bool { return stayed(r.phase) }) {
 		return notNow
 	}
-	return changes(c.Objects)
+	return changes(c.objects)
 }
 
 // stayed says that an end is not as declared, although nothing of it is written now.
@@ -113,7 +113,7 @@ func (o objectDiffDoc) verb() string {
 }
 
 func (o objectDiffDoc) head() string {
-	head := o.verb() + " " + o.Key.String()
+	head := o.verb() + " " + o.Object.String()
 	if why := sentence(o.Reason); why != "" {
 		head += " (" + why + ")"
 	}
@@ -131,12 +131,12 @@ func (o objectDiffDoc) seen() string {
 func (d diffDoc) sum() string {
 	var all []objectDiffDoc
 	differ, denied := 0, 0
-	for _, c := range d.Clusters {
-		all = append(all, c.Objects...)
-		if len(c.Objects) > 0 {
+	for _, c := range d.clusters {
+		all = append(all, c.objects...)
+		if len(c.objects) > 0 {
 			differ++
 		}
-		if c.Reason != nil {
+		if c.Denied != nil {
 			denied++
 		}
 	}
@@ -156,9 +156,9 @@ func (d diffDoc) sum() string {
 // stopped counts the ends that are blocked, denied, or being removed, beside those of clusters that are denied as a whole.
 func (d diffDoc) stopped() (out []string) {
 	n := map[plan.Phase]int{}
-	for _, c := range d.Clusters {
-		for _, r := range c.Ends {
-			if c.Reason == nil && (stops(r.phase, r.Reason) || r.Leaving && r.phase == plan.Waiting) {
+	for _, c := range d.clusters {
+		for _, r := range c.ends {
+			if c.Denied == nil && (stops(r.phase, r.Reason) || r.Leaving && r.phase == plan.Waiting) {
 				n[r.phase]++
 			}
 		}

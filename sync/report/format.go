@@ -11,36 +11,64 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
 
-// Format is how something is told.
+// Format is the form of an answer.
 type Format string
 
 // Formats.
 const (
 	Text     Format = "text"     // for people at a terminal
+	Wide     Format = "wide"     // text with more columns
 	Markdown Format = "markdown" // for a comment on a pull request
-	JSON     Format = "json"     // for machines: fields are added, never renamed; no list is null
+	JSON     Format = "json"     // for programs: see package output
+	YAML     Format = "yaml"     // the same document as JSON
 	SARIF    Format = "sarif"    // SARIF 2.1.0: for code scanning and editors
 	GitHub   Format = "github"   // workflow commands: for annotations of a pull request
+	Name     Format = "name"     // kind/name, a line for each
+	// JSONPath and CustomColumns choose fields of the JSON document, as kubectl's do: jsonpath=TEMPLATE, custom-columns=HEADER:PATH,…
+	JSONPath      Format = "jsonpath"
+	CustomColumns Format = "custom-columns"
 )
 
-// Formats are those of every document but Problems, the first being the default.
-func Formats() []Format { return []Format{Text, Markdown, JSON} }
+// withPrograms adds the formats for programs that every answer has.
+func withPrograms(texts ...Format) []Format {
+	return append(texts, JSON, YAML, JSONPath, CustomColumns)
+}
+
+// Formats are those of most answers, the first being the default.
+func Formats() []Format { return withPrograms(Text, Markdown) }
+
+// StatusFormats are those of status, the first being the default.
+func StatusFormats() []Format { return withPrograms(Text, Wide, Markdown) }
+
+// DescribeFormats are those of describe, the first being the default.
+func DescribeFormats() []Format { return withPrograms(Text) }
+
+// ListFormats are those of lists, the first being the default.
+func ListFormats() []Format { return withPrograms(Text, Wide, Name) }
+
+// EventFormats are those of events, the first being the default.
+func EventFormats() []Format { return withPrograms(Text) }
 
 // ProblemFormats are those of Problems, the first being the default.
-func ProblemFormats() []Format { return []Format{Text, JSON, SARIF, GitHub} }
+func ProblemFormats() []Format { return withPrograms(Text, SARIF, GitHub) }
 
 // Enumerate names formats in a sentence: "text, markdown or json".
 func Enumerate(formats []Format) string {
 	words := make([]string, len(formats))
 	for i, f := range formats {
 		words[i] = string(f)
+		switch f {
+		case JSONPath:
+			words[i] += "=TEMPLATE"
+		case CustomColumns:
+			words[i] += "=HEADER:PATH,…"
+		}
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
@@ -51,37 +79,28 @@ func ParseFormat(word string, among []Format) (Format, error) {
 	if word == "" {
 		return among[0], nil
 	}
-	if f := Format(word); slices.Contains(among, f) {
+	if f := Format(word); slices.Contains(among, f.Kind()) && f.complete() {
 		return f, nil
 	}
 	return "", fmt.Errorf("format %q: want %s", word, Enumerate(among))
 }
 
-// teller is a document that is told in every format. Documents hold nothing that may not be shown:
-// what is secret is masked when they are made, so that no format can forget to. As JSON it is itself.
-type teller interface {
-	text() string
-	markdown() string
+// Kind is the format without its argument.
+func (f Format) Kind() Format {
+	kind, _, _ := strings.Cut(string(f), "=")
+	return Format(kind)
 }
 
-func tell(w io.Writer, f Format, t teller) error {
-	f, err := ParseFormat(string(f), Formats())
-	if err != nil {
-		return err
-	}
-	out := ""
-	switch f {
-	case Text:
-		out = t.text()
-	case Markdown:
-		out = t.markdown()
-	case JSON:
-		if out, err = encoded(t); err != nil {
-			return fmt.Errorf("encode report: %w", err)
-		}
-	}
-	_, err = io.WriteString(w, out)
-	return err
+// Argument is what follows "=".
+func (f Format) Argument() string {
+	_, argument, _ := strings.Cut(string(f), "=")
+	return argument
+}
+
+// complete says that a format has an argument if it needs one, and else has none.
+func (f Format) complete() bool {
+	needs := f.Kind() == JSONPath || f.Kind() == CustomColumns
+	return needs == (f.Argument() != "") && (needs || f == f.Kind())
 }
 
 func encoded(v any) (string, error) {
@@ -90,22 +109,6 @@ func encoded(v any) (string, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(v)
-	return b.String(), err
-}
-
-// inert is JSON with everything escaped that a terminal or a runner would act on: values stay what they are.
-func inert(v any) (string, error) {
-	out, err := encoded(v)
-	var b strings.Builder
-	for _, r := range strings.ReplaceAll(out, "##", `#\u0023`) {
-		if r == '\n' || unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&b, "\\u%04x", unit)
-		}
-	}
 	return b.String(), err
 }
 
@@ -162,6 +165,24 @@ func Printable(text string) string {
 		b.WriteString(l[:indent] + line(l) + "\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Inert is a text of which others wrote a part, with its spaces, tabs and ends of lines. A terminal or a runner of CI acts on nothing in it.
+func Inert(text string) string {
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		l = strings.Map(func(r rune) rune {
+			if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+				return -1
+			}
+			return r
+		}, l)
+		if begin := len(l) - len(strings.TrimLeft(l, " \t")); strings.HasPrefix(l[begin:], "::") {
+			l = l[:begin] + ": " + l[begin+1:]
+		}
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(l, "##", "# #"), "##", "# #"))
+	}
+	return b.String()
 }
 
 // sentence is a reason for people.

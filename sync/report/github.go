@@ -10,8 +10,8 @@ import (
 // line that begins with a command is searched for no other, and nothing in it ends it: see property.
 func (d problemsDoc) github() string {
 	var b strings.Builder
-	for _, f := range d.Problems {
-		fmt.Fprintf(&b, "::%s %s::%s\n", f.Severity, strings.Join(f.properties(), ","), escapeData(f.said()))
+	for _, f := range d.findings() {
+		fmt.Fprintf(&b, "::%s %s::%s\n", f.Severity, strings.Join(f.properties(), ","), escapeData(f.message()))
 	}
 	return b.String() + d.sum() + "\n"
 }

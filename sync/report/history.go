@@ -8,7 +8,7 @@ import (
 
 // History is what reports have said so far. The zero one is of none.
 type History struct {
-	states   map[subject]standing
+	states   map[subject]subjectState
 	problems []string
 	trouble  string // with the head that it is about
 	applied  api.Commit
@@ -16,7 +16,7 @@ type History struct {
 
 // Next gives the events that lead from what was reported before to a report, and the history with it. Writes are none of them: see
 // Written. Trouble is why the sync failed, or the head was not applied, without what is of the moment only; empty: neither. Of a
-// sync that is under way only states are told: what becomes of the head is known at its end.
+// sync that is under way only states count: what becomes of the head is known at its end.
 func (h History) Next(r Report, trouble string) (History, []Event) {
 	next, out := h, []Event(nil)
 	if r.When != Syncing {

@@ -50,7 +50,7 @@ func entries(v any, encoded bool) []string {
 		}
 		if users := usersOf(s); len(users) > 0 {
 			out = append(out, users...)
-			continue // what is around them is public, and no message that holds a kubeconfig is told
+			continue // what is around them is public, and no message that holds a kubeconfig is shown
 		}
 		out = append(out, s, strings.TrimSpace(s))
 	}
@@ -111,7 +111,7 @@ func forms(v string) []string {
 	return slices.DeleteFunc(out, func(s string) bool { return len(s) < tellable })
 }
 
-// inner is what base64 makes of v when it stands shift bytes behind a group of three: the characters
+// inner is what base64 makes of v when it is shift bytes behind a group of three: the characters
 // that depend on v alone.
 func inner(enc *base64.Encoding, shift int, v string) string {
 	s := enc.EncodeToString(append(make([]byte, shift), v...))

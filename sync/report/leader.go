@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // Leader is what a Lease says of who syncs.
@@ -46,13 +47,8 @@ const (
 
 // leaderDoc is a Leader as it may be shown.
 type leaderDoc struct {
-	Only    string    `json:"onlyWrite,omitempty"` // cluster
-	Holder  string    `json:"holder,omitempty"`
-	Renewed time.Time `json:"renewed"`
-	State   string    `json:"state"`              // leading, lost or released
-	By      string    `json:"lastSync,omitempty"` // whose the last sync that ended was
-	Ended   time.Time `json:"lastSyncEnded,omitzero"`
-	lease   string
+	output.Leader
+	lease string
 }
 
 // leaderAt is nil where no lease was ever taken, or it could not be read.
@@ -60,7 +56,10 @@ func leaderAt(m mask, l *Leader, now time.Time) *leaderDoc {
 	if l == nil {
 		return nil
 	}
-	d := leaderDoc{string(l.Only), m.line(l.Holder), l.Renewed.UTC(), leading, m.line(l.Last.By), l.Last.At, l.Lease}
+	d := leaderDoc{output.Leader{
+		OnlyWrite: string(l.Only), Holder: m.line(l.Holder), Renewed: l.Renewed.UTC(), State: leading,
+		LastSync: m.line(l.Last.By), LastSyncEnded: l.Last.At,
+	}, l.Lease}
 	switch {
 	case l.lost(now):
 		d.State = lost
@@ -85,15 +84,15 @@ func (l *leaderDoc) line(ago func(time.Time) string) string {
 		return "No lease of linkwright run or sync is found.\n"
 	case l.State == lost:
 		return fmt.Sprintf("No process syncs: %s had the lease and has not renewed it since %s%s.\n", l.Holder, moment(l.Renewed), ago(l.Renewed))
-	case l.State == released && l.By != "":
-		return fmt.Sprintf("The last sync, by %s, ended at %s%s.\n", l.By, moment(l.Ended), ago(l.Ended))
+	case l.State == released && l.LastSync != "":
+		return fmt.Sprintf("The last sync, by %s, ended at %s%s.\n", l.LastSync, moment(l.LastSyncEnded), ago(l.LastSyncEnded))
 	case l.State == released:
 		return fmt.Sprintf("The last sync ended at %s%s.\n", moment(l.Renewed), ago(l.Renewed))
 	}
 	return l.Holder + " leads.\n"
 }
 
-// writerLines tell of processes with --only-write: of each that leads one line with its clusters, of any other lease one line.
+// writerLines are one line for each process with --only-write that leads, with its clusters, and one for any other such lease.
 func writerLines(writers []leaderDoc, ago func(time.Time) string) string {
 	var lines, holders []string
 	clusters := map[string][]string{}
@@ -103,12 +102,12 @@ func writerLines(writers []leaderDoc, ago func(time.Time) string) string {
 			if clusters[l.Holder] == nil {
 				holders = append(holders, l.Holder)
 			}
-			clusters[l.Holder] = append(clusters[l.Holder], l.Only)
+			clusters[l.Holder] = append(clusters[l.Holder], l.OnlyWrite)
 		case lost:
 			lines = append(lines, fmt.Sprintf("No process syncs %s with --only-write: %s had the lease and has not renewed it since %s%s. "+
-				"Start the process again, or delete Lease %s if you no longer need it.\n", l.Only, l.Holder, moment(l.Renewed), ago(l.Renewed), l.lease))
+				"Start the process again, or delete Lease %s if you no longer need it.\n", l.OnlyWrite, l.Holder, moment(l.Renewed), ago(l.Renewed), l.lease))
 		default:
-			lines = append(lines, fmt.Sprintf("The last sync of %s with --only-write, by %s, ended at %s%s.\n", l.Only, l.By, moment(l.Ended), ago(l.Ended)))
+			lines = append(lines, fmt.Sprintf("The last sync of %s with --only-write, by %s, ended at %s%s.\n", l.OnlyWrite, l.LastSync, moment(l.LastSyncEnded), ago(l.LastSyncEnded)))
 		}
 	}
 	for _, holder := range holders {

@@ -9,7 +9,7 @@ import (
 )
 
 // A process with --only-write holds leases of its own: a dead one is not green, and is named with its cluster. Those that lead, and
-// those that ended, are told too. A lease of the installation is missed only if nobody else syncs.
+// those that ended, are shown, too. A lease of the installation is missed only if nobody else syncs.
 func TestWriters(t *testing.T) {
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
 	lease := func(only, holder string) Leader {
@@ -17,7 +17,7 @@ func TestWriters(t *testing.T) {
 	}
 	ended := lease("south", "")
 	ended.Last = Sync{"job-7", at}
-	both := []ToldCluster{{Name: "east", Applied: "a"}, {Name: "west", Applied: "a"}}
+	both := []RecordedCluster{{Name: "east", Applied: "a"}, {Name: "west", Applied: "a"}}
 	all := []Leader{lease("east", "pod-1"), lease("north", "pod-2"), ended, lease("west", "pod-1")}
 	const applied, live = "Revision a is applied in all 2 clusters.", "pod-1 leads with --only-write east, west.\npod-2 leads with --only-write north.\n"
 	for _, tt := range []struct {
@@ -37,13 +37,13 @@ func TestWriters(t *testing.T) {
 		{"one that ended", nil, all[2:3], time.Hour, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22 15:04:05Z, 1h0m0s ago.\n", true},
 		{"none", nil, nil, time.Second, applied + " No lease of linkwright run or sync is found.\n", true},
 	} {
-		told := Told{Clusters: both, Opening: Opening{Leader: tt.leader, Writers: tt.writers, At: at.Add(tt.age)}, Ages: true}
+		o := Overview{Clusters: both, Opening: Opening{Leader: tt.leader, Writers: tt.writers, At: at.Add(tt.age)}, Ages: true}
 		var out strings.Builder
-		if err := told.Write(&out, Text); err != nil {
+		if err := o.Write(&out, Text); err != nil {
 			t.Fatal(err)
 		}
-		if got, _, _ := strings.Cut(out.String(), "\nno link"); got != tt.want || told.Clean() != tt.clean {
-			t.Errorf("%s: clean %t\n%s\nwant\n%s", tt.name, told.Clean(), got, tt.want)
+		if got, _, _ := strings.Cut(out.String(), "\nno link"); got != tt.want || o.AsDeclared() != tt.clean {
+			t.Errorf("%s: clean %t\n%s\nwant\n%s", tt.name, o.AsDeclared(), got, tt.want)
 		}
 	}
 }
@@ -52,12 +52,12 @@ func TestWriters(t *testing.T) {
 func TestStillWriters(t *testing.T) {
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
 	still := func(renewed, now time.Duration) string {
-		told := Told{Opening: Opening{
+		o := Overview{Opening: Opening{
 			Leader:  &Leader{Holder: "pod-0", Renewed: at, Lasts: time.Second},
 			Writers: []Leader{{Only: "west", Holder: "pod-1", Renewed: at.Add(renewed), Lasts: 15 * time.Second}}, At: at.Add(now),
 		}}
 		var out strings.Builder
-		if err := told.Still().Write(&out, JSON); err != nil {
+		if err := o.WithoutTime().Write(&out, JSON); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// LinkRow is how one link stands: as its worse end does.
+// LinkRow is how one link is: as its worse end is.
 type LinkRow struct {
 	Pair    api.Pair
 	Phase   plan.Phase
@@ -90,7 +90,7 @@ func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
 	return l
 }
 
-// absent is the row of an end that no cluster told of: gone only if its cluster was read and the link is leaving.
+// absent is the row of an end that no cluster reports: gone only if its cluster was read and the link is leaving.
 func (r Report) absent(end object.End, leaving bool) plan.Row {
 	why := object.Because(reason.Unknown, "cluster %s was not read", end.Cluster)
 	for _, c := range r.Clusters {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 func (d document) markdown() string {
@@ -13,11 +15,11 @@ func (d document) markdown() string {
 	}
 	closed := [][]string{{"cluster", "status", "message"}}
 	blocks := []string{"### linkwright: " + cell(d.sum()) + "\n", d.problemList(), markdownTable(rows)}
-	for _, c := range d.Clusters {
+	for _, c := range d.clusters {
 		closed = append(closed, c.notes()...)
 	}
 	blocks = append(blocks, markdownTable(closed), d.pendingTable())
-	for _, c := range d.Clusters {
+	for _, c := range d.clusters {
 		blocks = append(blocks, c.markdown(d.ReadOnly))
 	}
 	return paragraphs(blocks...)
@@ -31,25 +33,25 @@ func (d document) problemList() string {
 	return b.String() + listed(d.Problems)
 }
 
-func listed(problems []problemDoc) string {
+func listed(problems []output.Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
-		fmt.Fprintln(&b, "-", cell(p.String()))
+		fmt.Fprintln(&b, "-", cell(problemLine(p)))
 	}
 	return b.String()
 }
 
 func (c clusterDoc) markdown(readOnly bool) string {
-	if len(c.Writes)+len(c.Planned) == 0 {
+	if len(c.Written)+len(c.Planned) == 0 {
 		return ""
 	}
 	rows := [][]string{{"action", "object", "why"}}
-	for _, w := range slices.Concat(c.Writes, c.Planned) {
+	for _, w := range slices.Concat(c.Written, c.Planned) {
 		why := w.Reason.Message
 		if w.Error != "" {
 			why = "failed: " + w.Error
 		}
-		rows = append(rows, strings.Split(w.row(why), "\t"))
+		rows = append(rows, strings.Split(writeRow(w, why), "\t"))
 	}
 	return details(cell(c.head(readOnly)), markdownTable(rows))
 }

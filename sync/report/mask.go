@@ -30,7 +30,7 @@ type mask struct {
 
 const hidden = "<redacted>"
 
-// redacting is a mask for messages: nothing stands for a value, not even a hash.
+// redacting is a mask for messages: nothing replaces a value, not even a hash.
 func redacting(secrets []keyed) mask {
 	var pairs []string
 	for _, v := range valuesOf(secrets) {

@@ -173,7 +173,7 @@ func TestReportRepeatsNoSecret(t *testing.T) {
 	}
 	for what, write := range map[string]func(*strings.Builder, Format) error{
 		"report": func(b *strings.Builder, f Format) error { return r.Write(b, f) },
-		"status": func(b *strings.Builder, f Format) error { return r.Status(b, f) },
+		"status": func(b *strings.Builder, f Format) error { return r.StatusAnswer().Write(b, f) },
 	} {
 		if form, ok := shows(everyFormat(t, write)); ok {
 			t.Errorf("the %s shows %s", what, form)

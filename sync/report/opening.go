@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // Revision is which revision is applied, which was observed last, and why that one is not applied: as the management cluster's record
@@ -30,34 +31,27 @@ type Opening struct {
 	At       time.Time // when all of it was read
 }
 
-// Clean says that the observed revision is the applied one, and that whoever leads is alive.
-func (o Opening) Clean() bool {
+// current says that the observed revision is the applied one, and that whoever leads is alive.
+func (o Opening) current() bool {
 	dead := func(l Leader) bool { return l.lost(o.At) }
 	return o.Revision.Why == nil && (o.Leader == nil || !dead(*o.Leader)) && !slices.ContainsFunc(o.Writers, dead)
 }
 
-// revisionDoc is a Revision as it may be shown.
-type revisionDoc struct {
-	Applied  string         `json:"applied,omitempty"`
-	Observed string         `json:"observed,omitempty"`
-	Reason   *object.Reason `json:"reason,omitempty"` // why the observed one is not applied
-	Since    time.Time      `json:"since,omitzero"`
-}
-
-func revisionDocOf(m mask, r Revision) *revisionDoc {
-	if r.Applied == "" && r.Observed == "" && r.Why == nil {
-		return nil
-	}
-	return &revisionDoc{string(r.Applied), string(r.Observed), m.reason(r.Why), r.Since.UTC()}
-}
-
 // openingDoc is an Opening as it may be shown, over clusters and the revisions that they carry.
 type openingDoc struct {
-	Revision *revisionDoc `json:"revision,omitempty"`
-	Leader   *leaderDoc   `json:"leader,omitempty"`
-	Writers  []leaderDoc  `json:"writers,omitempty"` // processes with --only-write; sorted by cluster
-	clusters []carried
-	at       time.Time // what ages are counted to; zero: none are told
+	observed  observedDoc
+	revisions []output.Revision
+	leader    *leaderDoc
+	writers   []leaderDoc // processes with --only-write; sorted by cluster
+	clusters  []carried
+	at        time.Time // what ages are counted to; zero: none are shown
+}
+
+// observedDoc is why the observed revision is not applied; without a reason it is.
+type observedDoc struct {
+	commit string
+	reason *object.Reason
+	since  time.Time
 }
 
 // carried is the revision that a cluster's base carries; empty: none.
@@ -67,7 +61,26 @@ type carried struct {
 }
 
 func openingDocOf(m mask, o Opening, clusters []carried) openingDoc {
-	return openingDoc{revisionDocOf(m, o.Revision), leaderAt(m, o.Leader, o.At), writersAt(m, o.Writers, o.At), clusters, o.At}
+	r := o.Revision
+	return openingDoc{
+		observedDoc{string(r.Observed), m.reason(r.Why), r.Since.UTC()},
+		revisionsOf(m, r, clusters),
+		leaderAt(m, o.Leader, o.At), writersAt(m, o.Writers, o.At), clusters, o.At,
+	}
+}
+
+func (d openingDoc) leaderOutput() *output.Leader {
+	if d.leader == nil {
+		return nil
+	}
+	return &d.leader.Leader
+}
+
+func (d openingDoc) writersOutput() (out []output.Leader) {
+	for _, w := range d.writers {
+		out = append(out, w.Leader)
+	}
+	return out
 }
 
 // line is what status opens with: one line, and then those of processes with --only-write.
@@ -78,14 +91,14 @@ func (d openingDoc) line() string {
 		}
 		return ", " + d.at.Sub(at).Round(time.Second).String() + " ago"
 	}
-	line := d.applied() + d.Revision.line(ago)
+	line := d.applied() + d.observed.line(ago)
 	switch {
-	case d.Leader != nil || len(d.Writers) == 0:
-		line += d.Leader.line(ago)
+	case d.leader != nil || len(d.writers) == 0:
+		line += d.leader.line(ago)
 	case line != "":
 		line = strings.TrimSuffix(line, " ") + "\n"
 	}
-	return line + writerLines(d.Writers, ago)
+	return line + writerLines(d.writers, ago)
 }
 
 // applied says which revision is applied in which clusters: the newest knowledge is that of each cluster.
@@ -123,20 +136,20 @@ func (d openingDoc) applied() string {
 }
 
 // line says why the observed revision is not applied; empty: it is.
-func (r *revisionDoc) line(ago func(time.Time) string) string {
-	if r == nil || r.Reason == nil {
+func (o observedDoc) line(ago func(time.Time) string) string {
+	if o.reason == nil {
 		return ""
 	}
 	since := ""
-	if !r.Since.IsZero() {
-		since = " since " + moment(r.Since) + ago(r.Since)
+	if !o.since.IsZero() {
+		since = " since " + moment(o.since) + ago(o.since)
 	}
 	what := "What was observed is not applied"
 	switch {
-	case r.Reason.Code == reason.RepositoryNotRead:
+	case o.reason.Code == reason.RepositoryNotRead:
 		what = "The repository cannot be read"
-	case r.Observed != "":
-		what = "Revision " + api.Commit(r.Observed).Short() + " is observed and not applied"
+	case o.commit != "":
+		what = "Revision " + api.Commit(o.commit).Short() + " is observed and not applied"
 	}
-	return what + since + ": " + strings.TrimRight(sentence(r.Reason), ".") + ". "
+	return what + since + ": " + strings.TrimRight(sentence(o.reason), ".") + ". "
 }

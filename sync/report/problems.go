@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // Rule is one kind of finding: the Code of its problems, and what it is about, in a sentence or two.
 type Rule struct{ Code, Help string }
 
-// Problems are what was found about one tree of declarations, in the order in which it is told.
+// Problems are what was found about one tree of declarations, in the order in which they are shown.
 type Problems struct {
 	Found           []api.Problem
-	Strict          bool   // warnings count as errors, and are told as errors
+	Strict          bool   // warnings count as errors, and are shown as errors
 	Clusters, Links int    // of the fleet; 0 where there is none
 	Rules           []Rule // every kind there is, for SARIF
 	Version         string // of the program, for SARIF
@@ -23,30 +24,18 @@ type Problems struct {
 // Valid says that nothing found is an error.
 func (p Problems) Valid() bool { return p.document().Valid }
 
-// Write tells the problems in one of the ProblemFormats. Files, messages and hints are taken for a stranger's: no
-// control character of theirs is written as it is, and nothing of theirs becomes a command to who reads the output.
-func (p Problems) Write(w io.Writer, f Format) error {
-	f, err := ParseFormat(string(f), ProblemFormats())
-	if err != nil {
-		return err
-	}
-	out, d := "", p.document()
-	switch f {
-	case Text:
-		out = d.text()
-	case GitHub:
-		out = d.github()
-	case JSON:
-		out, err = inert(d)
-	case SARIF:
-		out, err = inert(d.sarif(p.Rules, p.Version))
-	}
-	if err != nil {
-		return fmt.Errorf("encode problems: %w", err)
-	}
-	_, err = io.WriteString(w, out)
-	return err
+// Answer is the problems. Files, messages and hints are taken for a stranger's: no control character of theirs is written as it is, and
+// nothing of theirs becomes a command to who reads the output.
+func (p Problems) Answer() Answer {
+	d := p.document()
+	return Answer{Document: d.ProblemList, texts: map[Format]func() string{
+		Text: d.text, GitHub: d.github,
+		SARIF: func() string { return d.sarifText(p.Rules, p.Version) },
+	}}
 }
+
+// Write writes the problems in a format.
+func (p Problems) Write(w io.Writer, f Format) error { return p.Answer().Write(w, f) }
 
 // Severities of a finding.
 const (
@@ -54,51 +43,61 @@ const (
 	severityWarning = "warning"
 )
 
-// problemsDoc is Problems as JSON. What is unknown is empty or 0.
-type problemsDoc struct {
-	Valid    bool         `json:"valid"`
-	Strict   bool         `json:"strict"`
-	Clusters int          `json:"clusters"`
-	Links    int          `json:"links"`
-	Errors   int          `json:"errors"`
-	Warnings int          `json:"warnings"`
-	Problems []findingDoc `json:"problems"` // by file, line and column
+// problemsDoc is Problems with what texts are made of.
+type problemsDoc struct{ output.ProblemList }
+
+// findingDoc is one problem.
+type findingDoc struct{ output.Problem }
+
+func (d problemsDoc) findings() []findingDoc {
+	out := make([]findingDoc, len(d.Items))
+	for i, one := range d.Items {
+		out[i] = findingDoc{one}
+	}
+	return out
 }
 
-type findingDoc struct {
-	Severity string `json:"severity"` // error or warning, as it counts
-	placeDoc
-	Code    string    `json:"code"`
-	Message string    `json:"message"`
-	Hint    string    `json:"hint"`
-	See     *placeDoc `json:"see,omitempty"` // another place that it is about, as the first of two
+func place(p api.Pos) output.Place { return output.Place{File: p.File, Line: p.Line, Column: p.Col} }
+
+func pos(p output.Place) api.Pos { return api.Pos{File: p.File, Line: p.Line, Col: p.Column} }
+
+func problemOf(f api.Problem) output.Problem {
+	out := output.Problem{Severity: severityError, Place: place(f.Pos), Code: f.Code, Message: f.Message, Hint: f.Hint}
+	if f.Warning {
+		out.Severity = severityWarning
+	}
+	if f.See != (api.Pos{}) {
+		see := place(f.See)
+		out.See = &see
+	}
+	return out
 }
 
-type placeDoc struct {
-	File   string `json:"file"` // as it is called, whatever is in its name
-	Line   int    `json:"line"`
-	Column int    `json:"column"` // in characters
+// problemsOf are problems that are shown beside something else: without secrets, as lines.
+func problemsOf(m mask, problems []api.Problem) []output.Problem {
+	out := make([]output.Problem, 0, len(problems))
+	for _, p := range problems {
+		p.Pos.File, p.See.File, p.Message, p.Hint = m.line(p.Pos.File), m.line(p.See.File), m.line(p.Message), m.line(p.Hint)
+		out = append(out, problemOf(p))
+	}
+	return out
 }
 
-func (p placeDoc) pos() api.Pos { return api.Pos{File: p.File, Line: p.Line, Col: p.Column} }
+// problemLine is a problem as one printable line.
+func problemLine(p output.Problem) string { return Line(findingDoc{p}.problem()) }
 
 func (p Problems) document() problemsDoc {
-	d := problemsDoc{Strict: p.Strict, Clusters: p.Clusters, Links: p.Links, Problems: []findingDoc{}}
+	d := problemsDoc{output.ProblemList{
+		TypeMeta: output.Of(output.KindProblemList), Strict: p.Strict, Clusters: p.Clusters, Links: p.Links, Items: []output.Problem{},
+	}}
 	for _, f := range p.Found {
-		doc := findingDoc{
-			Severity: severityError, placeDoc: placeDoc{f.Pos.File, f.Pos.Line, f.Pos.Col},
-			Code: f.Code, Message: f.Message, Hint: f.Hint,
-		}
-		if f.See != (api.Pos{}) {
-			doc.See = &placeDoc{f.See.File, f.See.Line, f.See.Col}
-		}
-		if f.Warning && !p.Strict {
-			doc.Severity = severityWarning
+		f.Warning = f.Warning && !p.Strict
+		if f.Warning {
 			d.Warnings++
 		} else {
 			d.Errors++
 		}
-		d.Problems = append(d.Problems, doc)
+		d.Items = append(d.Items, problemOf(f))
 	}
 	d.Valid = d.Errors == 0
 	return d
@@ -106,7 +105,7 @@ func (p Problems) document() problemsDoc {
 
 func (d problemsDoc) text() string {
 	var b strings.Builder
-	for _, f := range d.Problems {
+	for _, f := range d.findings() {
 		fmt.Fprintln(&b, Line(f.problem()))
 	}
 	return b.String() + d.sum() + "\n"
@@ -114,10 +113,10 @@ func (d problemsDoc) text() string {
 
 func (f findingDoc) problem() api.Problem {
 	p := api.Problem{
-		Pos: f.pos(), Warning: f.Severity == severityWarning, Message: f.Message, Hint: f.Hint, Code: f.Code,
+		Pos: pos(f.Place), Warning: f.Severity == severityWarning, Message: f.Message, Hint: f.Hint, Code: f.Code,
 	}
 	if f.See != nil {
-		p.See = f.See.pos()
+		p.See = pos(*f.See)
 	}
 	return p
 }
@@ -138,8 +137,8 @@ func (d problemsDoc) sum() string {
 	return verdict + ": " + strings.Join(parts, ", ")
 }
 
-// said is all of it but where it is and how bad, as one printable line.
-func (f findingDoc) said() string {
+// message is all of it but where it is and how bad, as one printable line.
+func (f findingDoc) message() string {
 	p := f.problem()
 	p.Pos, p.Warning = api.Pos{}, false
 	return Line(p)

@@ -1,4 +1,4 @@
-// Package report answers: how is it told, to a terminal, a pull request, a machine?
+// Package report answers: how is it shown, to people at a terminal or on a pull request, and to programs?
 package report
 
 import (
@@ -36,20 +36,28 @@ type Report struct {
 	Clusters []Cluster
 	Err      string // why there was no pass, or only one of the last good commit
 	ReadOnly bool
-	At       time.Time // when it was made, to tell ages; zero: none is told
+	At       time.Time // when it was made, which ages are counted to; zero: none is shown
 	When     When
 	Since    time.Time     // when Commit was put in force, as far as this process knows
 	Polled   time.Time     // when the repository was read; zero: it could not be
 	Took     time.Duration // of the pass; zero: not measured
 	Opening  *Opening      // what Status opens with; nil: with nothing
 	Until    time.Time     // until when a sync that is under way waits for what happens by itself; zero: it does not wait yet
+	// Recorded are conditions that inventories record; nil: nobody read them for this report.
+	Recorded []LinkConditions
+}
+
+// LinkConditions are the conditions of one link as the inventories of both its ends record them, the source's first.
+type LinkConditions struct {
+	Link       api.Pair
+	Conditions []object.Condition
 }
 
 // When says when a report is made.
 //
 //	AtEnd    a sync has ended: what it did
-//	Between  no sync is under way: what was done since the last report, and how all stands now
-//	Syncing  a sync is under way: how all stands so far. What was done is in the next report, too
+//	Between  no sync is under way: what was done since the last report, and how all is now
+//	Syncing  a sync is under way: how all is so far. What was done is in the next report, too
 type When string
 
 // When a report is made.
@@ -64,20 +72,17 @@ func (r Report) Partial() bool {
 	return r.When == Syncing && (len(r.Clusters) == 0 || slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return !c.looked() }))
 }
 
-// Write tells what the pass did. No format shows a body, or a value of a Secret in any message.
-func (r Report) Write(w io.Writer, f Format) error { return tell(w, f, r.document()) }
+// Write writes what the sync did in a format. No format shows a body, or a value of a Secret in any message.
+func (r Report) Write(w io.Writer, f Format) error { return r.Answer().Write(w, f) }
 
 // AsDeclared says that Clean is true, that no end is to be written or removed, and that Opening is clean: also of a pass that writes
 // nothing.
 func (r Report) AsDeclared() bool {
 	c := r.Counts()
-	return r.Clean() && c.Changing == 0 && (r.Opening == nil || r.Opening.Clean())
+	return r.Clean() && c.Changing == 0 && (r.Opening == nil || r.Opening.current())
 }
 
-// Status tells how every link and every cluster stands.
-func (r Report) Status(w io.Writer, f Format) error { return tell(w, f, r.status()) }
-
-// Counts sums a report up. Ends are counted as they stand after the pass, bases where they have anything to tell.
+// Counts sums a report up. Ends are counted as they are after the sync, bases if there is anything to say of them.
 type Counts struct {
 	Written, Failed                                      int // writes
 	Ready, Changing, Suspended, Blocked, Waiting, Denied int // ends

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // unnamed is the rule of what has no Code.
@@ -80,6 +82,15 @@ type sarifRegion struct {
 	StartColumn int `json:"startColumn,omitempty"`
 }
 
+// sarifText encodes the log; what does not encode is not there.
+func (d problemsDoc) sarifText(rules []Rule, version string) string {
+	text, err := output.JSON(d.sarif(rules, version))
+	if err != nil { // does not happen: strings and numbers encode
+		return ""
+	}
+	return text
+}
+
 func (d problemsDoc) sarif(rules []Rule, version string) sarifLog {
 	index, driver := map[string]int{}, sarifDriver{
 		Name: "linkwright", Version: version, InformationURI: "https://github.com/linkwright/linkwright",
@@ -91,13 +102,13 @@ func (d problemsDoc) sarif(rules []Rule, version string) sarifLog {
 	}
 	run := sarifRun{Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	seen := map[string]int{}
-	for _, f := range d.Problems {
+	for _, f := range d.findings() {
 		id := f.rule()
 		same := strings.Join([]string{id, f.File, f.Message}, "\x00")
 		seen[same]++
 		run.Results = append(run.Results, sarifResult{
-			RuleID: id, RuleIndex: index[id], Level: f.Severity, Message: sarifText{f.said()},
-			Locations:    []sarifLocation{{Physical: f.physical()}},
+			RuleID: id, RuleIndex: index[id], Level: f.Severity, Message: sarifText{f.message()},
+			Locations:    []sarifLocation{{Physical: physical(f.Place)}},
 			Related:      f.related(),
 			Fingerprints: map[string]string{"linkwright/v1": fingerprint(same, seen[same])},
 		})
@@ -111,7 +122,7 @@ func (d problemsDoc) rules(known []Rule) []Rule {
 	has := func(code string) bool {
 		return slices.ContainsFunc(out, func(r Rule) bool { return r.Code == code })
 	}
-	for _, f := range d.Problems {
+	for _, f := range d.findings() {
 		if !has(f.rule()) {
 			out = append(out, Rule{Code: f.rule(), Help: "Something is wrong with the declarations."})
 		}
@@ -132,7 +143,7 @@ func sarifRuleOf(r Rule) sarifRule {
 }
 
 // physical is never empty: code scanning refuses the whole log for one result without a file.
-func (at placeDoc) physical() sarifPhysical {
+func physical(at output.Place) sarifPhysical {
 	p := sarifPhysical{Artifact: sarifArtifact{URI: "file://" + uri(at.File)}}
 	if !path.IsAbs(at.File) {
 		p.Artifact = sarifArtifact{URI: uri(cmp.Or(at.File, ".")), BaseID: "%SRCROOT%"}
@@ -143,15 +154,15 @@ func (at placeDoc) physical() sarifPhysical {
 	return p
 }
 
-// related is where else to look: shown beside a result, as a link.
+// related are other places of a finding: shown beside a result, as a link.
 func (f findingDoc) related() []sarifLocation {
 	if f.See == nil {
 		return nil
 	}
-	return []sarifLocation{{Physical: f.See.physical(), Message: &sarifText{"the other place"}}}
+	return []sarifLocation{{Physical: physical(*f.See), Message: &sarifText{"the other place"}}}
 }
 
-// uri escapes a path; a colon, too, since what stands before it would be a scheme.
+// uri escapes a path; a colon, too, because what is before it would be a scheme.
 func uri(file string) string {
 	parts := strings.Split(file, "/")
 	for i, p := range parts {

@@ -58,7 +58,7 @@ func checked(t *testing.T, kind string, v any) map[string]any {
 func TestSARIF(t *testing.T) {
 	p := several()
 	p.Found = append(p.Found, found("/root/a.yaml", 1, 1, "of an absolute PATH"), found("c:d/x y.yaml", 1, 0, "no scheme"))
-	log := checked(t, "log", told[any](t, p, SARIF))
+	log := checked(t, "log", read[any](t, p, SARIF))
 	if log["version"] != "2.1.0" || len(log["runs"].([]any)) != 1 {
 		t.Errorf("version %v, %v", log["version"], log["runs"])
 	}
@@ -137,7 +137,7 @@ func located(t *testing.T, p api.Pos, locations []any) {
 func TestFingerprint(t *testing.T) {
 	prints := func(p Problems) []string {
 		var out []string
-		for _, r := range told[sarifLog](t, p, SARIF).Runs[0].Results {
+		for _, r := range read[sarifLog](t, p, SARIF).Runs[0].Results {
 			out = append(out, r.Fingerprints["linkwright/v1"])
 		}
 		return out

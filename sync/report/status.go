@@ -1,92 +1,102 @@
 package report
 
 import (
+	"cmp"
 	"strings"
+	"time"
 
-	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// status is how things stand, without what was written.
-type status struct {
-	openingDoc
-	Applied  string          `json:"appliedRevision,omitempty"`
-	Observed string          `json:"observedRevision,omitempty"`
-	Error    string          `json:"error,omitempty"`
-	Clean    bool            `json:"clean"`
-	Problems []problemDoc    `json:"problems"`
-	Links    []linkDoc       `json:"links"`          // sorted by source, then target
-	Cleanup  []cleanupDoc    `json:"pendingCleanup"` // sorted by cluster, then source, then target
-	Clusters []clusterStatus `json:"clusters"`       // sorted by name
-	doc      document
-	opens    bool
+// statusDoc is the answer of status over a report.
+type statusDoc struct {
+	output.Status
+	opening string
+	doc     document
 }
 
-type clusterStatus struct {
-	Name   string         `json:"name"`
-	Status Status         `json:"status"`
-	Reason *object.Reason `json:"reason,omitempty"`
-	Base   *baseDoc       `json:"base,omitempty"` // where it has anything to tell
-	confinedDoc
-	straysDoc
+// StatusAnswer is how every link and every cluster is.
+func (r Report) StatusAnswer() Answer {
+	s := r.status()
+	return Answer{Document: s.Status, texts: map[Format]func() string{
+		Text:     func() string { return s.text(false) },
+		Wide:     func() string { return s.text(true) },
+		Markdown: s.markdown,
+	}}
 }
 
-func (r Report) status() status {
+func (r Report) status() statusDoc {
 	d := r.document()
-	s := status{
-		Applied: d.Applied, Observed: d.Observed, Error: d.Error, Clean: d.Clean, Problems: d.Problems, Links: d.Links, Cleanup: d.Cleanup,
-		Clusters: []clusterStatus{}, doc: d,
+	opening, in := Opening{Revision: Revision{Applied: r.Commit, Observed: r.Head}, At: r.At}, make([]carried, 0, len(r.Clusters))
+	if r.Opening != nil {
+		opening = *r.Opening
 	}
-	for _, c := range d.Clusters {
-		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, Status: c.Status, Reason: c.Reason, Base: c.Base, confinedDoc: c.confinedDoc, straysDoc: c.straysDoc})
+	for _, c := range r.Clusters {
+		in = append(in, carried{string(c.Name), string(c.Applied), c.Status() != Unknown})
 	}
-	if s.opens = r.Opening != nil; s.opens {
-		in := make([]carried, 0, len(r.Clusters))
-		for _, c := range r.Clusters {
-			in = append(in, carried{string(c.Name), string(c.Applied), c.Status() != Unknown})
-		}
-		s.openingDoc = openingDocOf(redacting(bodiesOf(r)), *r.Opening, in)
+	o := openingDocOf(redacting(bodiesOf(r)), opening, in)
+	out := statusDoc{doc: d, Status: output.Status{
+		TypeMeta: output.Of(output.KindStatus), AsDeclared: r.AsDeclared(),
+		AppliedRevision: d.AppliedRevision, ObservedRevision: cmp.Or(d.ObservedRevision, string(opening.Revision.Observed)), Error: d.Error,
+		Leader: o.leaderOutput(), Writers: o.writersOutput(), Problems: d.Problems, Revisions: o.revisions,
+		Links: linksOf(d.links), Clusters: withoutWrites(d.clusters),
+	}}
+	if r.Opening != nil {
+		out.opening = o.line()
 	}
-	return s
+	return out
 }
 
-// opening is the line that status opens with.
-func (s status) opening() string {
-	if !s.opens {
-		return ""
+// withoutWrites are clusters as they are, without what was written.
+func withoutWrites(all []clusterDoc) []output.Cluster {
+	out := clustersOf(all)
+	for i := range out {
+		out[i].Written, out[i].Planned = nil, nil
 	}
-	return s.line()
+	return out
 }
 
-func (s status) text() string {
-	links, clusters := table(linkRows(s.Links)), table(s.clusterRows())
-	return paragraphs(s.opening(), s.doc.problems(), links, clusters, columns("", s.doc.pending()))
+func (s statusDoc) text(wide bool) string {
+	links, clusters := table(linkRows(s.Links, s.doc.at, wide)), table(s.clusterRows())
+	return paragraphs(s.opening, s.doc.problems(), links, clusters, columns("", s.doc.pending()))
 }
 
-func (s status) markdown() string {
-	return paragraphs(s.opening(), s.doc.problemList(), markdownTable(linkRows(s.Links)), markdownTable(s.clusterRows()), s.doc.pendingTable())
+func (s statusDoc) markdown() string {
+	return paragraphs(s.opening, s.doc.problemList(), markdownTable(linkRows(s.Links, s.doc.at, false)), markdownTable(s.clusterRows()), s.doc.pendingTable())
 }
 
-// linkRows are cells, the first row being the head.
-func linkRows(links []linkDoc) [][]string {
-	rows := [][]string{{"source", "target", "status", "message"}}
+// linkRows are cells, the first row being the head. Ages are counted to now; zero: there are none.
+func linkRows(links []output.Link, now time.Time, wide bool) [][]string {
+	head := []string{"source", "target", "ready", "status", "age", "message"}
+	if wide {
+		head = []string{"source", "target", "ready", "status", "age", "since", "source end", "target end", "message"}
+	}
+	rows := [][]string{head}
 	for _, l := range links {
-		rows = append(rows, []string{l.Source, l.Target, l.words(), sentence(l.Reason)})
+		row := []string{l.Source, l.Target, l.Ready, words(l.Status, l.Leaving), age(l.Since, now)}
+		if wide {
+			row = append(row, moment(l.Since), endWord(l.SourceEnd), endWord(l.TargetEnd))
+		}
+		rows = append(rows, append(row, message(l.Status, l.Reason)))
 	}
 	return rows
 }
 
-func (s status) clusterRows() [][]string {
+// endWord is how an end is, in one word.
+func endWord(e output.End) string { return cmp.Or(e.Status, e.Inventory) }
+
+func (s statusDoc) clusterRows() [][]string {
 	rows := [][]string{{"cluster", "status", "message"}}
 	for _, c := range s.Clusters {
-		rows = append(rows, []string{c.Name, string(c.Status), sentence(c.Reason)})
+		rows = append(rows, []string{c.Name, c.Status, sentence(c.Reason)})
 		if c.Base != nil {
-			rows = append(rows, []string{"", c.Base.words(), sentence(c.Base.Reason)})
+			rows = append(rows, []string{"", baseWords(c.Base), sentence(c.Base.Reason)})
 		}
-		if c.missesPolicies() && c.Status == Ready {
+		if missesPolicies(c.Unconfined) && c.Status == string(Ready) {
 			rows = append(rows, []string{"", "not confined", sentence(c.Unconfined)})
 		}
-		if len(c.Strays) > 0 {
-			rows = append(rows, []string{"", "orphans", c.strays()})
+		if len(c.Orphans) > 0 {
+			rows = append(rows, []string{"", "orphans", orphans(c)})
 		}
 	}
 	return rows

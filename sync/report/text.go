@@ -6,14 +6,14 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// text tells problems first, then what is not Ready or was written for, and sums up. Where nothing
-// changed it is one line.
+// text has problems first, then what is not Ready or was written for, and a summary. If nothing changed it is one line.
 func (d document) text() string {
-	blocks := []string{d.problems(), d.links(), d.closed(), columns("", d.pending())}
-	for _, c := range d.Clusters {
-		blocks = append(blocks, c.told(d.ReadOnly))
+	blocks := []string{d.problems(), d.linksText(), d.closed(), columns("", d.pending())}
+	for _, c := range d.clusters {
+		blocks = append(blocks, c.writesText(d.ReadOnly))
 	}
 	return paragraphs(append(blocks, d.sum()+"\n")...)
 }
@@ -24,7 +24,7 @@ func (d document) problems() string {
 		fmt.Fprintln(&b, "error:", d.Error)
 	}
 	for _, p := range d.Problems {
-		fmt.Fprintln(&b, p)
+		fmt.Fprintln(&b, problemLine(p))
 	}
 	return b.String()
 }
@@ -32,15 +32,15 @@ func (d document) problems() string {
 // notable are the links worth a line.
 func (d document) notable() []linkDoc {
 	var out []linkDoc
-	for _, l := range d.Links {
-		if l.Status != Ready || l.touched {
+	for _, l := range d.links {
+		if l.Status != string(Ready) || l.touched {
 			out = append(out, l)
 		}
 	}
 	return out
 }
 
-func (d document) links() string {
+func (d document) linksText() string {
 	var rows []string
 	for _, l := range d.notable() {
 		rows = append(rows, l.pair()+"\t"+l.words()+"\t"+sentence(l.Reason))
@@ -48,10 +48,10 @@ func (d document) links() string {
 	return columns("", rows)
 }
 
-// closed are the clusters that could not be read, or may not be written, and bases that have anything to tell.
+// closed are the clusters that could not be read, or may not be written, and bases that have anything to say.
 func (d document) closed() string {
 	var rows []string
-	for _, c := range d.Clusters {
+	for _, c := range d.clusters {
 		for _, note := range c.notes() {
 			rows = append(rows, strings.Join(note, "\t"))
 		}
@@ -59,20 +59,20 @@ func (d document) closed() string {
 	return columns("", rows)
 }
 
-func (c clusterDoc) told(readOnly bool) string {
-	if len(c.Writes)+len(c.Planned) == 0 {
+func (c clusterDoc) writesText(readOnly bool) string {
+	if len(c.Written)+len(c.Planned) == 0 {
 		return ""
 	}
 	var done, failed []string
-	for _, w := range c.Writes {
+	for _, w := range c.Written {
 		if w.Error != "" {
-			failed = append(failed, "failed: "+w.row(w.Error))
+			failed = append(failed, "failed: "+writeRow(w, w.Error))
 		} else {
-			done = append(done, w.row(w.Reason.Message))
+			done = append(done, writeRow(w, w.Reason.Message))
 		}
 	}
 	for _, w := range c.Planned {
-		done = append(done, w.row(w.Reason.Message))
+		done = append(done, writeRow(w, w.Reason.Message))
 	}
 	return c.head(readOnly) + "\n" + columns("  ", done) + columns("  ", failed)
 }
@@ -88,30 +88,30 @@ func (c clusterDoc) head(readOnly bool) string {
 	return fmt.Sprintf("%s: %d written, %d failed", c.Name, written, failed)
 }
 
-func (w writeDoc) row(why string) string {
+func writeRow(w output.Write, why string) string {
 	if w.Times > 1 {
 		why += fmt.Sprintf(" (%d times)", w.Times)
 	}
-	return w.Action + "\t" + w.Key.String() + "\t" + why
+	return w.Action + "\t" + w.Object.String() + "\t" + why
 }
 
 // sum is the last line: links, writes, bases, clusters, commit.
 func (d document) sum() string {
-	if d.Error != "" && len(d.Clusters) == 0 {
+	if d.Error != "" && len(d.clusters) == 0 {
 		return "no cluster was read"
 	}
 	parts := []string{d.sumLinks(), d.sumWrites()}
 	for _, s := range Statuses() {
-		if n := d.Summary.Bases[s]; n > 0 {
+		if n := d.Summary.Bases[string(s)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", count(n, "base"), s))
 		}
 	}
 	for _, s := range []Status{Unknown, Denied} {
-		if n := d.Summary.Clusters[s]; n > 0 {
+		if n := d.Summary.Clusters[string(s)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", count(n, "cluster"), s))
 		}
 	}
-	if n := d.Summary.Cleanup; n > 0 {
+	if n := d.Summary.PendingCleanup; n > 0 {
 		parts = append(parts, fmt.Sprintf("%s pending cleanup", count(n, "end")))
 	}
 	line := strings.Join(parts, "; ")
@@ -120,27 +120,27 @@ func (d document) sum() string {
 
 // sumLinks counts the links, and how many have each status.
 func (d document) sumLinks() string {
-	if len(d.Links) == 0 {
+	if len(d.links) == 0 {
 		return "no links"
 	}
 	var statuses []string
 	for _, s := range Statuses() {
-		if n := d.Summary.Links[s]; n > 0 {
+		if n := d.Summary.Links[string(s)]; n > 0 {
 			statuses = append(statuses, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return count(len(d.Links), "link") + ": " + strings.Join(statuses, ", ")
+	return count(len(d.links), "link") + ": " + strings.Join(statuses, ", ")
 }
 
 // commits names the applied revision, and the observed one if that is another.
 func (d document) commits() string {
 	switch {
-	case d.Applied == "":
+	case d.AppliedRevision == "":
 		return ""
-	case d.Observed == "" || d.Observed == d.Applied:
-		return " (revision " + api.Commit(d.Applied).Short() + ")"
+	case d.ObservedRevision == "" || d.ObservedRevision == d.AppliedRevision:
+		return " (revision " + api.Commit(d.AppliedRevision).Short() + ")"
 	}
-	return " (applied revision " + api.Commit(d.Applied).Short() + "; observed revision " + api.Commit(d.Observed).Short() + " is not applied)"
+	return " (applied revision " + api.Commit(d.AppliedRevision).Short() + "; observed revision " + api.Commit(d.ObservedRevision).Short() + " is not applied)"
 }
 
 // notNow says that nothing is written although not all is as declared.
@@ -156,17 +156,17 @@ func (d document) sumWrites() string {
 	case s.Planned > 0:
 		return fmt.Sprintf("%d to write, not by this process", s.Planned)
 	}
-	for _, l := range d.Links {
+	for _, l := range d.links {
 		if stayed(l.phase) || l.phase == plan.Changing || l.phase == Unseen {
 			return notNow
 		}
 	}
-	for _, c := range d.Clusters {
-		if c.Base != nil && (stayed(c.Base.phase) || c.Base.phase == plan.Changing) {
+	for _, c := range d.clusters {
+		if c.Base != nil && (stayed(c.phase) || c.phase == plan.Changing) {
 			return notNow
 		}
 	}
-	if s.Clusters[Unknown]+s.Clusters[Denied]+s.Cleanup > 0 {
+	if s.Clusters[string(Unknown)]+s.Clusters[string(Denied)]+s.PendingCleanup > 0 {
 		return notNow
 	}
 	return "nothing to write"

@@ -14,7 +14,7 @@ import (
 
 // What becomes of what events are about. Links and bases have a Status.
 //
-// While a link is changed, or nobody knows how it is, its last status stands. A write that failed makes it Stalled.
+// While a link is changed, or nobody knows how it is, its last status counts. A write that failed makes it Stalled.
 const (
 	isReady       = string(Ready)
 	isProgressing = string(Progressing)
@@ -42,29 +42,29 @@ func (s subject) compare(o subject) int {
 	return cmp.Or(cmp.Compare(s.message, o.message), cmp.Compare(s.cluster, o.cluster), s.link.Compare(o.link))
 }
 
-// standing is how a subject is. A zero one is not known.
-type standing struct {
+// subjectState is how a subject is. A zero one is not known.
+type subjectState struct {
 	is     string
 	reason reason.Code
 	why    string
 }
 
 // same says that two states are no transition.
-func (s standing) same(o standing) bool { return s.is == o.is && s.reason == o.reason }
+func (s subjectState) same(o subjectState) bool { return s.is == o.is && s.reason == o.reason }
 
 // fine says that nobody need act.
-func (s standing) fine() bool {
+func (s subjectState) fine() bool {
 	return slices.Contains([]string{isReady, isReachable, isGone, isLeaving, isSuspended, isFound}, s.is) || s.reason == reason.Progressing
 }
 
-// states are how all that a report is about stands. An entry that is not known is there all the same: its subject is.
-func (r Report) states() map[subject]standing {
-	m, all := redacting(bodiesOf(r)), map[subject]standing{}
-	of := func(is string, why *object.Reason) standing {
+// states are how all that a report is about is. An entry that is not known is there all the same: its subject is.
+func (r Report) states() map[subject]subjectState {
+	m, all := redacting(bodiesOf(r)), map[subject]subjectState{}
+	of := func(is string, why *object.Reason) subjectState {
 		if why == nil {
-			return standing{is: is}
+			return subjectState{is: is}
 		}
-		return standing{is, why.Code, m.line(why.Message)}
+		return subjectState{is, why.Code, m.line(why.Message)}
 	}
 	for _, c := range r.Clusters {
 		all[subject{message: ClusterChanged, cluster: c.Name}] = clusterState(c, of)
@@ -74,13 +74,13 @@ func (r Report) states() map[subject]standing {
 			}
 		}
 		for _, d := range c.Cleanup {
-			all[subject{CleanupChanged, c.Name, d.Link}] = standing{is: isPending, why: "linkwright removes it once the cluster can be read: " + d.Left}
+			all[subject{CleanupChanged, c.Name, d.Link}] = subjectState{is: isPending, why: "linkwright removes it once the cluster can be read: " + d.Left}
 		}
-		if d := (confinedDoc{c.Step.Unconfined}); d.missesPolicies() {
-			all[subject{message: ConfinementChanged, cluster: c.Name}] = standing{is: isUnconfined, why: m.line(d.Unconfined.Message)}
+		if d := c.Step.Unconfined; missesPolicies(d) {
+			all[subject{message: ConfinementChanged, cluster: c.Name}] = subjectState{is: isUnconfined, why: m.line(d.Message)}
 		}
 		if n := len(c.Step.Strays); n > 0 {
-			all[subject{message: OrphansChanged, cluster: c.Name}] = standing{is: isFound, why: fmt.Sprintf("%d objects, the first is %s", n+c.Step.MoreStrays, c.Step.Strays[0].Key)}
+			all[subject{message: OrphansChanged, cluster: c.Name}] = subjectState{is: isFound, why: fmt.Sprintf("%d objects, the first is %s", n+c.Step.MoreStrays, c.Step.Strays[0].Key)}
 		}
 	}
 	for _, l := range Links(r) {
@@ -89,32 +89,32 @@ func (r Report) states() map[subject]standing {
 	return all
 }
 
-func clusterState(c Cluster, of func(string, *object.Reason) standing) standing {
+func clusterState(c Cluster, of func(string, *object.Reason) subjectState) subjectState {
 	switch {
 	case !c.looked():
-		return standing{}
+		return subjectState{}
 	case c.Status() == Ready:
-		return standing{is: isReachable}
+		return subjectState{is: isReachable}
 	case c.Status() == Unknown:
 		return of(isUnreachable, c.Why())
 	}
 	return of(isDenied, c.Why())
 }
 
-func baseState(row plan.Row, of func(string, *object.Reason) standing) standing {
+func baseState(row plan.Row, of func(string, *object.Reason) subjectState) subjectState {
 	switch {
 	case row.Phase == plan.Blocked:
 		return of(isBlocked, row.Why)
 	case row.Phase == plan.Denied:
 		return of(isDenied, row.Why)
 	case row.Phase == plan.Changing && row.Why == nil:
-		return standing{}
+		return subjectState{}
 	case row.Quiet() || row.Phase == plan.Ready:
-		return standing{is: isReady}
+		return subjectState{is: isReady}
 	case row.Leaving:
-		return standing{is: isLeaving}
+		return subjectState{is: isLeaving}
 	case row.Phase == plan.Suspended:
-		return standing{is: isSuspended}
+		return subjectState{is: isSuspended}
 	}
 	if row.Phase == plan.Changing { // a write failed
 		return of(isStalled, row.Why)
@@ -122,41 +122,41 @@ func baseState(row plan.Row, of func(string, *object.Reason) standing) standing 
 	return of(isProgressing, row.Why)
 }
 
-func linkState(l LinkRow, of func(string, *object.Reason) standing) standing {
+func linkState(l LinkRow, of func(string, *object.Reason) subjectState) subjectState {
 	switch health, known := healthOf(l.Source); {
 	case l.Phase == plan.Removed:
-		return standing{is: isGone}
+		return subjectState{is: isGone}
 	case l.Phase == plan.Denied:
 		return of(isDenied, l.Why)
 	case l.Phase == plan.Blocked:
 		return of(isBlocked, l.Why)
 	case l.Leaving:
-		return standing{is: isLeaving}
+		return subjectState{is: isLeaving}
 	case l.Phase == plan.Suspended:
-		return standing{is: isSuspended}
+		return subjectState{is: isSuspended}
 	case l.Phase == plan.Changing && l.Why != nil:
 		return of(isStalled, l.Why)
 	case l.Phase == Unseen || l.Phase == plan.Changing:
-		return standing{}
+		return subjectState{}
 	case known:
 		return health
 	case l.Phase == plan.Ready:
-		return standing{is: isReady}
+		return subjectState{is: isReady}
 	}
 	return of(isProgressing, l.Why)
 }
 
 // healthOf is how a link is by its stages; false: none are known of it.
-func healthOf(source plan.Row) (standing, bool) {
+func healthOf(source plan.Row) (subjectState, bool) {
 	switch c := source.Condition(); c.Status {
 	case "":
-		return standing{}, false
+		return subjectState{}, false
 	case object.True:
-		return standing{is: isReady}, true
+		return subjectState{is: isReady}, true
 	case object.False:
-		return standing{string(works(c)), c.Reason, c.Message}, true
+		return subjectState{string(works(c)), c.Reason, c.Message}, true
 	}
-	return standing{}, true
+	return subjectState{}, true
 }
 
 // looked says that a cluster was looked at, or could not be, since what is declared was last taken over.
@@ -166,9 +166,9 @@ func (c Cluster) looked() bool {
 }
 
 // left is how a subject is of which a report says nothing any more.
-func (r Report) left(s subject, was standing) standing {
+func (r Report) left(s subject, was subjectState) subjectState {
 	if s.message == CleanupChanged {
-		return standing{is: isGone}
+		return subjectState{is: isGone}
 	}
 	for _, c := range r.Clusters {
 		if (c.Name == s.cluster || c.Name == s.link.Source || c.Name == s.link.Target) && c.Status() != Ready {
@@ -176,9 +176,9 @@ func (r Report) left(s subject, was standing) standing {
 		}
 	}
 	if s.message == BaseChanged {
-		return standing{is: isReady}
+		return subjectState{is: isReady}
 	}
-	return standing{is: isGone}
+	return subjectState{is: isGone}
 }
 
 // wrote are the subjects for which something was written.
@@ -196,7 +196,7 @@ func (r Report) wrote() map[subject]bool {
 
 // transitions are the events that lead from what was known to what a report says, and what is known then. What is seen for the
 // first time, and is fine without a write, is no transition.
-func transitions(was map[subject]standing, r Report) (map[subject]standing, []Event) {
+func transitions(was map[subject]subjectState, r Report) (map[subject]subjectState, []Event) {
 	now, wrote := r.states(), r.wrote()
 	for s, before := range was {
 		if _, there := now[s]; !there {
@@ -213,14 +213,14 @@ func transitions(was map[subject]standing, r Report) (map[subject]standing, []Ev
 		default:
 			out = append(out, transition(s, before, next))
 		}
-		if now[s].is == isGone && !wrote[s] { // else the next report may tell of the same writes
+		if now[s].is == isGone && !wrote[s] { // else the next report may list the same writes
 			delete(now, s)
 		}
 	}
 	return now, out
 }
 
-func transition(s subject, from, to standing) Event {
+func transition(s subject, from, to subjectState) Event {
 	e := Event{Level: Warn, Message: s.message}
 	if to.fine() {
 		e.Level = Info

@@ -2,9 +2,9 @@ package report
 
 import "github.com/linkwright/linkwright/object"
 
-// YAML is an object as it may be shown: without what the API server writes, and with every value of a
+// ObjectYAML is an object as it may be shown: without what the API server writes, and with every value of a
 // Secret as a hash under key (the uid of the cluster's kube-system); without a key not even that.
-func YAML(k object.Key, body object.Body, key string) []byte {
+func ObjectYAML(k object.Key, body object.Body, key string) []byte {
 	m := redacting([]keyed{{k, body}}).hashing(key)
 	return asYAML(m.shown(k, body))
 }

@@ -34,9 +34,14 @@ type HomeFlags struct {
 func (h *HomeFlags) add(f *pflag.FlagSet) {
 	h.AddHome(f)
 	h.grace = defaultGrace
+	h.addLocal(f)
+	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
+}
+
+// addLocal adds what clusters' declarations may name of this machine.
+func (h *HomeFlags) addLocal(f *pflag.FlagSet) {
 	f.BoolVar(&h.allowPaths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
 	f.BoolVar(&h.allowExec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
-	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
 }
 
 // managementPrefix is that of --kubeconfig and --context in commands in which those are about another cluster.
@@ -53,6 +58,15 @@ func (h *HomeFlags) AddHome(f *pflag.FlagSet) {
 	f.StringVarP(&h.Namespace, "namespace", "n", DefaultNamespace, "namespace of linkwright in the management cluster: access Secrets, lease, record")
 	h.Timeout = 15 * time.Second
 	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", "time limit of one request to a cluster")
+}
+
+// AddReading are the flags of commands that read the record and the clusters' inventories, and no repository.
+func (h *HomeFlags) AddReading(f *pflag.FlagSet) {
+	Group(f, GroupClusters, func(f *pflag.FlagSet) {
+		h.AddHome(f)
+		h.addLocal(f)
+	})
+	Group(f, groupOther, h.Log.add)
 }
 
 // DefaultNamespace is linkwright's own in the management cluster.

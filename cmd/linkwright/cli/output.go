@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -22,9 +23,16 @@ func (f *Format) String() string { return string(f.Format) }
 func (f *Format) Type() string { return "format" }
 
 // Set implements pflag.Value.
-func (f *Format) Set(word string) (err error) {
-	f.Format, err = report.ParseFormat(word, f.among)
-	return err
+func (f *Format) Set(word string) error {
+	parsed, err := report.ParseFormat(word, f.among)
+	if err == nil {
+		err = checkTemplate(parsed)
+	}
+	if err != nil {
+		return err
+	}
+	f.Format = parsed
+	return nil
 }
 
 // Add adds the flag; the first of these is the default.
@@ -33,9 +41,20 @@ func (f *Format) Add(flags *pflag.FlagSet, among []report.Format) {
 	flags.VarP(f, "output", "o", report.Enumerate(among))
 }
 
+// Write writes an answer in a format.
+func Write(w io.Writer, f report.Format, a report.Answer) error {
+	switch f.Kind() {
+	case report.JSONPath:
+		return writeJSONPath(w, f.Argument(), a)
+	case report.CustomColumns:
+		return writeColumns(w, f.Argument(), a)
+	}
+	return a.Write(w, f)
+}
+
 // Show shows what a sync did, and gives its exit code.
 func Show(w io.Writer, f report.Format, r report.Report, failed error) error {
-	if err := r.Write(w, f); err != nil {
+	if err := Write(w, f, r.Answer()); err != nil {
 		return err
 	}
 	return Verdict(r, failed)
@@ -50,6 +69,21 @@ func Verdict(r report.Report, failed error) error {
 		return Exit{Code: ExitError, Err: failed}
 	case !r.Clean():
 		return Exit{Code: ExitPartial}
+	}
+	return nil
+}
+
+// checkTemplate says what is wrong with the argument of a format.
+func checkTemplate(f report.Format) error {
+	var err error
+	switch f.Kind() {
+	case report.JSONPath:
+		_, err = parseJSONPath(f.Argument())
+	case report.CustomColumns:
+		_, err = parseColumns(f.Argument())
+	}
+	if err != nil {
+		return fmt.Errorf("format %q: %w", f, err)
 	}
 	return nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// standing says in a few words what became of the newest commit:
+// commitSummary says in a few words what became of the newest commit:
 //
 //	success   it is applied, and everything is as declared
 //	pending   something is still to be written, or must happen by itself first
 //	failure   it is not applied; or something is blocked, denied, could not be read or failed
 //	error     Git, or this process, is in trouble
-func standing(r report.Report) (forge.State, string) {
+func commitSummary(r report.Report) (forge.State, string) {
 	state, text := forge.Success, counted(r)
 	switch {
 	case r.Head != "" && r.Head != r.Commit:
@@ -64,7 +64,7 @@ func failed(r report.Report) bool {
 	return slices.ContainsFunc(r.Clusters, func(cl report.Cluster) bool { return cl.Status() != report.Ready })
 }
 
-// underWay says that a write is planned and not done, or something is waited for.
+// underWay says that a write is planned and not done, or linkwright waits for something.
 func underWay(r report.Report) bool {
 	for _, c := range r.Clusters {
 		if c.Step.Writes() > 0 && len(c.Outcomes) == 0 {
@@ -86,15 +86,15 @@ func counted(r report.Report) string {
 	for _, l := range links {
 		statuses[l.Status()]++
 	}
-	var told []string
+	var counts []string
 	for _, s := range report.Statuses() {
 		if statuses[s] > 0 {
-			told = append(told, fmt.Sprintf("%d %s", statuses[s], s))
+			counts = append(counts, fmt.Sprintf("%d %s", statuses[s], s))
 		}
 	}
 	parts := []string{plural(len(r.Clusters), "cluster") + ", " + plural(len(links), "link")}
-	if len(told) > 0 {
-		parts[0] += ": " + strings.Join(told, ", ")
+	if len(counts) > 0 {
+		parts[0] += ": " + strings.Join(counts, ", ")
 	}
 	clusters := map[report.Status]int{}
 	for _, c := range r.Clusters {

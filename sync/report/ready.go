@@ -10,68 +10,68 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// ready is the condition Ready of a link as it is to be told.
+// ready is the condition Ready of a link as it is to be shown.
 //
 //	a guard or policy denies an end    False    Denied
 //	an end leaves                      False    Leaving
 //	the source was not read            Unknown  NotRead
-//	nothing was told                   Unknown  NotReported
+//	nothing is recorded                Unknown  NotReported
 //	it is True, and a Secret is gone   False    SecretMissing
-//	it is not, and a Secret is gone    as it was told last, and names the Secret
+//	it is not, and a Secret is gone    as it is recorded, and names the Secret
 //	it is True of another revision     False    RevisionMismatch
-//	else                               as it was told last
-func (t Told) ready(l ToldLink) object.Condition {
-	told := slices.IndexFunc(l.Conditions, func(c object.Condition) bool { return c.Type == object.Ready })
+//	else                               as it is recorded
+func (o Overview) ready(l RecordedLink) object.Condition {
+	at := slices.IndexFunc(l.Conditions, func(c object.Condition) bool { return c.Type == object.Ready })
 	is := func(status string, code reason.Code, message string) object.Condition {
 		return object.Condition{Type: object.Ready, Status: status, Reason: code, Message: message}
 	}
 	switch {
-	case l.Source != LeavingEnd && told >= 0 && l.Conditions[told].Reason == reason.Denied:
-		return l.Conditions[told]
+	case l.Source != LeavingEnd && at >= 0 && l.Conditions[at].Reason == reason.Denied:
+		return l.Conditions[at]
 	case l.Target != LeavingEnd && l.Denied != nil:
 		return *l.Denied
 	case l.Source == LeavingEnd || l.Target == LeavingEnd:
 		return is(object.False, reason.Leaving, "it is being removed")
 	case l.Source == UnknownEnd:
 		return is(object.Unknown, reason.NotRead, "")
-	case told < 0:
+	case at < 0:
 		return is(object.Unknown, reason.NotReported, "")
-	case l.Conditions[told].Status != object.True && len(l.Missing) > 0:
-		c := l.Conditions[told]
+	case l.Conditions[at].Status != object.True && len(l.Missing) > 0:
+		c := l.Conditions[at]
 		c.Message = strings.TrimPrefix(c.Message+"; ", "; ") + fmt.Sprintf("%s is missing", l.Missing[0])
 		return c
-	case l.Conditions[told].Status != object.True:
+	case l.Conditions[at].Status != object.True:
 	case len(l.Missing) > 0:
 		return is(object.False, reason.SecretMissing, fmt.Sprintf("%s is missing", l.Missing[0]))
 	default:
 		for _, name := range []api.ClusterName{l.Pair.Source, l.Pair.Target} {
-			if other := t.other(name); other != "" {
-				return is(object.False, reason.RevisionMismatch, fmt.Sprintf("revision %s is not applied in %s, which carries %s", t.Revision.Applied.Short(), name, other.Short()))
+			if other := o.other(name); other != "" {
+				return is(object.False, reason.RevisionMismatch, fmt.Sprintf("revision %s is not applied in %s, which carries %s", o.Revision.Applied.Short(), name, other.Short()))
 			}
 		}
 	}
-	return l.Conditions[told]
+	return l.Conditions[at]
 }
 
 // other is the revision that a cluster carries instead of the applied one; empty: it carries that, none, or has nothing written.
-func (t Told) other(name api.ClusterName) api.Commit {
-	for _, c := range t.Clusters {
-		if c.Name == name && t.Revision.Applied != "" && c.Applied != t.Revision.Applied && !slices.Contains(t.Revision.Suspended, name) {
+func (o Overview) other(name api.ClusterName) api.Commit {
+	for _, c := range o.Clusters {
+		if c.Name == name && o.Revision.Applied != "" && c.Applied != o.Revision.Applied && !slices.Contains(o.Revision.Suspended, name) {
 			return c.Applied
 		}
 	}
 	return ""
 }
 
-// unwritten is of how many links that the applied revision declares no inventory tells, if all clusters were read.
-func (t Told) unwritten() int {
-	n := t.Revision.Links
-	for _, l := range t.Links {
-		if l.Source == Recorded && !t.Revision.suspends(l.Pair) {
+// unwritten is how many links the applied revision declares and no inventory records; 0 if not all clusters were read.
+func (o Overview) unwritten() int {
+	n := o.Revision.Links
+	for _, l := range o.Links {
+		if l.Source == RecordedEnd && !o.Revision.suspends(l.Pair) {
 			n--
 		}
 	}
-	if slices.ContainsFunc(t.Clusters, func(c ToldCluster) bool { return c.Why != nil }) {
+	if slices.ContainsFunc(o.Clusters, func(c RecordedCluster) bool { return c.Why != nil }) {
 		return 0
 	}
 	return max(n, 0)
@@ -83,7 +83,7 @@ func (r Revision) suspends(link api.Pair) bool {
 }
 
 // statusWord is the one word for a link whose condition Ready is c.
-func statusWord(l ToldLink, c object.Condition) string {
+func statusWord(l RecordedLink, c object.Condition) string {
 	is := func(kind string) bool {
 		return slices.ContainsFunc(l.Conditions, func(c object.Condition) bool { return c.Type == kind && c.Status == object.True })
 	}

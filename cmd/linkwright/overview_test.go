@@ -19,10 +19,11 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// Of a link the inventories of both its ends tell; where one is missing, its cluster was not read, or nothing is left there.
-func TestLinksTold(t *testing.T) {
+// A link is recorded by the inventories of both its ends. If one is missing, its cluster was not read, or nothing is left there.
+func TestRecordedLinks(t *testing.T) {
 	we, wn := api.Pair{Source: "west", Target: "east"}, api.Pair{Source: "west", Target: "north"}
 	ne, we2 := api.Pair{Source: "north", Target: "east"}, api.Pair{Source: "away", Target: "west"}
 	second := api.Pair{Source: "west", Target: "east-gw"}
@@ -30,7 +31,7 @@ func TestLinksTold(t *testing.T) {
 	ready := []object.Condition{{Type: object.Ready, Status: object.True}}
 	denial := []object.Condition{{Type: object.Ready, Status: object.False, Reason: "Denied"}}
 	secret := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
-	got := linksTold([]report.ToldCluster{{Name: "east"}, {Name: "north", Why: object.Because(reason.Unreachable, "")}, {Name: "west"}}, []heard{
+	got := recordedLinks([]report.RecordedCluster{{Name: "east"}, {Name: "north", Why: object.Because(reason.Unreachable, "")}, {Name: "west"}}, []clusterInventories{
 		{inventories: []inventory.Inventory{{End: object.End{Cluster: "east"}}, {End: at("east", ne), Conditions: denial}, {End: at("east", we)}}},
 		{},
 		{missing: map[object.Key]bool{secret: true}, inventories: []inventory.Inventory{
@@ -41,29 +42,29 @@ func TestLinksTold(t *testing.T) {
 			{End: at("west", second)},
 		}},
 	}, map[api.ClusterName]inventory.Known{"east": {Names: []api.ClusterName{"east-gw"}}})
-	want := []report.ToldLink{
-		{Pair: we2, Source: report.UnknownEnd, Target: report.Recorded},
-		{Pair: ne, Source: report.UnknownEnd, Target: report.Recorded, Denied: &denial[0]},
-		{Pair: we, Source: report.Recorded, Target: report.Recorded, Conditions: ready, Missing: []object.Key{secret}},
-		{Pair: second, Source: report.Recorded, Target: report.Absent},
+	want := []report.RecordedLink{
+		{Pair: we2, Source: report.UnknownEnd, Target: report.RecordedEnd},
+		{Pair: ne, Source: report.UnknownEnd, Target: report.RecordedEnd, Denied: &denial[0]},
+		{Pair: we, Source: report.RecordedEnd, Target: report.RecordedEnd, Conditions: ready, Missing: []object.Key{secret}},
+		{Pair: second, Source: report.RecordedEnd, Target: report.AbsentEnd},
 		{Pair: wn, Source: report.LeavingEnd, Target: report.UnknownEnd},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("links: -want +got\n%s", diff)
 	}
-	told := report.Told{Clusters: []report.ToldCluster{{Name: "east"}, {Name: "west"}}, Links: []report.ToldLink{
-		{Pair: we2, Source: report.UnknownEnd, Target: report.LeavingEnd}, {Pair: wn, Source: report.Recorded, Target: report.UnknownEnd, Conditions: ready},
+	o := report.Overview{Clusters: []report.RecordedCluster{{Name: "east"}, {Name: "west"}}, Links: []report.RecordedLink{
+		{Pair: we2, Source: report.UnknownEnd, Target: report.LeavingEnd}, {Pair: wn, Source: report.RecordedEnd, Target: report.UnknownEnd, Conditions: ready},
 	}}
-	if told.Clusters = forgotten(told); len(told.Clusters) != 2 || told.Clean() {
-		t.Errorf("a source that leaves, and a target that was never written: %+v, clean %t", told.Clusters, told.Clean())
+	if o.Clusters = withUnrecorded(o); len(o.Clusters) != 2 || o.AsDeclared() {
+		t.Errorf("a source that leaves, and a target that was never written: %+v, clean %t", o.Clusters, o.AsDeclared())
 	}
-	if told.Links = told.Links[1:]; !told.Clean() {
+	if o.Links = o.Links[1:]; !o.AsDeclared() {
 		t.Error("a target that was never written is no fault")
 	}
-	told.Links = append(told.Links, report.ToldLink{Pair: ne, Source: report.UnknownEnd, Target: report.Recorded})
-	told.Clusters = forgotten(told)
-	if len(told.Clusters) != 3 || told.Clusters[1].Name != "north" || told.Clusters[1].Why == nil || told.Clean() {
-		t.Errorf("a cluster that nobody remembers: %+v, clean %t", told.Clusters, told.Clean())
+	o.Links = append(o.Links, report.RecordedLink{Pair: ne, Source: report.UnknownEnd, Target: report.RecordedEnd})
+	o.Clusters = withUnrecorded(o)
+	if len(o.Clusters) != 3 || o.Clusters[1].Name != "north" || o.Clusters[1].Why == nil || o.AsDeclared() {
+		t.Errorf("a cluster that nobody remembers: %+v, clean %t", o.Clusters, o.AsDeclared())
 	}
 }
 
@@ -78,8 +79,8 @@ func (l *lab) bare(args ...string) (int, string) {
 	return 0, string(out)
 }
 
-// TestToldWithoutRepository: inventories alone tell how links stand; nothing is written by who asks.
-func TestToldWithoutRepository(t *testing.T) {
+// TestStatusWithoutRepository: inventories alone say how links are; a command that reads them writes nothing.
+func TestStatusWithoutRepository(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, "east", "west")
 	if code, out := l.bare("status"); code != cli.ExitError || !strings.Contains(out, "no record of installation linkwright in namespace linkwright") || !strings.Contains(out, "linkwright-fleet") {
@@ -91,16 +92,18 @@ func TestToldWithoutRepository(t *testing.T) {
 	code, out := l.bare("status", "-o", "json")
 	var doc struct {
 		Links []struct {
-			Source, Target, Ready, Reason, SourceEnd, TargetEnd string
-			Since                                               time.Time
+			Source, Target, Ready string
+			Reason                object.Reason
+			SourceEnd, TargetEnd  output.End
+			Since                 time.Time
 		}
-		Clusters []struct{ Read bool }
+		Clusters []struct{ Ready string }
 	}
 	if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Links) != 1 || len(doc.Clusters) != 2 {
 		t.Fatalf("%d %v: %s", code, err, out)
 	}
-	if got := doc.Links[0]; code != cli.ExitPartial || got.Ready != object.False || got.Reason != "Progressing" || time.Since(got.Since) > time.Hour ||
-		got.SourceEnd != "Recorded" || got.TargetEnd != "Recorded" {
+	if got := doc.Links[0]; code != cli.ExitPartial || got.Ready != object.False || got.Reason.Code != reason.Progressing || time.Since(got.Since) > time.Hour ||
+		got.SourceEnd.Inventory != "Recorded" || got.TargetEnd.Inventory != "Recorded" {
 		t.Errorf("nobody leads yet: %d %s", code, out)
 	}
 	if _, out := l.bare("status", "-o", "wide"); !regexp.MustCompile(`west +east +False +Progressing`).MatchString(out) ||
@@ -131,7 +134,7 @@ func (l *lab) secretGone() {
 	}
 }
 
-// watched: --watch shows a link that is made meanwhile, and ends well when it is told to.
+// watched: --watch shows a link that is made meanwhile, and ends well when it is interrupted.
 func (l *lab) watched() {
 	l.t.Helper()
 	c := exec.CommandContext(l.t.Context(), "linkwright", "status", "--watch", "--kubeconfig", l.Cluster("west").Kubeconfig)
@@ -161,30 +164,30 @@ func (l *lab) watched() {
 	for lines.Scan() { // so that it is not blocked
 	}
 	if err := c.Wait(); err != nil {
-		l.t.Errorf("--watch was told to end: %v", err)
+		l.t.Errorf("--watch was interrupted: %v", err)
 	}
 }
 
-// That time goes by, and that a leader renews its lease, is no news to who watches; that it died is.
-func TestRetold(t *testing.T) {
+// That time goes by, and that a leader renews its lease, is no change to who watches; that it died is.
+func TestStatusPrinter(t *testing.T) {
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
-	told := func(renewed, now time.Duration) report.Told {
-		return report.Told{Ages: true, Opening: report.Opening{Leader: &report.Leader{Holder: "pod", Renewed: at.Add(renewed), Lasts: 15 * time.Second}, At: at.Add(now)}}
+	status := func(renewed, now time.Duration) report.Overview {
+		return report.Overview{Ages: true, Opening: report.Opening{Leader: &report.Leader{Holder: "pod", Renewed: at.Add(renewed), Lasts: 15 * time.Second}, At: at.Add(now)}}
 	}
-	last := ""
+	var out strings.Builder
+	p := &statusPrinter{out: &out, format: report.Text}
 	for i, tt := range []struct {
-		told report.Told
-		want string
+		status report.Overview
+		want   string
 	}{
-		{told(0, 0), "pod leads."},
-		{told(9*time.Second, 10*time.Second), ""},
-		{told(10*time.Second, 30*time.Second), "\nNo process syncs: pod had the lease and has not renewed it since 2026-11-22 15:04:15Z, 20s ago."},
-		{told(10*time.Second, 40*time.Second), ""},
-		{told(50*time.Second, 50*time.Second), "\npod leads."},
+		{status(0, 0), "pod leads."},
+		{status(9*time.Second, 10*time.Second), ""},
+		{status(10*time.Second, 30*time.Second), "\nNo process syncs: pod had the lease and has not renewed it since 2026-11-22 15:04:15Z, 20s ago."},
+		{status(10*time.Second, 40*time.Second), ""},
+		{status(50*time.Second, 50*time.Second), "\npod leads."},
 	} {
-		var out strings.Builder
-		var err error
-		if last, err = retold(&out, report.Text, tt.told, last); err != nil {
+		out.Reset()
+		if err := p.print(tt.status); err != nil {
 			t.Fatal(err)
 		}
 		if got, _, _ := strings.Cut(strings.TrimSuffix(out.String(), "\n"), "\n\nno link"); got != tt.want {

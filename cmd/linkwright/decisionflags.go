@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// recorded has a daemon refuse the flags of a single sync, in whose place people record a decision: a flag that stays behind in a
+// refuseDecisionFlags has a daemon refuse the flags of a single sync, in whose place people record a decision: a flag that stays behind in a
 // manifest would go on deciding.
-func recorded(f *pflag.FlagSet) {
+func refuseDecisionFlags(f *pflag.FlagSet) {
 	for name, command := range map[string]string{
 		"accept-cluster":         "accept cluster NAME=UID",
 		"abandon-cluster":        "abandon NAME",

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/report/output"
+)
+
+func TestTemplates(t *testing.T) {
+	links := output.List[output.Link]{TypeMeta: output.Of(output.KindLinkList), Items: []output.Link{
+		{Source: "west", Target: "east", Ready: "True", Conditions: nil}, {Source: "a", Target: "b\x1b[31m", Ready: "False"},
+	}}
+	list := report.Plain(links, "")
+	for format, want := range map[report.Format]string{
+		`jsonpath={.kind}`: "LinkList",
+		`jsonpath={range .items[*]}{.source}{"\t"}{.target}{"\n"}{end}`: "west\teast\na\tb[31m\n",
+		`jsonpath={.items[?(@.ready=="False")].source}`:                 "a",
+		`jsonpath={.nothing}`: "",
+		`jsonpath={.items[0].source}{"\n::error::x\n"}{"##["}`:  "west\n: :error::x\n# #[",
+		`custom-columns=FROM:.source,TO:{.target},C:conditions`: "FROM  TO     C\nwest  east   <none>\na     b[31m  <none>\n",
+	} {
+		var out strings.Builder
+		if err := Write(&out, format, list); err != nil || out.String() != want {
+			t.Errorf("%s: %v, %q, want %q", format, err, out.String(), want)
+		}
+	}
+}
+
+func TestWrongTemplates(t *testing.T) {
+	for word, want := range map[string]string{
+		"jsonpath": `format "jsonpath": want text`, "jsonpath=": "want text", "json=x": "want text", "jsonpath={.a": "unclosed action", "custom-columns=A": "want HEADER:PATH",
+		"custom-columns=A:": "want HEADER:PATH", "custom-columns=A:.b,:.c": "want HEADER:PATH", "custom-columns=A:{.b": `"{.b" is no path`, "custom-columns=A:.b[": "unterminated array",
+	} {
+		f := Format{among: report.Formats()}
+		if err := f.Set(word); err == nil || !strings.Contains(err.Error(), want) || f.Format != "" {
+			t.Errorf("-o %s: %v, want %s", word, err, want)
+		}
+	}
+}

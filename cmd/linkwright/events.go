@@ -1,0 +1,83 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+func eventsCommand() *cobra.Command {
+	var h cli.HomeFlags
+	var l listFlags
+	about := ""
+	c := &cobra.Command{
+		Use:   "events [--for link/SOURCE/TARGET | --for cluster/NAME]",
+		Short: "Show the last transition of each condition",
+		Long: `Show when each link last changed, and why: the last transition of each condition
+that the clusters' inventories record, and of the applied and the observed
+revision. The newest is last. Earlier transitions are not recorded: the log of
+the daemon has them.
+
+It reads the management cluster's record and the inventories, needs no
+repository and no daemon, and writes nothing.`,
+		Example: `  linkwright events --kubeconfig management.yaml
+  linkwright events --for link/west/east --watch`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			wanted, err := eventsFor(about)
+			if err != nil {
+				return err
+			}
+			return l.show(&h, c, func(o report.Overview) (report.Listing, error) {
+				if err := wanted.exists(o); err != nil {
+					return report.Listing{}, err
+				}
+				return o.EventList().Only(wanted.matches), nil
+			})
+		},
+	}
+	h.AddReading(c.Flags())
+	l.add(c, report.EventFormats())
+	c.Flags().StringVar(&about, "for", "", "show only the events of link/SOURCE/TARGET or of the links of cluster/NAME")
+	return c
+}
+
+// eventFilter is what events are chosen by; zero: nothing, which chooses all.
+type eventFilter struct{ kind, name string }
+
+func eventsFor(about string) (eventFilter, error) {
+	if about == "" {
+		return eventFilter{}, nil
+	}
+	kind, name, _ := strings.Cut(about, "/")
+	for _, r := range resources() {
+		if ref, ok := r.ref(name); ok && r.kind == kind && kind != "revision" {
+			return eventFilter{kind, strings.TrimPrefix(ref, kind+"/")}, nil
+		}
+	}
+	return eventFilter{}, cli.Usage("--for %q: write link/SOURCE/TARGET or cluster/NAME", about)
+}
+
+// matches says that an event about an object is wanted.
+func (s eventFilter) matches(object string) bool {
+	kind, name, _ := strings.Cut(object, "/")
+	if s.kind != "cluster" {
+		return s == eventFilter{} || s.kind == kind && s.name == name
+	}
+	source, target, _ := strings.Cut(name, "/")
+	return kind == "link" && (source == s.name || target == s.name)
+}
+
+// exists says which link or cluster there is not.
+func (s eventFilter) exists(o report.Overview) error {
+	for _, r := range resources() {
+		if r.kind == s.kind {
+			_, err := r.chosen(o, []string{s.name})
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// resource is what get lists.
+type resource struct {
+	kind string                                     // in the singular
+	use  string                                     // of the names
+	long string                                     // what it lists
+	list func(o report.Overview) report.Listing     // all of it
+	ref  func(name string) (prefix string, ok bool) // kind/name of what a name chooses, or how that begins
+}
+
+func resources() []resource {
+	return []resource{
+		{
+			kind: "link", use: "[SOURCE/TARGET...]", list: report.Overview.LinkList,
+			long: `List links as the clusters' inventories record them, with their status.
+AGE is the time since READY changed.`,
+			ref: func(name string) (string, bool) {
+				p, ok := cli.ParsePair(name)
+				return "link/" + string(p.Source) + "/" + string(p.Target), ok
+			},
+		},
+		{
+			kind: "cluster", use: "[NAME...]", list: report.Overview.ClusterList,
+			long: `List the clusters of the management cluster's record, with the revision that is
+applied there. LINKS counts the links that are Ready, of all links with an end
+in the cluster.`,
+			ref: func(name string) (string, bool) { return "cluster/" + name, name != "" },
+		},
+		{
+			kind: "revision", use: "[COMMIT...]", list: report.Overview.RevisionList,
+			long: `List the applied revision, the observed one if it is not applied, and those that
+clusters still have. AGE is the time since that became so.`,
+			ref: func(name string) (string, bool) { return "revision/" + name, len(name) >= shortestCommit },
+		},
+	}
+}
+
+// shortestCommit is how many digits of a commit choose it.
+const shortestCommit = 7
+
+func getCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "get",
+		Short: "List links, clusters or revisions",
+		Long: `List links, clusters or revisions, from the management cluster's record and the
+clusters' inventories. It needs no repository and no daemon, and writes nothing.`,
+		Example: `  linkwright get links
+  linkwright get clusters -o wide
+  linkwright get links -o custom-columns=LINK:.source,STATUS:.status
+  linkwright get link west/east -o jsonpath='{.reason.message}'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	for _, r := range resources() {
+		c.AddCommand(r.command())
+	}
+	return c
+}
+
+// listFlags are how a list is shown.
+type listFlags struct {
+	out              cli.Format
+	watch, noHeaders bool
+}
+
+func (l *listFlags) add(c *cobra.Command, formats []report.Format) {
+	l.out.Add(c.Flags(), formats)
+	c.Flags().BoolVarP(&l.watch, "watch", "w", false, "after the list, show what changes")
+	c.Flags().BoolVar(&l.noHeaders, "no-headers", false, "leave out the line of column names")
+}
+
+func (r resource) command() *cobra.Command {
+	var h cli.HomeFlags
+	var l listFlags
+	c := &cobra.Command{
+		Use:     r.kind + "s " + r.use,
+		Aliases: []string{r.kind},
+		Short:   "List " + r.kind + "s",
+		Long:    r.long + "\n\nThe exit code is 2 if a name is not found, or no cluster could be read.",
+		Example: "  linkwright get " + r.kind + "s --kubeconfig management.yaml\n  linkwright get " + r.kind + "s -o json",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range args {
+				if _, ok := r.ref(name); !ok {
+					return cli.Usage("%q names no %s: write %s", name, r.kind, strings.Trim(r.use, "[.]"))
+				}
+			}
+			return l.show(&h, c, func(o report.Overview) (report.Listing, error) { return r.chosen(o, args) })
+		},
+	}
+	h.AddReading(c.Flags())
+	l.add(c, report.ListFormats())
+	return c
+}
+
+// chosen are the items that names choose; without names all.
+func (r resource) chosen(o report.Overview, names []string) (report.Listing, error) {
+	all := r.list(o)
+	if len(names) == 0 {
+		return all, nil
+	}
+	prefixes := make([]string, len(names))
+	for i, name := range names {
+		prefixes[i], _ = r.ref(name)
+		if !slices.ContainsFunc(all.Refs(), func(ref string) bool { return r.is(ref, prefixes[i]) }) {
+			return all, notFound(o, r.kind, name)
+		}
+	}
+	return all.Only(func(ref string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return r.is(ref, p) })
+	}), nil
+}
+
+// is says that a name chooses an item. A commit may be given by its first digits.
+func (r resource) is(ref, prefix string) bool {
+	return ref == prefix || r.kind == "revision" && strings.HasPrefix(ref, prefix)
+}
+
+// show shows a list once, or with --watch also what changes.
+func (l *listFlags) show(h *cli.HomeFlags, c *cobra.Command, list func(report.Overview) (report.Listing, error)) error {
+	if l.watch {
+		cs, err := openInstalled(h, c)
+		if err != nil {
+			return err
+		}
+		defer cs.Close(c.Context())
+		p := &listPrinter{out: c.OutOrStdout(), flags: l, list: list}
+		return cs.watch(c.Context(), p.print)
+	}
+	o, err := overviewOnce(h, c)
+	if err != nil {
+		return err
+	}
+	all, err := list(o)
+	if err != nil {
+		return err
+	}
+	if all.Len() == 0 && (l.out.Format == report.Text || l.out.Format == report.Wide) {
+		cli.Say(c.ErrOrStderr(), fmt.Sprintf("No %s found.", strings.TrimSuffix(c.Name(), "s")+"s"))
+		return nil
+	}
+	a := all.Answer(!l.noHeaders)
+	if len(c.Flags().Args()) == 1 && all.Len() == 1 && c.Name() != "events" { // as kubectl get NAME
+		a = all.One(!l.noHeaders)
+	}
+	return cli.Write(c.OutOrStdout(), l.out.Format, a)
+}
+
+// listPrinter prints a list, and then the items that changed.
+type listPrinter struct {
+	out   io.Writer
+	flags *listFlags
+	list  func(report.Overview) (report.Listing, error)
+	last  *report.Listing
+}
+
+func (p *listPrinter) print(o report.Overview) error {
+	all, err := p.list(o)
+	if err != nil && p.last == nil {
+		return err
+	}
+	now := all
+	if p.last != nil {
+		now = all.Changed(*p.last)
+	}
+	headers := p.last == nil && !p.flags.noHeaders
+	p.last = &all
+	if now.Len() == 0 {
+		return nil
+	}
+	if kind := p.flags.out.Kind(); kind == report.Text || kind == report.Wide || kind == report.Name {
+		return cli.Write(p.out, kind, now.Answer(headers))
+	}
+	return p.each(now, headers)
+}
+
+// each prints every item as a document of its own.
+func (p *listPrinter) each(items report.Listing, headers bool) error {
+	for i, a := range items.Each() {
+		a.NoHeaders = !headers || i > 0
+		if p.flags.out.Format == report.YAML {
+			if _, err := io.WriteString(p.out, "---\n"); err != nil {
+				return err
+			}
+		}
+		if err := cli.Write(p.out, p.flags.out.Format, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}

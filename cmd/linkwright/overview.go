@@ -1,0 +1,366 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/decide"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/access"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// pollInterval is how often --watch reads what its watches do not report: the record of clusters, and clusters that could not be read.
+const pollInterval = 10 * time.Second
+
+// noRepositoryFlags are the flags of commands that count without a repository: the management cluster's record then lists the clusters.
+func noRepositoryFlags() []string {
+	return []string{
+		"owner", "repo", "kubeconfig", "context", "namespace", "cluster-timeout", "allow-kubeconfig-paths", "allow-exec", "output", "watch", "help",
+	}
+}
+
+// checkNoRepository refuses flags that only count with a repository.
+func checkNoRepository(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(flag *pflag.Flag) {
+		if err == nil && !slices.Contains(noRepositoryFlags(), flag.Name) {
+			err = cli.Usage("--%s needs --repo", flag.Name)
+		}
+	})
+	return err
+}
+
+// errUnread says that nothing could be read.
+func errUnread() error {
+	return cli.Exit{Code: cli.ExitError, Err: errors.New("no cluster could be read")}
+}
+
+// showStatus shows what inventories record: once, or whenever it changes.
+func showStatus(h *cli.HomeFlags, c *cobra.Command, f report.Format, watch bool) error {
+	if err := checkNoRepository(c); err != nil {
+		return err
+	}
+	cs, err := openInstalled(h, c)
+	if err != nil {
+		return err
+	}
+	defer cs.Close(c.Context())
+	if watch {
+		p := &statusPrinter{out: c.OutOrStdout(), format: f}
+		return cs.watch(c.Context(), p.print)
+	}
+	o, err := cs.overview(c.Context(), false)
+	if err != nil {
+		return err
+	}
+	if err := cli.Write(c.OutOrStdout(), f, o.Answer()); err != nil || o.AsDeclared() {
+		return err
+	}
+	if o.Unread() {
+		return errUnread()
+	}
+	return cli.Exit{Code: cli.ExitPartial}
+}
+
+// watch calls show with the overview, and again after each change, until ctx ends.
+func (c installed) watch(ctx context.Context, show func(report.Overview) error) error {
+	shown := false
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		o, err := c.overview(ctx, true)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !shown:
+			return err
+		case err != nil:
+			c.log.Warn("the management cluster was not read", "why", err)
+		default:
+			if err := show(o); err != nil {
+				return err
+			}
+			shown = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.ObjectsMoved():
+			c.Take()
+		case <-tick.C:
+		}
+	}
+}
+
+// statusPrinter prints a status as a whole whenever it differs from the last. That time goes by is no difference.
+type statusPrinter struct {
+	out    io.Writer
+	format report.Format
+	last   string
+}
+
+func (p *statusPrinter) print(o report.Overview) error {
+	var is, now strings.Builder
+	if err := o.WithoutTime().Write(&is, report.JSON); err != nil || is.String() == p.last {
+		return err
+	}
+	if err := cli.Write(&now, p.format, o.Answer()); err != nil {
+		return err
+	}
+	between := ""
+	switch {
+	case p.last == "":
+	case p.format == report.YAML:
+		between = "---\n"
+	case p.format != report.JSON:
+		between = "\n"
+	}
+	p.last = is.String()
+	_, err := io.WriteString(p.out, between+now.String())
+	return err
+}
+
+// overview reads all clusters of the management cluster's record; live: from watches that are kept open.
+func (c installed) overview(ctx context.Context, live bool) (report.Overview, error) {
+	known, err := c.record(ctx)
+	if err != nil {
+		return report.Overview{}, err
+	}
+	names := slices.Sorted(maps.Keys(known.Clusters))
+	want := make([]fleet.Cluster, len(names))
+	for i, name := range names {
+		want[i] = fleet.Cluster{Name: name, Spec: api.Cluster{Access: known.Clusters[name].Access, Linkerd: known.Clusters[name].Linkerd}}
+	}
+	failed := c.Follow(ctx, want)
+	found := make([]clusterInventories, len(names))
+	out := report.Overview{
+		Opening:  c.opening(ctx, known),
+		Clusters: make([]report.RecordedCluster, len(names)), Ages: true,
+	}
+	access.Each(len(names), func(i int) {
+		all, err := c.inventories(ctx, names[i], known.Clusters[names[i]], live)
+		if failed[names[i]] != nil {
+			err = failed[names[i]]
+		}
+		out.Clusters[i] = report.RecordedCluster{Name: names[i], Applied: appliedIn(all.inventories), Leaving: known.Clusters[names[i]].Leaving}
+		for _, d := range known.Clusters[names[i]].Pending {
+			out.Clusters[i].Cleanup = append(out.Clusters[i].Cleanup, state.Pending{Link: d.Link(), Since: d.Since})
+		}
+		if found[i] = all; err != nil {
+			why := cluster.Explain(err)
+			out.Clusters[i].Why = &why
+		}
+	})
+	out.Links, out.Decisions = recordedLinks(out.Clusters, found, known.Clusters), decide.Decisions(known, out.At)
+	if known.Denied != nil {
+		out.Denied = known.Denied.Message(object.Installation{Owner: c.owner, Namespace: c.namespace})
+	}
+	out.Clusters = withUnrecorded(out)
+	return out, nil
+}
+
+// recordedRevision is what the record says of revisions.
+func recordedRevision(r inventory.Revision) report.Revision {
+	return report.Revision{Applied: r.Applied, Observed: r.Observed, Why: r.Why, Since: r.Since, Links: r.Links, Suspended: r.Suspended, SuspendedLinks: r.SuspendedLinks}
+}
+
+// appliedIn is the revision that the base among a cluster's inventories carries; empty: none.
+func appliedIn(all []inventory.Inventory) api.Commit {
+	for _, inv := range all {
+		if inv.End.IsBase() {
+			return inv.Commit
+		}
+	}
+	return ""
+}
+
+// clusterInventories are those of one cluster.
+type clusterInventories struct {
+	inventories []inventory.Inventory
+	missing     map[object.Key]bool // Secrets that inventories name and that are not there
+}
+
+// inventories reads those of one cluster, unless it is another one than is remembered, and which of their Secrets are not there.
+func (c installed) inventories(ctx context.Context, name api.ClusterName, known inventory.Known, live bool) (out clusterInventories, err error) {
+	system := object.Key{Kind: "Namespace", Name: "kube-system"}
+	watches := []object.Watch{inventory.Watch(), {Version: "v1", Kind: system.Kind, Names: []string{system.Name}}}
+	err = c.WithCluster(ctx, name, func(conn object.Cluster) error {
+		observe := conn.Observe
+		if live {
+			observe = conn.Live
+		}
+		seen, err := observe(ctx, watches)
+		if err != nil {
+			return err
+		}
+		if uid := seen.Record(system).UID; known.UID != "" && uid != known.UID {
+			return fmt.Errorf("its kube-system has uid %s, but linkwright wrote to a cluster with uid %s: run linkwright status --repo URL", uid, known.UID)
+		}
+		if out.inventories, err = inventory.Read(c.owner, seen); err != nil {
+			return err
+		}
+		out.missing = missingSecrets(ctx, conn, out.inventories)
+		return nil
+	})
+	return out, err
+}
+
+// missingSecrets are the Secrets of sources' ends that are not there. Where they may not be read nobody knows: none is.
+func missingSecrets(ctx context.Context, conn object.Cluster, all []inventory.Inventory) map[object.Key]bool {
+	out, names := map[object.Key]bool{}, map[string][]string{}
+	for _, inv := range all {
+		for _, k := range inv.Entries {
+			if inv.End.IsSource() && !inv.Leaving && k.Kind == "Secret" && k.Group == "" {
+				names[k.Namespace] = append(names[k.Namespace], k.Name)
+			}
+		}
+	}
+	for ns, each := range names {
+		slices.Sort(each)
+		each = slices.Compact(each)
+		seen, err := conn.Observe(ctx, []object.Watch{{Version: "v1", Kind: "Secret", Namespace: ns, Names: each}})
+		for _, name := range each {
+			if k := (object.Key{Kind: "Secret", Namespace: ns, Name: name}); err == nil && seen.Record(k).IsZero() {
+				out[k] = true
+			}
+		}
+	}
+	return out
+}
+
+// unreadNames says for each cluster, and for its second names, whether it could not be read.
+func unreadNames(clusters []report.RecordedCluster, known map[api.ClusterName]inventory.Known) map[api.ClusterName]bool {
+	out := map[api.ClusterName]bool{}
+	for _, c := range clusters {
+		for _, name := range append([]api.ClusterName{c.Name}, known[c.Name].Names...) {
+			out[name] = c.Why != nil
+		}
+	}
+	return out
+}
+
+// recordedLinks are the links that inventories record; found are the inventories of each cluster.
+func recordedLinks(clusters []report.RecordedCluster, found []clusterInventories, known map[api.ClusterName]inventory.Known) []report.RecordedLink {
+	links, unread := map[api.Pair]report.RecordedLink{}, unreadNames(clusters, known)
+	for i, all := range found {
+		for _, inv := range all.inventories {
+			if inv.End.IsBase() || inv.End.Cluster != clusters[i].Name {
+				continue
+			}
+			l, known := links[inv.End.Link]
+			if !known {
+				l = report.RecordedLink{Pair: inv.End.Link, Source: missingEnd(unread, inv.End.Link.Source), Target: missingEnd(unread, inv.End.Link.Target)}
+			}
+			end := report.RecordedEnd
+			if inv.Leaving {
+				end = report.LeavingEnd
+			}
+			if inv.End.IsSource() {
+				l.Source, l.Conditions, l.Missing = end, inv.Conditions, lacking(inv, all.missing)
+			} else {
+				l.Target, l.Denied = end, denied(inv)
+			}
+			links[inv.End.Link] = l
+		}
+	}
+	return slices.SortedFunc(maps.Values(links), func(a, b report.RecordedLink) int { return a.Pair.Compare(b.Pair) })
+}
+
+// lacking are the entries of an inventory that are missing.
+func lacking(inv inventory.Inventory, missing map[object.Key]bool) (out []object.Key) {
+	for _, k := range inv.Entries {
+		if missing[k] {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// denied is the condition by which an end in a target records a denial; nil: it records none.
+func denied(inv inventory.Inventory) *object.Condition {
+	for _, c := range inv.Conditions {
+		if c.Type == object.Ready && c.Reason == reason.Denied {
+			return &c
+		}
+	}
+	return nil
+}
+
+// withUnrecorded adds the sources of links that stay which are not in the record, so that nobody read them. A target need not be in it: with
+// tokens of people's own nothing is ever written there.
+func withUnrecorded(t report.Overview) []report.RecordedCluster {
+	all := t.Clusters
+	for _, l := range t.Links {
+		name := l.Pair.Source
+		if l.Source != report.UnknownEnd || l.Target == report.LeavingEnd || slices.ContainsFunc(all, func(c report.RecordedCluster) bool { return c.Name == name }) {
+			continue
+		}
+		why := object.Because(reason.NotRead, "a link names this cluster, but the record of clusters does not have it: run linkwright status --repo URL")
+		all = append(all, report.RecordedCluster{Name: name, Why: why})
+	}
+	slices.SortFunc(all, func(a, b report.RecordedCluster) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// missingEnd is an end that no inventory records.
+func missingEnd(unread map[api.ClusterName]bool, name api.ClusterName) report.End {
+	if read, known := unread[name]; read || !known {
+		return report.UnknownEnd
+	}
+	return report.AbsentEnd
+}
+
+// recordedConditions are those that the inventories of the clusters of a report record. A cluster that does not answer now has none.
+func (c installed) recordedConditions(ctx context.Context, r report.Report) []report.LinkConditions {
+	found := make([]clusterInventories, len(r.Clusters))
+	access.Each(len(r.Clusters), func(i int) {
+		if r.Clusters[i].Status() != report.Unknown {
+			found[i].inventories, _ = c.readInventories(ctx, r.Clusters[i].Name) // without them only ages are missing
+		}
+	})
+	out := map[api.Pair][]object.Condition{}
+	for _, all := range found {
+		for _, inv := range all.inventories {
+			switch link := inv.End.Link; {
+			case inv.End.IsBase():
+			case inv.End.IsSource(): // whose Ready counts before that of a target
+				out[link] = slices.Concat(inv.Conditions, out[link])
+			default:
+				out[link] = append(out[link], inv.Conditions...)
+			}
+		}
+	}
+	recorded := make([]report.LinkConditions, 0, len(out))
+	for _, link := range slices.SortedFunc(maps.Keys(out), api.Pair.Compare) {
+		recorded = append(recorded, report.LinkConditions{Link: link, Conditions: out[link]})
+	}
+	return recorded
+}
+
+func (c installed) readInventories(ctx context.Context, name api.ClusterName) (all []inventory.Inventory, err error) {
+	err = c.WithCluster(ctx, name, func(conn object.Cluster) error {
+		seen, err := conn.Observe(ctx, []object.Watch{inventory.Watch()})
+		if err == nil {
+			all, err = inventory.Read(c.owner, seen)
+		}
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,31 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report/output"
+)
+
+func orphansOf(all []plan.Stray) (out []output.Orphan) {
+	for _, s := range all {
+		out = append(out, output.Orphan{Object: s.Key, Message: s.Why, Remedy: s.Do})
+	}
+	return out
+}
+
+// orphans names the first orphans of a cluster, and says what to do about the first.
+func orphans(c output.Cluster) string {
+	var names []string
+	for i, o := range c.Orphans {
+		if i == perCluster {
+			break
+		}
+		names = append(names, o.Object.String())
+	}
+	if more := len(c.Orphans) + c.MoreOrphans - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("%s: %s; %s", strings.Join(names, ", "), c.Orphans[0].Message, c.Orphans[0].Remedy)
+}

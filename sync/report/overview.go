@@ -1,0 +1,204 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/report/output"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// End is what the inventories say of one end of a link.
+type End string
+
+// Ends.
+const (
+	RecordedEnd End = "Recorded"
+	LeavingEnd  End = "Leaving"
+	AbsentEnd   End = "Absent"
+	UnknownEnd  End = "Unknown" // its cluster was not read
+)
+
+// RecordedLink is a link as inventories record it.
+type RecordedLink struct {
+	Pair           api.Pair
+	Source, Target End
+	Conditions     []object.Condition // that the inventory of the source's end records
+	// Denied is the condition by which the inventory of the target's end records a denial; nil: it records none.
+	Denied  *object.Condition
+	Missing []object.Key // Secrets that inventories list and that do not exist; sorted
+}
+
+// RecordedCluster is a cluster in the management cluster's record.
+type RecordedCluster struct {
+	Name    api.ClusterName
+	Why     *object.Reason // why it could not be read; nil: it was
+	Applied api.Commit     // the revision that its base inventory carries; empty: none, or it was not read
+	Leaving bool
+	Cleanup []state.Pending // ends of removed links that it still holds, sorted by link
+}
+
+// Overview is the status of an installation as the management cluster's record and the clusters' inventories have it, whatever is declared:
+// links sorted by pair, clusters by name.
+type Overview struct {
+	Opening
+	Links     []RecordedLink
+	Clusters  []RecordedCluster
+	Decisions []Decision // of people, that are in effect or not understood
+	Denied    string     // what the applied revision is denied to remove, and what people can do; empty: nothing
+	Ages      bool       // show how long ago moments were
+}
+
+// AsDeclared says that all is as declared, as far as inventories record it: the observed revision is applied in all clusters, all of them
+// were read, every link that it declares is ready, none is being removed or left in a cluster, and whoever leads is alive.
+func (o Overview) AsDeclared() bool {
+	for _, l := range o.Links {
+		if c := o.ready(l); c.Status != object.True {
+			return false
+		}
+	}
+	return o.current() && o.Denied == "" && o.unwritten() == 0 && !slices.ContainsFunc(o.Clusters, func(c RecordedCluster) bool {
+		return c.Why != nil || len(c.Cleanup) > 0 || o.other(c.Name) != ""
+	})
+}
+
+// WithoutTime is the same without what differs because time goes by.
+func (o Overview) WithoutTime() Overview {
+	o.Ages = false
+	if o.Leader != nil {
+		l := o.Leader.still(o.At)
+		o.Leader = &l
+	}
+	o.Writers = slices.Clone(o.Writers)
+	for i, l := range o.Writers {
+		o.Writers[i] = l.still(o.At)
+	}
+	return o
+}
+
+// Unread says that no cluster could be read at all.
+func (o Overview) Unread() bool {
+	return len(o.Clusters) > 0 && !slices.ContainsFunc(o.Clusters, func(c RecordedCluster) bool { return c.Why == nil })
+}
+
+// overviewDoc is an Overview as it may be shown.
+type overviewDoc struct {
+	output.Status
+	opening  openingDoc
+	declared int // how many links the applied revision declares
+	at       time.Time
+}
+
+// Answer is the status of everything.
+func (o Overview) Answer() Answer {
+	d := o.document()
+	return Answer{Document: d.Status, texts: map[Format]func() string{
+		Text:     func() string { return d.text(false) },
+		Wide:     func() string { return d.text(true) },
+		Markdown: d.markdown,
+	}}
+}
+
+// Write writes the status in a format.
+func (o Overview) Write(w io.Writer, f Format) error { return o.Answer().Write(w, f) }
+
+func (o Overview) document() overviewDoc {
+	m, in := redacting(nil), make([]carried, 0, len(o.Clusters))
+	for _, c := range o.Clusters {
+		in = append(in, carried{string(c.Name), string(c.Applied), c.Why == nil})
+	}
+	opening := openingDocOf(m, o.Opening, in)
+	if !o.Ages {
+		opening.at = time.Time{}
+	}
+	links := o.links(m)
+	return overviewDoc{opening: opening, declared: o.Revision.Links, at: opening.at, Status: output.Status{
+		TypeMeta: output.Of(output.KindStatus), AsDeclared: o.AsDeclared(),
+		AppliedRevision: string(o.Revision.Applied), ObservedRevision: string(o.Revision.Observed),
+		Denied: m.line(o.Denied), UnwrittenLinks: o.unwritten(), Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
+		Decisions: decisionsOf(o.Decisions), Revisions: opening.revisions, Links: links, Clusters: o.clusters(m, links),
+	}}
+}
+
+func (o Overview) links(m mask) []output.Link {
+	out := make([]output.Link, 0, len(o.Links))
+	for _, l := range o.Links {
+		c := o.ready(l)
+		status := statusWord(l, c)
+		all := l.Conditions
+		if l.Denied != nil {
+			all = append(slices.Clone(all), *l.Denied)
+		}
+		out = append(out, output.Link{
+			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
+			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd,
+			Reason: m.reason(reasonOf(c)), Since: c.Since,
+			SourceEnd: output.End{Inventory: string(l.Source)}, TargetEnd: output.End{Inventory: string(l.Target)}, Conditions: m.conditions(all),
+		})
+	}
+	return out
+}
+
+// reasonOf is the reason of a condition; nil if it says nothing more than that all is well.
+func reasonOf(c object.Condition) *object.Reason {
+	if c.Reason == reason.Healthy && c.Message == "" {
+		return nil
+	}
+	return &object.Reason{Code: c.Reason, Message: c.Message}
+}
+
+func (d overviewDoc) text(wide bool) string {
+	return paragraphs(d.opening.line(), d.denial(), table(linkRows(d.Links, d.at, wide)), table(d.notReady()), table(d.decisions()), d.more())
+}
+
+func (d overviewDoc) markdown() string {
+	return paragraphs(d.opening.line(), d.denial(), markdownTable(linkRows(d.Links, d.at, false)), markdownTable(d.notReady()), markdownTable(d.decisions()), d.more())
+}
+
+// denial is a line about what is denied.
+func (d overviewDoc) denial() string {
+	if d.Denied == "" {
+		return ""
+	}
+	return "Denied: " + d.Denied + ".\n"
+}
+
+// notReady are the clusters that were not read, and those that still hold something of removed links.
+func (d overviewDoc) notReady() [][]string {
+	rows := [][]string{{"cluster", "status", "message"}}
+	for _, c := range d.Clusters {
+		if c.Status == string(Unknown) {
+			rows = append(rows, []string{c.Name, c.Status, sentence(c.Reason)})
+		}
+		if len(c.PendingCleanup) > 0 {
+			rows = append(rows, []string{c.Name, "CleanupPending", pendingWords(c)})
+		}
+	}
+	return rows
+}
+
+// pendingWords name the removed links of which a cluster still holds an end.
+func pendingWords(c output.Cluster) string {
+	var links []string
+	for _, p := range c.PendingCleanup {
+		links = append(links, pair(p.Source, p.Target))
+	}
+	return "of removed links: " + strings.Join(links, ", ")
+}
+
+// more is what no row shows.
+func (d overviewDoc) more() string {
+	switch {
+	case d.UnwrittenLinks > 0:
+		return fmt.Sprintf("linkwright has written nothing yet of %d of %s that the revision declares: linkwright status --repo URL shows why.\n", d.UnwrittenLinks, count(d.declared, "link"))
+	case len(d.Links) > 0:
+		return ""
+	}
+	return "no link in " + count(len(d.Clusters), "cluster") + "\n"
+}

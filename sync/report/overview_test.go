@@ -1,0 +1,242 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+func recordedNow() Overview {
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: "Healthy", Since: at}}
+	dead := []object.Condition{
+		{Type: object.Ready, Status: object.False, Reason: "GatewayNotAlive", Message: "gateway alive: GatewayNotAlive", Since: at},
+		{Type: object.Stalled, Status: object.True, Reason: "GatewayNotAlive", Message: "gateway alive: GatewayNotAlive", Since: at},
+	}
+	return Overview{
+		Links: []RecordedLink{
+			{Pair: api.Pair{Source: "east", Target: "west"}, Source: RecordedEnd, Target: RecordedEnd},
+			{Pair: api.Pair{Source: "north", Target: "east"}, Source: UnknownEnd, Target: RecordedEnd},
+			{Pair: api.Pair{Source: "west", Target: "east"}, Source: RecordedEnd, Target: RecordedEnd, Conditions: ready},
+			{Pair: api.Pair{Source: "west", Target: "north"}, Source: RecordedEnd, Target: UnknownEnd, Conditions: dead},
+			{Pair: api.Pair{Source: "west", Target: "south"}, Source: LeavingEnd, Target: AbsentEnd},
+		},
+		Clusters: []RecordedCluster{
+			{Name: "east", Applied: "0123456789abcdef0123456789abcdef01234567"},
+			{Name: "north", Why: object.Because(reason.Unreachable, "no route\x1b[31m\nto host")},
+			{Name: "west", Applied: "0123456789abcdef0123456789abcdef01234567"},
+		},
+		Opening: Opening{Leader: &Leader{Holder: "pod-1", Renewed: at, Lasts: 15 * time.Second}, At: at.Add(4 * time.Second)}, Ages: true,
+	}
+}
+
+// Status opens with which revision is applied where, which is observed and why it is not applied, and with who syncs. A leader that no
+// longer renews its lease is not green, however ready the links are; nor is a revision that is rejected.
+func TestOverviewOpens(t *testing.T) {
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	commit, next := api.Commit("0123456789abcdef0123456789abcdef01234567"), api.Commit("fedcba9876543210fedcba9876543210fedcba98")
+	both := []RecordedCluster{{Name: "east", Applied: commit}, {Name: "west", Applied: commit}}
+	pod := func(renewed time.Duration) Opening {
+		return Opening{Leader: &Leader{Holder: "pod-1", Renewed: at, Lasts: 15 * time.Second}, At: at.Add(renewed)}
+	}
+	ended := Opening{Leader: &Leader{Renewed: at, Lasts: 15 * time.Second}, At: at.Add(time.Hour)}
+	byJob := ended
+	byJob.Leader = &Leader{Renewed: at.Add(time.Minute), Lasts: 15 * time.Second, Last: Sync{"job-7", at}}
+	revised := func(r Revision) Opening { return Opening{Revision: r, Leader: ended.Leader, At: at.Add(time.Minute)} }
+	const inBoth, last = "Revision 0123456789ab is applied in all 2 clusters. ", "The last sync ended at 2026-11-22 15:04:05Z."
+	for _, tt := range []struct {
+		name  string
+		o     Overview
+		want  string
+		clean bool
+	}{
+		{"alive", Overview{Clusters: both, Opening: pod(15 * time.Second)}, inBoth + "pod-1 leads.", true},
+		{
+			"dead",
+			Overview{Clusters: both, Opening: pod(16 * time.Second), Ages: true},
+			inBoth + "No process syncs: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago.", false,
+		},
+		{"a sync that ended", Overview{Clusters: both, Opening: ended}, inBoth + last, true},
+		{
+			"a sync that ended, and then another command",
+			Overview{Clusters: both, Opening: byJob, Ages: true},
+			inBoth + "The last sync, by job-7, ended at 2026-11-22 15:04:05Z, 1h0m0s ago.", true,
+		},
+		{
+			"two revisions",
+			Overview{Clusters: []RecordedCluster{{Name: "east", Applied: commit}, {Name: "west", Applied: next}}},
+			"Revision 0123456789ab is applied in 1 of 2 clusters (east); revision fedcba987654 is applied in 1 of 2 clusters (west). No lease of linkwright run or sync is found.", true,
+		},
+		{"no revision", Overview{Clusters: []RecordedCluster{{Name: "east"}}}, "No revision is applied in the only cluster. No lease of linkwright run or sync is found.", true},
+		{"nothing was read", Overview{Clusters: []RecordedCluster{{Name: "east", Why: object.Because(reason.Unreachable, "no")}}}, "No lease of linkwright run or sync is found.", false},
+		{"applied", Overview{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Since: at})}, inBoth + last, true},
+		{
+			"rejected",
+			Overview{Clusters: both, Ages: true, Opening: revised(Revision{Applied: commit, Observed: next, Since: at, Why: object.Because(reason.InvalidDeclarations, "a.yaml:3:1: x\x1b[31m")})},
+			inBoth + "Revision fedcba987654 is observed and not applied since 2026-11-22 15:04:05Z, 1m0s ago: InvalidDeclarations: a.yaml:3:1: x[31m. The last sync ended at 2026-11-22 15:04:05Z, 1m0s ago.", false,
+		},
+		{
+			"no repository",
+			Overview{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Why: object.Because(reason.RepositoryNotRead, "no route.")})},
+			inBoth + "The repository cannot be read: RepositoryNotRead: no route. " + last, false,
+		},
+		{
+			"a directory",
+			Overview{Opening: revised(Revision{Why: object.Because(reason.InvalidDeclarations, "x")})},
+			"What was observed is not applied: InvalidDeclarations: x. " + last, false,
+		},
+		{"a cluster is behind", Overview{Clusters: both, Opening: revised(Revision{Applied: next, Observed: next})}, inBoth + last, false},
+		{"they are suspended", Overview{Clusters: both, Opening: revised(Revision{Applied: next, Suspended: []api.ClusterName{"east", "west"}})}, inBoth + last, true},
+		{"nothing is written there", Overview{Clusters: []RecordedCluster{{Name: "east"}}, Opening: revised(Revision{Applied: next})}, "No revision is applied in the only cluster. " + last, true},
+	} {
+		var out strings.Builder
+		if err := tt.o.Write(&out, Text); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := strings.Cut(out.String(), "\n"); got != tt.want || tt.o.AsDeclared() != tt.clean {
+			t.Errorf("%s: clean %t, want %t\n%s\nwant\n%s", tt.name, tt.o.AsDeclared(), tt.clean, got, tt.want)
+		}
+	}
+}
+
+// A link is ready only if that holds for the applied revision, and if nobody denies or removes anything of it.
+func TestOverviewReady(t *testing.T) {
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	ready := object.Condition{Type: object.Ready, Status: object.True, Reason: "Healthy", Since: at}
+	denied := object.Condition{Type: object.Ready, Status: object.False, Reason: "Denied", Message: "PrunePolicy", Since: at}
+	secret := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
+	is := func(c ...object.Condition) []object.Condition { return c }
+	on := func(kind string) object.Condition {
+		return object.Condition{Type: kind, Status: object.True, Reason: "X"}
+	}
+	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
+	for name, tt := range map[string]struct {
+		link RecordedLink
+		east api.Commit // that is applied there
+		want string     // READY, STATUS and MESSAGE
+	}{
+		"ready":                    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready)}, "b", "True Ready"},
+		"of another revision":      {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready)}, "a", "False Progressing RevisionMismatch: revision b is not applied in east, which carries a"},
+		"nothing is written there": {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready)}, "", "True Ready"},
+		"a Secret is gone":         {RecordedLink{Source: RecordedEnd, Conditions: is(ready), Missing: []object.Key{secret}}, "b", "False Progressing SecretMissing: Secret linkerd/cluster-credentials-east is missing"},
+		"not ready, and gone":      {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Missing: []object.Key{secret}}, "a", "False Stalled X: y; Secret linkerd/cluster-credentials-east is missing"},
+		"settles":                  {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Reconciling))}, "b", "False Progressing X: y"},
+		"denied":                   {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied, on(object.Stalled))}, "b", "False Denied PrunePolicy"},
+		"denied at its target":     {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Denied: &denied}, "b", "False Denied PrunePolicy"},
+		"leaves":                   {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Conditions: is(denied)}, "b", "False Leaving it is being removed"},
+		"leaves at its target":     {RecordedLink{Source: RecordedEnd, Target: LeavingEnd, Conditions: is(ready), Denied: &denied}, "b", "False Leaving it is being removed"},
+		"not read":                 {RecordedLink{Source: UnknownEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotRead"},
+		"of an earlier release":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotReported"},
+	} {
+		tt.link.Pair = api.Pair{Source: "west", Target: "east"}
+		o := Overview{Links: []RecordedLink{tt.link}, Clusters: []RecordedCluster{{Name: "east", Applied: tt.east}, {Name: "west", Applied: "b"}}}
+		o.Revision = Revision{Applied: "b", Observed: "b", Links: 1}
+		l := o.document().Links[0]
+		if got := strings.TrimSpace(l.Ready + " " + l.Status + " " + message(l.Status, l.Reason)); got != tt.want || o.AsDeclared() != (l.Ready == object.True) {
+			t.Errorf("%s: %s, clean %t; want %s", name, got, o.AsDeclared(), tt.want)
+		}
+	}
+}
+
+// Links that are declared, and of which nothing was ever written, are in no inventory: the applied revision says how many there are.
+func TestOverviewUnwritten(t *testing.T) {
+	one := RecordedLink{Source: RecordedEnd, Conditions: []object.Condition{{Type: object.Ready, Status: object.True}}}
+	o := Overview{Links: []RecordedLink{one}, Clusters: []RecordedCluster{{Name: "west"}}}
+	if o.Revision.Links = 1; !o.AsDeclared() {
+		t.Error("all links are written")
+	}
+	o.Revision.Links = 3
+	var out strings.Builder
+	if err := o.Write(&out, Text); err != nil || o.AsDeclared() || !strings.Contains(out.String(), "linkwright has written nothing yet of 2 of 3 links that the revision declares: linkwright status --repo URL shows why.") {
+		t.Errorf("%v, clean %t\n%s", err, o.AsDeclared(), out.String())
+	}
+	if o.Clusters[0].Why = object.Because(reason.Unreachable, ""); o.unwritten() != 0 || !o.Unread() {
+		t.Error("of a cluster that was not read nobody knows")
+	}
+	if o.Clusters = append(o.Clusters, RecordedCluster{Name: "x"}); o.Unread() || (Overview{}).Unread() {
+		t.Error("one cluster was read, or there is none")
+	}
+}
+
+// The status from inventories is one table of links, and another of clusters that could not be read.
+func TestOverview(t *testing.T) {
+	for format, want := range map[Format]string{
+		Text: `
+Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
+
+SOURCE  TARGET  READY    STATUS   AGE  MESSAGE
+east    west    Unknown  Unknown       NotReported
+north   east    Unknown  Unknown       NotRead
+west    east    True     Ready    4s
+west    north   False    Stalled  4s   gateway alive: GatewayNotAlive
+west    south   False    Leaving       it is being removed
+
+CLUSTER  STATUS   MESSAGE
+north    Unknown  Unreachable: no route[31m; to host
+`,
+		Wide: `
+Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
+
+SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE END  TARGET END  MESSAGE
+east    west    Unknown  Unknown                             Recorded    Recorded    NotReported
+north   east    Unknown  Unknown                             Unknown     Recorded    NotRead
+west    east    True     Ready    4s   2026-11-22 15:04:05Z  Recorded    Recorded
+west    north   False    Stalled  4s   2026-11-22 15:04:05Z  Recorded    Unknown     gateway alive: GatewayNotAlive
+west    south   False    Leaving                             Leaving     Absent      it is being removed
+
+CLUSTER  STATUS   MESSAGE
+north    Unknown  Unreachable: no route[31m; to host
+`,
+	} {
+		var out strings.Builder
+		if err := recordedNow().Write(&out, format); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); diff != "" {
+			t.Errorf("%s: -want +got\n%s", format, diff)
+		}
+	}
+}
+
+// Programs read the same in both formats, and lists are never null.
+func TestOverviewForPrograms(t *testing.T) {
+	for _, f := range []Format{JSON, YAML} {
+		var full, empty strings.Builder
+		if err := recordedNow().Write(&full, f); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"GatewayNotAlive", "Stalled", "2026-11-22T15:04:05Z", "Unreachable", "Unknown"} {
+			if !strings.Contains(full.String(), want) {
+				t.Errorf("%s lacks %s:\n%s", f, want, full.String())
+			}
+		}
+		if err := (Overview{}).Write(&empty, f); err != nil || strings.Contains(empty.String(), "null") || !strings.Contains(empty.String(), "[]") {
+			t.Errorf("%s of nothing: %v\n%s", f, err, empty.String())
+		}
+	}
+}
+
+// A link that is ready is clean; one that is not, that leaves, or of which nobody knows, is not.
+func TestOverviewAsDeclared(t *testing.T) {
+	all := recordedNow()
+	for i, want := range []bool{false, false, true, false, false} {
+		if one := (Overview{Links: all.Links[i : i+1]}); one.AsDeclared() != want {
+			t.Errorf("%s: clean %t", all.Links[i].Pair, !want)
+		}
+	}
+	pending := Overview{Clusters: []RecordedCluster{{Name: "east", Cleanup: []state.Pending{{Link: api.Pair{Source: "west", Target: "east"}}}}}}
+	var out strings.Builder
+	if err := pending.Write(&out, Text); err != nil || pending.AsDeclared() || !strings.Contains(out.String(), "east     CleanupPending  of removed links: west→east") {
+		t.Errorf("pending cleanup: %v, clean %t\n%s", err, pending.AsDeclared(), out.String())
+	}
+	if (Overview{Clusters: all.Clusters}).AsDeclared() || !(Overview{}).AsDeclared() {
+		t.Error("a cluster that was not read, or nothing at all")
+	}
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/report/output"
+)
+
+// pair names a link as texts do.
+func pair(source, target string) string { return source + "→" + target }
+
+// words are a status and, of what is denied or blocked while it leaves, that it leaves.
+func words(status string, leaving bool) string {
+	if leaving && status != string(Removed) && status != string(Leaving) {
+		return status + " (leaving)"
+	}
+	return status
+}
+
+func (l linkDoc) pair() string { return pair(l.Source, l.Target) }
+
+func (l linkDoc) words() string { return words(l.Status, l.Leaving) }
+
+// baseWords are the words of a cluster's base.
+func baseWords(b *output.Base) string { return "base " + words(b.Status, b.Leaving) }
+
+// message is the message of a reason, with its code where that says more than the status.
+func message(status string, why *object.Reason) string {
+	if why != nil && (string(why.Code) == status || why.Code == reason.Healthy || strings.HasSuffix(why.Message, ": "+string(why.Code))) {
+		return why.Message
+	}
+	return sentence(why)
+}
+
+// notes are the rows of a cluster that is not just Ready: its status, and what its base has to say.
+func (c clusterDoc) notes() (rows [][]string) {
+	if c.Status != string(Ready) {
+		rows = append(rows, []string{c.Name, c.Status, sentence(c.Reason)})
+	}
+	if c.Base != nil {
+		rows = append(rows, []string{c.Name, baseWords(c.Base), sentence(c.Base.Reason)})
+	}
+	if len(c.Orphans) > 0 {
+		rows = append(rows, []string{c.Name, "orphans", orphans(c.Cluster)})
+	}
+	return rows
+}
+
+// writes counts the writes that were done, and those that failed.
+func (c clusterDoc) writes() (written, failed int) {
+	for _, w := range c.Written {
+		if w.Error != "" {
+			failed += w.Times
+		} else {
+			written += w.Times
+		}
+	}
+	return written, failed
+}
+
+// conditions are those that may be shown.
+func (m mask) conditions(all []object.Condition) []object.Condition {
+	out := make([]object.Condition, 0, len(all))
+	for _, c := range all {
+		c.Reason, c.Message = reason.Code(line(string(c.Reason))), m.line(c.Message)
+		out = append(out, c)
+	}
+	return out
+}

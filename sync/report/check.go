@@ -54,7 +54,7 @@ func (r Report) Check(w io.Writer, f Format) (bool, error) {
 	if f == JSON {
 		out, err = encoded(c)
 	} else {
-		out = c.table(f == Short)
+		out = painted(w, c.table(f == Short))
 	}
 	if err == nil {
 		_, err = io.WriteString(w, out)

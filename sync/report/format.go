@@ -72,7 +72,7 @@ func tell(w io.Writer, f Format, t teller) error {
 	out := ""
 	switch f {
 	case Text:
-		out = t.text()
+		out = painted(w, t.text())
 	case Markdown:
 		out = t.markdown()
 	case JSON:

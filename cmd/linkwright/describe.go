@@ -68,6 +68,7 @@ func describing(c *cobra.Command, check func(arg string) error, show func(r repo
 		if err := check(args[0]); err != nil {
 			return err
 		}
+		f.Shows(c, false, report.Text)
 		e, err := f.Open(c.Context(), c.ErrOrStderr())
 		if err != nil {
 			return err
@@ -75,7 +76,7 @@ func describing(c *cobra.Command, check func(arg string) error, show func(r repo
 		defer e.Close(c.Context())
 		e.ReadOnly()
 		e.Loop.Probe = true
-		r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
+		r, failed := e.Once(c.Context(), cli.NoLeadership)
 		found, err := show(r, c.OutOrStdout(), args[0])
 		switch {
 		case err != nil:

@@ -45,7 +45,7 @@ func painted(w io.Writer, text string) string {
 	for _, s := range Statuses() {
 		words = append(words, string(s))
 	}
-	cells := regexp.MustCompile(`(?m)(^|  |base |[0-9] )(` + strings.Join(words, "|") + `)([ ,;]|$)`)
+	cells := regexp.MustCompile(`(?m)(^|  |base |[0-9] )(` + strings.Join(words, "|") + `)(  | \(|[,;]|$)`)
 	signs := map[string]Status{"√": Ready, "×": Denied, "‼": Unknown}
 	text = cells.ReplaceAllStringFunc(text, func(cell string) string {
 		m := cells.FindStringSubmatch(cell)

@@ -11,7 +11,7 @@ import (
 
 // Statuses are painted where they are told as such, and nowhere else; without colours the text is the same.
 func TestColoured(t *testing.T) {
-	r := ends(&plan.Row{Phase: plan.Blocked, Why: object.Because("Why", "it is not Ready yet")}, &plan.Row{Phase: plan.Ready})
+	r := ends(&plan.Row{Phase: plan.Blocked, Why: object.Because("Why", "Ready is False")}, &plan.Row{Phase: plan.Ready})
 	var plain, coloured bytes.Buffer
 	for w, of := range map[*bytes.Buffer]bool{&plain: false, &coloured: true} {
 		err := r.Write(w, Text)
@@ -24,7 +24,7 @@ func TestColoured(t *testing.T) {
 		}
 	}
 	text := coloured.String()
-	for _, want := range []string{"west→east  \x1b[31mBlocked\x1b[0m  Why", "1 \x1b[31mBlocked\x1b[0m;", "is not Ready yet"} {
+	for _, want := range []string{"west→east  \x1b[31mBlocked\x1b[0m  Why", "1 \x1b[31mBlocked\x1b[0m;", "Why: Ready is False"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%q", want, text)
 		}

@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if !ok {
 		exit.Code = cli.ExitError
 	}
-	twice := exit.Shown && live.Terminal(stdout) && live.Terminal(stderr)
+	twice := exit.Shown && exit.Error() == err.Error() && live.Terminal(stdout) && live.Terminal(stderr)
 	if text := err.Error(); text != "" && !twice {
 		cli.Say(stderr, report.Printable("linkwright: "+text))
 	}

@@ -72,6 +72,7 @@ type Display struct {
 	depth  int       // of Show in Show
 	spoke  time.Time // when something was shown last
 	quiet  int       // lines since then that say what is waited for
+	ending bool      // it said how work ends after a signal
 }
 
 // New gives a display. Records go to a log that is set later.
@@ -206,7 +207,11 @@ func (d *Display) take(r report.Report) []progress.Row {
 // stopping says how work that writes ends after a signal.
 func (d *Display) stopping(why error) {
 	stopped, ok := by(why)
-	if !ok || !d.options.Writes {
+	d.mu.Lock()
+	said := d.ending
+	d.ending = said || ok
+	d.mu.Unlock()
+	if !ok || said || !d.options.Writes {
 		return
 	}
 	text := "finishing what has begun"

@@ -232,6 +232,8 @@ func TestStopping(t *testing.T) {
 			synctest.Wait()
 			inner()
 			outer()
+			d.Show(ctx, Status)() // what is left to do
+			synctest.Wait()
 			if want := []string{tt.want}; !slices.Equal(s.lines, want) {
 				t.Errorf("%q, want %q", s.lines, want)
 			}

@@ -205,7 +205,7 @@ func TestEveryFileIsUsed(t *testing.T) {
 func TestPods(t *testing.T) {
 	for dir, want := range map[string][]any{
 		"deployment": {"run", "--git-cache=/var/cache/linkwright", "--log-format=json"},
-		"cronjob":    {"sync", "--git-cache=/var/cache/linkwright"},
+		"cronjob":    {"sync", "--git-cache=/var/cache/linkwright", "--log-format=json"},
 		"../examples/install/management": {
 			"run", "--git-cache=/var/cache/linkwright", "--log-format=json", "--repo=https://git.example.com/mesh/fleet.git", "--git-credentials-dir=/etc/linkwright/git",
 		},

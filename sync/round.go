@@ -40,6 +40,9 @@ func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (r
 	} else {
 		e.store.Results.Skip()
 	}
+	if err != nil && ctx.Err() != nil {
+		err = Interrupted(ctx)
+	}
 	if r.At, r.Err = time.Now(), ""; err != nil {
 		r.Err = err.Error()
 	}
@@ -163,11 +166,11 @@ func (e revisionChooser) findApplied(ctx context.Context) (*fleet.Fleet, error) 
 func (e *engine) runRound(ctx context.Context, news <-chan struct{}) error {
 	e.openRound()
 	e.waitForRound(ctx, news)
-	return errors.Join(e.closeRound(), interrupted(ctx))
+	return errors.Join(e.closeRound(), Interrupted(ctx))
 }
 
-// interrupted returns why a sync was told to stop; nil: it was not.
-func interrupted(ctx context.Context) error {
+// Interrupted returns why a sync was told to stop; nil: it was not.
+func Interrupted(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}

@@ -11,10 +11,13 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -46,7 +49,7 @@ one of them, it does nothing, and the exit code is 5.`,
 			if err := t.checkAdoption(args, rules); err != nil {
 				return err
 			}
-			return t.do(c, func(e engine, f *fleet.Fleet) (_ task, err error) {
+			return t.do(c, report.Text, func(e engine, f *fleet.Fleet) (_ task, err error) {
 				e.Loop.Adopt, e.Loop.Rules = cli.AllLinks(f), rules
 				if !t.all {
 					e.Loop.Adopt, err = cli.Links(f, args, false)
@@ -71,11 +74,13 @@ func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
 
 // adopt shows what an adoption does, and with yes does exactly that.
 func (e engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer) error {
-	w, err := e.Loop.Look(ctx, term)
+	w, err := e.Look(ctx, term)
 	if err != nil {
 		return err
 	}
+	shown := e.Live.Show(ctx, live.DryRuns)
 	p := e.prove(ctx, w)
+	shown()
 	if err := p.write(out); err != nil {
 		return err
 	}
@@ -87,7 +92,10 @@ func (e engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer) 
 		return cli.Exit{Code: cli.ExitPartial}
 	}
 	e.Loop.Policies = append(slices.Clone(e.Loop.Policies), p.shown)
-	r, failed := e.Loop.Once(ctx, term)
+	r, failed := e.Once(ctx, term)
+	if errors.Is(failed, sync.ErrInterrupted) {
+		return errors.Join(cli.Verdict(r, failed), adopted(out, r.Clusters))
+	}
 	if failed != nil {
 		return cli.Exit{Code: cli.ExitError, Err: failed}
 	}

@@ -34,6 +34,9 @@ The exit code is 4 if a check failed.`,
   LINKWRIGHT_REPO=https://git.example.com/mesh/fleet.git LINKWRIGHT_KUBECONFIG=management.yaml linkerd check`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if extension() == "" {
+				f.Shows(c, false, out.Format)
+			}
 			e, err := f.Open(c.Context(), c.ErrOrStderr())
 			if err != nil {
 				if extension() != "" && cli.Write(c.OutOrStdout(), out.Format, report.Unchecked(err)) == nil {
@@ -44,7 +47,7 @@ The exit code is 4 if a check failed.`,
 			defer e.Close(c.Context())
 			e.ReadOnly()
 			e.Loop.Probe = true
-			r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
+			r, failed := e.Once(c.Context(), cli.NoLeadership)
 			answer, ok := r.CheckAnswer()
 			if err := cli.Write(c.OutOrStdout(), out.Format, answer); err != nil {
 				return err

@@ -127,6 +127,7 @@ func (d described) offline(h *cli.HomeFlags, c *cobra.Command, arg string, as re
 
 // compared reads everything once, and shows what a report says.
 func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as report.Format) error {
+	f.Shows(c, false, as)
 	e, err := f.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	defer e.Close(c.Context())
 	e.ReadOnly()
 	e.Loop.Probe = true
-	r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
+	r, failed := e.Once(c.Context(), cli.NoLeadership)
 	r.Recorded = installedOf(e).recordedConditions(c.Context(), r)
 	a, found := d.report(r, arg)
 	if found {

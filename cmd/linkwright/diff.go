@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -54,6 +55,7 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
 			if two {
 				d, err = offlineDiff(&f, c, factsFile, from, to)
 			} else {
+				f.Shows(c, false, out.Format)
 				d, err = liveDiff(c.Context(), &f, c.ErrOrStderr(), from)
 			}
 			if err != nil {
@@ -216,12 +218,13 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	if rev != "" {
 		e.Loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.Source, Rev: rev}, Loader: e.Kustomize.Loader, Dir: f.Git.Dir(), In: f.Home.Installation()}
 	}
-	w, err := e.Loop.Look(ctx, cli.NoLeadership)
+	w, err := e.Look(ctx, cli.NoLeadership)
 	if err != nil {
 		return difference{}, err
 	}
 	w.Fresh = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
+	defer e.Live.Show(ctx, live.DryRuns)()
 	d := difference{world: w}
 	for _, name := range sortedNames(w) {
 		cd, failed := engine{e}.previews(ctx, w, name, steps[name])

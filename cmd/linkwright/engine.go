@@ -9,10 +9,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
 )
 
@@ -53,14 +55,17 @@ func (t *takeover) add(f *pflag.FlagSet, does string) {
 type task func(ctx context.Context, term int64) error
 
 // do opens the engine, and calls what prepare makes of it and of what is declared: in a term if anything is to be written.
-func (t *takeover) do(c *cobra.Command, prepare func(engine, *fleet.Fleet) (task, error)) error {
+func (t *takeover) do(c *cobra.Command, as report.Format, prepare func(engine, *fleet.Fleet) (task, error)) error {
+	t.Shows(c, t.yes, as)
 	opened, err := t.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	e := engine{opened}
 	defer e.Close(c.Context())
+	shown := e.Live.Show(c.Context(), live.Repository)
 	declared, err := e.fleet(c.Context())
+	shown()
 	if err != nil {
 		return err
 	}
@@ -77,12 +82,15 @@ func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f
 	if !t.yes {
 		return f(ctx, cli.NoLeadership)
 	}
+	shown := e.Live.Show(ctx, live.Lease)
+	defer shown()
 	locks, err := e.AllLocks(ctx, declared)
 	if err != nil {
 		return err
 	}
 	var told error
 	err = setup.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
+		shown()
 		told = f(ctx, term)
 		return nil
 	})

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	_ "time/tzdata"
 
 	"github.com/go-logr/logr"
@@ -19,6 +17,7 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/cmd/linkwright/enroll"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/render/overlay"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -33,7 +32,7 @@ func main() {
 		cli.Say(os.Stderr, "linkwright: warning: "+err.Error())
 	}
 	klog.SetLogger(logr.Discard()) // what client-go has to say, errors say too
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := live.Signals(context.Background(), os.Stderr)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -49,13 +48,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return cli.ExitDone
 	}
-	if text := err.Error(); text != "" {
+	exit, ok := errors.AsType[cli.Exit](err)
+	if !ok {
+		exit.Code = cli.ExitError
+	}
+	twice := exit.Shown && exit.Error() == err.Error() && live.Terminal(stdout) && live.Terminal(stderr)
+	if text := err.Error(); text != "" && !twice {
 		cli.Say(stderr, report.Printable("linkwright: "+text))
 	}
-	if e, ok := errors.AsType[cli.Exit](err); ok {
-		return e.Code
+	if exit.Code == cli.ExitError && live.StoppedBy(ctx) != nil {
+		return cli.ExitPartial
 	}
-	return cli.ExitError
+	return exit.Code
 }
 
 func newRoot() *cobra.Command {
@@ -78,7 +82,8 @@ See which links work:   linkwright status
 Flags are also environment variables: --repo is LINKWRIGHT_REPO.
 
 Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid
-declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
+declarations, 4 not all is as declared, or interrupted, 5 lease held by another,
+64 usage, 130 interrupted twice.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -96,7 +101,12 @@ declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
 	for _, c := range commands(root) {
 		c.Args = asUsage(ofCommand(c.Args))
 	}
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return cli.FromEnvironment(c) }
+	colour := cli.AddColour(root)
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		err := cli.FromEnvironment(c)
+		colour(c.OutOrStdout())
+		return err
+	}
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	root.Args = asUsage(unknown)
 	return root

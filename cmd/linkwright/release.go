@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
@@ -45,7 +46,7 @@ holds one of them, it does nothing, and the exit code is 5.`,
 			if err := cli.SomeOrAll(args, t.all); err != nil {
 				return err
 			}
-			return t.do(c, func(e engine, f *fleet.Fleet) (task, error) {
+			return t.do(c, out.Format, func(e engine, f *fleet.Fleet) (task, error) {
 				links, err := cli.Links(f, args, true)
 				e.Loop.Release = &state.Releasing{Links: links, All: t.all}
 				return func(ctx context.Context, term int64) error {
@@ -77,7 +78,7 @@ func printing(c *cobra.Command, f report.Format) printer {
 
 // release shows what is given up, and with yes does it.
 func (e engine) release(ctx context.Context, term int64, yes bool, out printer) error {
-	w, err := e.Loop.Look(ctx, term)
+	w, err := e.Look(ctx, term)
 	if err != nil {
 		return err
 	}
@@ -107,9 +108,12 @@ func (e engine) release(ctx context.Context, term int64, yes bool, out printer) 
 		cli.Say(out.told, "\nNothing was written. To give this up, add --yes. Links that are still declared are then Blocked (ObjectExists).")
 		return cli.Exit{Code: cli.ExitPartial}
 	}
-	r, failed := e.Loop.Once(ctx, term)
-	if err := cli.Write(out, out.format, r.Answer()); err != nil {
+	r, failed := e.Once(ctx, term)
+	if err := cli.Write(out.Writer, out.format, r.Answer()); err != nil {
 		return err
+	}
+	if errors.Is(failed, sync.ErrInterrupted) {
+		return cli.Verdict(r, failed)
 	}
 	cli.Say(out.told, "Links that are still declared are Blocked (ObjectExists) from now on: remove their declarations, or adopt them again.")
 	return errors.Join(cli.Verdict(r, failed), e.dropRecord(ctx))

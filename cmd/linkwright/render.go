@@ -95,7 +95,7 @@ func storeFacts(ctx context.Context, f *cli.Common, stderr io.Writer, file strin
 	}
 	defer e.Close(ctx)
 	e.ReadOnly()
-	w, err := e.Loop.Look(ctx, cli.NoLeadership)
+	w, err := e.Look(ctx, cli.NoLeadership)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,12 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 func rotateCommand() *cobra.Command {
@@ -42,6 +45,7 @@ Existing: your secret manager does.`,
 		Example: `  linkwright rotate west-east --repo URL --kubeconfig management.yaml
   linkwright rotate west/east --revoke --repo URL --kubeconfig management.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
+			f.Shows(c, true, report.Text)
 			e, w, err := f.Look(c)
 			if err != nil {
 				return err
@@ -81,28 +85,46 @@ func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
 
 // rotate writes every inventory; what fails keeps no other from being written.
 func (e engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) error {
-	var failed []error
-	for _, t := range turns {
-		switch {
-		case t.Refused != nil:
-			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Refused.Code, t.Refused.Message))
-			continue
-		case !t.Already:
-			err := e.Loop.Clusters.WithCluster(ctx, t.Change.End.Cluster, func(c object.Cluster) error {
-				_, err := c.Write(ctx, t.Change)
-				return err
-			})
-			if err != nil {
-				failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; run the command again", t.Link, t.Change.End.Cluster, err))
-				continue
-			}
-		}
-		cli.Say(out, askedFor(t))
+	asked, failed := e.ask(ctx, turns)
+	for _, line := range asked {
+		cli.Say(out, line)
 	}
 	if len(failed) > 0 {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}
 	return nil
+}
+
+// ask writes the requests, and gives a line for each. After a signal it begins no other.
+func (e engine) ask(ctx context.Context, turns []plan.Turn) (asked []string, failed []error) {
+	defer e.Live.Show(ctx, live.Requests)()
+	for i, t := range turns {
+		if ctx.Err() != nil {
+			return asked, append(failed, fmt.Errorf("%w: %d of %d links were not asked for; run the command again", sync.Interrupted(ctx), len(turns)-i, len(turns)))
+		}
+		if t.Refused != nil {
+			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Refused.Code, t.Refused.Message))
+			continue
+		}
+		if err := e.askFor(ctx, t); err != nil {
+			failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; run the command again", t.Link, t.Change.End.Cluster, err))
+			continue
+		}
+		asked = append(asked, askedFor(t))
+	}
+	return asked, failed
+}
+
+// askFor writes one request, and finishes that also after a signal: the client limits how long it takes.
+func (e engine) askFor(ctx context.Context, t plan.Turn) error {
+	if t.Already {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	return e.Loop.Clusters.WithCluster(ctx, t.Change.End.Cluster, func(c object.Cluster) error {
+		_, err := c.Write(ctx, t.Change)
+		return err
+	})
 }
 
 // askedFor is one line about a rotation.

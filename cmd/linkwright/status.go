@@ -69,13 +69,14 @@ With --repo it reads the repository and the clusters, and compares them:
 
 // compare compares the links with what the repository declares.
 func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
+	f.Shows(c, false, as)
 	e, err := f.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer e.Close(c.Context())
 	e.ReadOnly()
-	r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
+	r, failed := e.Once(c.Context(), cli.NoLeadership)
 	r.Opening = engine{e}.opening(c.Context(), r, failed)
 	r.Recorded = installedOf(e).recordedConditions(c.Context(), r)
 	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
@@ -33,6 +34,7 @@ server issues, or pods that end. The next sync continues with the rest.`,
   linkwright sync --repo git@git.example.com:mesh/fleet.git --git-ssh-key-file id --git-known-hosts-file known_hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			f.Shows(c, true, out.Format)
 			e, err := f.Open(c.Context(), c.ErrOrStderr(), func() error { return status.check(f.Git.Options.Repo) })
 			if err != nil {
 				return err
@@ -49,9 +51,14 @@ server issues, or pods that end. The next sync continues with the rest.`,
 			}
 			var done report.Report
 			var told error
+			shown := e.Live.Show(c.Context(), live.Lease)
+			defer shown()
 			err = setup.Lead(c.Context(), setup.Syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
-				r, failed := e.Loop.Once(ctx, term)
-				e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
+				r, failed := e.Once(ctx, term)
+				if ctx.Err() == nil {
+					e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
+				}
+				shown()
 				done, told = r, cli.Show(c.OutOrStdout(), out.Format, r, failed)
 				return nil
 			})
@@ -61,7 +68,8 @@ server issues, or pods that end. The next sync continues with the rest.`,
 			if err != nil {
 				return err // the lease is lost; what was written is told
 			}
-			poster.once(c.Context(), done, c.ErrOrStderr())
+			defer e.Live.Show(c.Context(), live.Status)()
+			poster.once(c.Context(), done, e.Live)
 			return told
 		},
 	}

@@ -54,7 +54,7 @@ To keep the links, use "release".`,
   linkwright uninstall --repo URL --kubeconfig management.yaml --yes --abandon-cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return t.do(c, func(e engine, _ *fleet.Fleet) (task, error) {
+			return t.do(c, out.Format, func(e engine, _ *fleet.Fleet) (task, error) {
 				e.Loop.Patience = wait
 				return func(ctx context.Context, term int64) error {
 					return e.uninstall(ctx, term, t.yes, printing(c, out.Format))
@@ -108,12 +108,12 @@ func (e engine) remembered(w state.Snapshot) []fleet.Cluster {
 
 // uninstall shows what goes, and with yes takes it away.
 func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer) error {
-	w, err := e.Loop.Look(ctx, term)
+	w, err := e.Look(ctx, term)
 	if err != nil {
 		return err
 	}
 	e.Loop.Declared = leaving{e.Loop.Declared, e.remembered(w)}
-	if w, err = e.Loop.Look(ctx, term); err != nil {
+	if w, err = e.Look(ctx, term); err != nil {
 		return err
 	}
 	left := plan.Left(w, nil)
@@ -127,12 +127,15 @@ func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer
 		cli.Say(out.told, "\nNothing was written. To remove this, add --yes.")
 		return cli.Exit{Code: cli.ExitPartial}
 	}
-	r, failed := e.Loop.Once(ctx, term)
-	if err := cli.Write(out, out.format, r.Answer()); err != nil {
+	r, failed := e.Once(ctx, term)
+	if err := cli.Write(out.Writer, out.format, r.Answer()); err != nil {
 		return err
 	}
+	if errors.Is(failed, sync.ErrInterrupted) {
+		return cli.Verdict(r, failed)
+	}
 	cli.Say(out.told, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")
-	if w, err = e.Loop.Look(ctx, term); err != nil {
+	if w, err = e.Look(ctx, term); err != nil {
 		return errors.Join(cli.Verdict(r, failed), err)
 	}
 	left = plan.Left(w, nil)
@@ -180,7 +183,7 @@ func (e engine) finish(ctx context.Context, term int64, yes bool, out printer) e
 		return err
 	}
 	if len(known.Clusters) > 0 {
-		if r, err := e.Loop.Once(ctx, term); err != nil {
+		if r, err := e.Once(ctx, term); err != nil {
 			return cli.Verdict(r, err)
 		}
 		if known, err = e.record(ctx); err != nil {

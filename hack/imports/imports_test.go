@@ -48,6 +48,7 @@ func table() map[string]row {
 		"sync/rights":            {pure: true, imports: "api object prune/inventory render render/fleet render/linkerd sync/plan sync/state"},
 		"sync/report/output":     {pure: true, imports: "object"},
 		"sync/report":            {pure: true, imports: "api object object/reason sync/plan sync/report/output sync/state"},
+		"sync/progress":          {pure: true, imports: "api object/reason sync/report"},
 		"sync/trust":             {pure: true},
 		"sync/forge":             {imports: "api"},
 		"sync/source":            {imports: "api sync/forge sync/trust"},

@@ -23,6 +23,9 @@ func (a Answer) Write(w io.Writer, f Format) error {
 	if err != nil {
 		return err
 	}
+	if a.texts[f] != nil && f != Markdown {
+		out = painted(w, out)
+	}
 	_, err = io.WriteString(w, out)
 	return err
 }

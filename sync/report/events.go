@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unique"
 
@@ -52,6 +53,14 @@ const (
 	SyncRecovered      = "sync recovered"
 	SyncDone           = "sync done"
 )
+
+// Reported says that a message repeats what the report of a sync says at its end.
+func Reported(message string) bool {
+	return slices.Contains([]string{
+		ObjectWritten, LinkChanged, ClusterChanged, BaseChanged, CleanupChanged, OrphansChanged, ConfinementChanged, HasProblem, RevisionNotApplied,
+		SyncFailed, SyncDone,
+	}, message)
+}
 
 // Written are the events of writes to a cluster, one for each.
 func Written(cluster api.ClusterName, commit api.Commit, outcomes []object.Outcome) []Event {

@@ -14,7 +14,7 @@ func TestMessagesAreDocumented(t *testing.T) {
 	}
 	for _, message := range []string{
 		ObjectWritten, ObjectNotWritten, LinkChanged, ClusterChanged, BaseChanged, CleanupChanged, OrphansChanged, ConfinementChanged, HasProblem,
-		RevisionApplied, RevisionNotApplied, SyncFailed, SyncRecovered, SyncDone,
+		RevisionApplied, RevisionNotApplied, SyncFailed, SyncRecovered, SyncDone, "waiting", "stopping",
 	} {
 		if !strings.Contains(string(doc), "\n| `"+message+"` |") {
 			t.Errorf("%q has no row", message)

@@ -12,15 +12,16 @@ const (
 	ExitDifferent = 1 // diff only
 	ExitError     = 2
 	ExitInvalid   = 3
-	ExitPartial   = 4 // something failed, is held or was refused
+	ExitPartial   = 4 // something failed, is held or was refused, or a signal came
 	ExitHeld      = 5 // the lease is another's
 	ExitUsage     = 64
 )
 
 // Exit is an error with an exit code of its own; an empty message is not printed.
 type Exit struct {
-	Code int
-	Err  error
+	Code  int
+	Err   error
+	Shown bool // the report shows the error, too
 }
 
 func (e Exit) Error() string {

@@ -46,11 +46,13 @@ func Grouped(plain func(*cobra.Command) error) func(*cobra.Command) error {
 		var shown []string
 		for _, name := range groups() {
 			own := pflag.NewFlagSet("", pflag.ContinueOnError)
-			c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+			take := func(flag *pflag.Flag) {
 				if groupOf(flag) == name {
 					own.AddFlag(flag)
 				}
-			})
+			}
+			c.LocalFlags().VisitAll(take)
+			c.InheritedFlags().VisitAll(take)
 			if own.HasAvailableFlags() {
 				shown = append(shown, name+":\n"+own.FlagUsages())
 			}

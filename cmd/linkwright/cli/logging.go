@@ -8,10 +8,23 @@ import (
 )
 
 // logFlags say what is logged, and how.
-type logFlags struct{ format, level string }
+type logFlags struct {
+	format, level string
+	flags         *pflag.FlagSet // that they are of; nil: nobody gives them
+}
+
+// given says that somebody asked for the log.
+func (l *logFlags) given() bool {
+	if l.flags == nil {
+		return false
+	}
+	format, level := l.flags.Lookup("log-format"), l.flags.Lookup("log-level")
+	return format.Changed || level.Changed || FromVariable(format) || FromVariable(level)
+}
 
 func (l *logFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&l.format, "log-format", "text", "text or json, on standard error")
+	l.flags = f
+	f.StringVar(&l.format, "log-format", "text", "text or json: the log on standard error, in place of progress")
 	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error: the lowest level that is logged")
 }
 

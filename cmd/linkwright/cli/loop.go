@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/setup"
@@ -23,6 +24,7 @@ type Common struct {
 	Rewind   rewindFlags // of commands that write
 	Home     HomeFlags
 	Overlays KustomizeFlags
+	shown    shown
 }
 
 // Add adds the flags of every command that reads clusters.
@@ -39,6 +41,7 @@ func (f *Common) Add(flags *pflag.FlagSet) {
 type Engine struct {
 	*setup.Engine
 	Kustomize *Kustomize
+	Live      *live.Display
 }
 
 // Open wires the loop. It connects to nothing but what in-cluster configuration needs, and to that only when every flag was
@@ -47,7 +50,7 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err := f.Home.Check(); err != nil {
 		return nil, err
 	}
-	log, err := f.Home.Log.Open(stderr)
+	show, log, err := f.display(stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -92,18 +95,24 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 		return nil, err
 	}
 	home = e.Clusters.Home()
-	return &Engine{e, k}, nil
+	if f.shown.title != "" {
+		e.Loop.Progress = show.Report
+	}
+	return &Engine{e, k, show}, nil
 }
 
 // Look opens an engine that writes nothing, and reads what is declared and every cluster. The engine is the caller's to close, unless
 // there is an error.
 func (f *Common) Look(c *cobra.Command) (*Engine, state.Snapshot, error) {
+	if f.shown.title == "" {
+		f.Shows(c, false, "")
+	}
 	e, err := f.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return nil, state.Snapshot{}, err
 	}
 	e.ReadOnly()
-	w, err := e.Loop.Look(c.Context(), NoLeadership)
+	w, err := e.Look(c.Context(), NoLeadership)
 	if errors.Is(err, sync.ErrInvalid) {
 		err = Exit{Code: ExitInvalid, Err: err}
 	}

@@ -65,8 +65,10 @@ func Verdict(r report.Report, failed error) error {
 	switch {
 	case errors.Is(failed, sync.ErrInvalid):
 		return Exit{Code: ExitInvalid}
+	case errors.Is(failed, sync.ErrInterrupted):
+		return Exit{Code: ExitPartial, Err: failed, Shown: true}
 	case failed != nil:
-		return Exit{Code: ExitError, Err: failed}
+		return Exit{Code: ExitError, Err: failed, Shown: r.Err != ""}
 	case !r.Clean():
 		return Exit{Code: ExitPartial}
 	}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/progress"
+	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// colourFlag is the flag that says when there are colours. All commands have it.
+const colourFlag = "color"
+
+// AddColour adds --color to all commands, and gives what has their reports coloured once flags are read.
+func AddColour(root *cobra.Command) (colour func(stdout io.Writer)) {
+	when := live.Auto
+	root.PersistentFlags().Var(&when, colourFlag, "auto, always or never: colours in reports and progress")
+	return func(stdout io.Writer) {
+		if when.On(stdout) {
+			root.SetOut(report.Coloured{Writer: stdout})
+		}
+	}
+}
+
+// shown is how a command shows its work; without a title it does not.
+type shown struct {
+	title        string
+	writes, json bool
+	colour       live.Colour
+}
+
+// Shows has a command show its work on standard error: writes says whether it changes anything, and as how its report is shown.
+func (f *Common) Shows(c *cobra.Command, writes bool, as report.Format) {
+	_, title, _ := strings.Cut(c.CommandPath(), " ")
+	f.shown = shown{title: title, writes: writes, json: as == report.JSON, colour: live.Auto}
+	if flag := c.Flags().Lookup(colourFlag); flag != nil {
+		if when, ok := flag.Value.(*live.Colour); ok {
+			f.shown.colour = *when
+		}
+	}
+}
+
+// display opens what shows the work of a command, and the log. Beside a tree or lines, the log is for what they do not say.
+//
+//	the command does not show its work   nothing; the log is as ever
+//	--log-format, --log-level            the log
+//	-o json                              the log, as JSON
+//	on a terminal                        a tree
+//	else                                 lines
+func (f *Common) display(stderr io.Writer) (*live.Display, *slog.Logger, error) {
+	o := live.Options{
+		Title: f.shown.title, Writes: f.shown.writes, Timeout: f.Home.Timeout, Out: stderr,
+		Colours: f.shown.colour.On(stderr), Size: func() progress.Size { return live.SizeOf(stderr) },
+	}
+	logged := f.Home.Log
+	switch {
+	case o.Title == "":
+	case logged.given():
+		o.Mode = live.Records
+	case f.shown.json:
+		o.Mode, logged.format = live.Records, "json"
+	case live.Terminal(stderr):
+		o.Mode = live.Tree
+	default:
+		o.Mode = live.Lines
+	}
+	d := live.New(o)
+	log, err := logged.Open(d)
+	if err == nil && (o.Mode == live.Tree || o.Mode == live.Lines) {
+		log = slog.New(beside{log.Handler()})
+	}
+	d.RecordTo(log)
+	return d, log, err
+}
+
+// beside is a log beside progress and a report: it has warnings and errors that those do not show.
+type beside struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (b beside) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && b.Handler.Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (b beside) Handle(ctx context.Context, r slog.Record) error {
+	if report.Reported(r.Message) {
+		return nil
+	}
+	return b.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (b beside) WithAttrs(attrs []slog.Attr) slog.Handler { return beside{b.Handler.WithAttrs(attrs)} }
+
+// WithGroup implements slog.Handler.
+func (b beside) WithGroup(name string) slog.Handler { return beside{b.Handler.WithGroup(name)} }
+
+// Once is Loop.Once, which shows itself.
+func (e *Engine) Once(ctx context.Context, leadership int64) (report.Report, error) {
+	defer e.Live.Show(ctx, live.Repository)()
+	return e.Loop.Once(ctx, leadership)
+}
+
+// Look is Loop.Look, which shows itself. What was read until a signal came is nothing to decide on.
+func (e *Engine) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
+	defer e.Live.Show(ctx, live.Repository)()
+	w, err := e.Loop.Look(ctx, leadership)
+	if why := live.StoppedBy(ctx); why != nil {
+		err = Exit{Code: ExitPartial, Err: sync.Interrupted(ctx)}
+	}
+	return w, err
+}

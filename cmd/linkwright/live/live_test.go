@@ -1,0 +1,270 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/progress"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// terminal is one in memory: what it shows follows from what is written.
+type terminal struct {
+	t     *testing.T
+	mu    sync.Mutex
+	lines []string
+	row   int
+}
+
+var sequence = regexp.MustCompile("^\x1b\\[(\\??[0-9]*)([A-Za-z])")
+
+// Write implements io.Writer.
+func (s *terminal) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for text := string(p); text != ""; {
+		switch m := sequence.FindStringSubmatch(text); {
+		case m != nil:
+			s.do(m[1], m[2])
+			text = text[len(m[0]):]
+		case text[0] == '\n':
+			s.row++
+			text = text[1:]
+		case text[0] == '\r':
+			text = text[1:]
+		default:
+			end := strings.IndexAny(text+"\n", "\x1b\n\r")
+			s.grow()
+			s.lines[s.row] = text[:end] // the tests write whole lines
+			text = text[end:]
+		}
+	}
+	return len(p), nil
+}
+
+func (s *terminal) grow() {
+	for len(s.lines) <= s.row {
+		s.lines = append(s.lines, "")
+	}
+}
+
+func (s *terminal) do(number, what string) {
+	switch what {
+	case "A":
+		n, err := strconv.Atoi(number)
+		if s.row -= n; err != nil || s.row < 0 {
+			s.t.Errorf("the cursor goes up by %s", number)
+		}
+	case "J":
+		s.lines = s.lines[:min(s.row, len(s.lines))]
+	case "K", "h", "l":
+	default:
+		s.t.Errorf("unknown sequence %s%s", number, what)
+	}
+}
+
+func (s *terminal) shows() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.lines, "\n")
+}
+
+// hangs is a report of a sync in which east does not answer.
+func hangs(asked time.Time) report.Report {
+	return report.Report{Head: "c1", When: report.Syncing, Clusters: []report.Cluster{
+		{Name: "east", Activity: report.Activity{Asked: asked}}, {Name: "west", Activity: report.Activity{Read: true}},
+	}}
+}
+
+// refused is a report of a sync in which east cannot be read.
+func refused() report.Report {
+	return report.Report{Head: "c1", When: report.Syncing, Clusters: []report.Cluster{
+		{Name: "east", Step: plan.Step{Denied: object.Because(reason.Unreachable, "no route")}, Activity: report.Activity{Read: true}},
+	}}
+}
+
+func display(out io.Writer, mode Mode) *Display {
+	d := New(Options{Mode: mode, Title: "sync", Writes: true, Timeout: 15 * time.Second, Out: out, Size: func() progress.Size { return progress.Size{Width: 80, Height: 10} }})
+	d.RecordTo(slog.New(slog.NewTextHandler(d, nil)))
+	return d
+}
+
+// The tree changes in its place. What is written meanwhile stays above it, and nothing of it is left at the end.
+func TestTree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &terminal{t: t}
+		d := display(s, Tree)
+		stop := d.Show(t.Context(), Repository)
+		time.Sleep(400 * time.Millisecond)
+		synctest.Wait()
+		if got := s.shows(); got != "" {
+			t.Errorf("at first:\n%s", got)
+		}
+		time.Sleep(2600 * time.Millisecond)
+		synctest.Wait()
+		if got, want := s.shows(), "sync  3s\n► the repository  3s"; got != want {
+			t.Errorf("after 3 s:\n%s\nwant\n%s", got, want)
+		}
+		d.Report(hangs(time.Now()))
+		_, _ = io.WriteString(d, "warning: something\n")
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		want := "warning: something\nsync  7s\n► east  does not answer, 4s, a request may take 15s\n· west  waits for the other clusters"
+		if got := s.shows(); got != want {
+			t.Errorf("after 7 s:\n%s\nwant\n%s", got, want)
+		}
+		stop()
+		stop()
+		if got := s.shows(); got != "warning: something" {
+			t.Errorf("at the end:\n%s", got)
+		}
+	})
+}
+
+// stamped notes when each line is written.
+type stamped struct {
+	began time.Time
+	lines []string
+}
+
+// Write implements io.Writer.
+func (s *stamped) Write(p []byte) (int, error) {
+	s.lines = append(s.lines, fmt.Sprintf("%.1f %s", time.Since(s.began).Seconds(), strings.TrimSuffix(string(p), "\n")))
+	return len(p), nil
+}
+
+// Without a terminal, no silence is longer than two seconds at first. While nothing changes, lines become rarer. A transition is a line.
+func TestLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stamped{began: time.Now()}
+		d := display(s, Lines)
+		stop := d.Show(t.Context(), Repository)
+		time.Sleep(100 * time.Millisecond)
+		d.Report(hangs(time.Now()))
+		time.Sleep(59900 * time.Millisecond)
+		d.Report(refused())
+		d.Report(refused())
+		time.Sleep(3 * time.Second)
+		stop()
+		time.Sleep(time.Minute)
+		want := []string{
+			"1.8 waiting 2s: 1 cluster is at work",
+			"6.8 waiting 7s: cluster east does not answer (7s, a request may take 15s)",
+			"21.8 waiting 22s: cluster east does not answer (22s, a request may take 15s)",
+			"51.8 waiting 52s: cluster east does not answer (52s, a request may take 15s)",
+			"60.0 ‼ east Unknown: Unreachable: no route",
+			"61.8 waiting 1m2s: credentials are being verified",
+		}
+		if !slices.Equal(s.lines, want) {
+			t.Errorf("%s\nwant\n%s", strings.Join(s.lines, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// Work that only reads shows no transitions, and says what it waits for all the same.
+func TestLinesOfReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stamped{began: time.Now()}
+		d := display(s, Lines)
+		d.options.Writes = false
+		ctx, end := context.WithCancelCause(t.Context())
+		defer d.Show(ctx, Repository)()
+		d.Report(refused())
+		time.Sleep(3 * time.Second)
+		end(Stopped{os.Interrupt})
+		synctest.Wait()
+		if want := []string{"1.8 waiting 2s: credentials are being verified"}; !slices.Equal(s.lines, want) {
+			t.Errorf("%q, want %q", s.lines, want)
+		}
+	})
+}
+
+// Records are of the log, and become rarer, too.
+func TestRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		d := display(&out, Records)
+		d.RecordTo(slog.New(slog.NewJSONHandler(d, nil)))
+		stop := d.Show(t.Context(), Repository)
+		time.Sleep(10 * time.Second)
+		stop()
+		want := `{"time":"2000-01-01T00:00:01.75Z","level":"INFO","msg":"waiting","seconds":2,"why":"the repository (2s)"}
+{"time":"2000-01-01T00:00:06.75Z","level":"INFO","msg":"waiting","seconds":7,"why":"the repository (7s)"}
+`
+		if got := out.String(); got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// After a signal, work that writes says how it ends, once: the hint is for who sits at a keyboard.
+func TestStopping(t *testing.T) {
+	for _, tt := range []struct {
+		signal Stopped
+		want   string
+	}{
+		{Stopped{os.Interrupt}, "0.0 finishing what has begun; press Ctrl-C again to stop now"},
+		{Stopped{syscall.SIGTERM}, "0.0 finishing what has begun"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &stamped{began: time.Now()}
+			d := display(s, Lines)
+			ctx, end := context.WithCancelCause(t.Context())
+			outer := d.Show(ctx, Lease)
+			inner := d.Show(ctx, Repository)
+			end(tt.signal)
+			synctest.Wait()
+			inner()
+			outer()
+			d.Show(ctx, Status)() // what is left to do
+			synctest.Wait()
+			if want := []string{tt.want}; !slices.Equal(s.lines, want) {
+				t.Errorf("%q, want %q", s.lines, want)
+			}
+		})
+	}
+}
+
+func TestColour(t *testing.T) {
+	for _, tt := range []struct {
+		flag            string
+		noColour, force string
+		want            bool
+	}{
+		{"auto", "", "", false}, // a buffer is no terminal
+		{"always", "1", "", true},
+		{"never", "", "1", false},
+		{"auto", "", "1", true},
+		{"auto", "", "0", false},
+		{"auto", "1", "1", false},
+	} {
+		t.Setenv("NO_COLOR", tt.noColour)
+		t.Setenv("CLICOLOR_FORCE", tt.force)
+		var c Colour
+		if err := c.Set(tt.flag); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.On(&bytes.Buffer{}); got != tt.want {
+			t.Errorf("%+v: %t", tt, got)
+		}
+	}
+	if err := new(Colour).Set("yes"); err == nil {
+		t.Error("yes is taken")
+	}
+}

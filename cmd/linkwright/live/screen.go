@@ -1,0 +1,63 @@
+package live
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Sequences of a terminal. The cursor stays visible, and stands below the tree after every write, so that nothing is to be put right if the
+// process ends at any moment. Lines are not wrapped while a tree is drawn: a character may be wider than it is counted.
+const (
+	up     = "\x1b[%dA" // lines
+	erase  = "\x1b[J"   // from the cursor to the end of the screen
+	rest   = "\x1b[K"   // of the line
+	nowrap = "\x1b[?7l"
+	wrap   = "\x1b[?7h"
+)
+
+// screen is a writer with a few lines at its end that change. Without such lines it writes nothing that is for terminals alone.
+type screen struct {
+	out   io.Writer
+	lines []string // that are drawn
+}
+
+// draw has these lines be drawn in place of those before.
+func (s *screen) draw(lines []string) {
+	if slices.Equal(lines, s.lines) {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("\r" + nowrap)
+	if len(s.lines) > 0 {
+		fmt.Fprintf(&b, up, len(s.lines))
+	}
+	for _, l := range lines {
+		b.WriteString(l + rest + "\n")
+	}
+	b.WriteString(erase + wrap)
+	_, _ = io.WriteString(s.out, b.String()) // who cannot be shown it is not shown it
+	s.lines = lines
+}
+
+// write writes whole lines above the tree.
+func (s *screen) write(p []byte) (int, error) {
+	if len(s.lines) == 0 {
+		return s.out.Write(p)
+	}
+	lines := s.lines
+	s.clear()
+	n, err := s.out.Write(p)
+	s.draw(lines)
+	return n, err
+}
+
+// clear takes the tree away.
+func (s *screen) clear() {
+	if len(s.lines) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(s.out, "\r"+up+erase, len(s.lines))
+	s.lines = nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	strike "github.com/linkwright/linkwright/hack/fault"
+)
+
+// pseudoterminal gives both ends of one, of that size: what a program writes to the second is read from the first.
+func pseudoterminal(width, height uint16) (ours, its *os.File, err error) {
+	ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	fd := int(ours.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: height, Col: width})
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	its, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	return ours, its, err
+}
+
+// onTerminal: on a terminal a sync shows a tree, and then the report in its place, with colours.
+func (s *slow) onTerminal() {
+	if os.Getenv("TERM") == "dumb" || os.Getenv("NO_COLOR") != "" {
+		s.t.Skip("no tree and no colours are wanted")
+	}
+	ours, its, err := pseudoterminal(100, 30)
+	if err != nil {
+		s.t.Skipf("no pseudoterminal: %v", err)
+	}
+	defer func() { _ = ours.Close() }()
+	s.east.Set(strike.Rule{Verb: "list", Fault: strike.Fault{Delay: 4 * time.Second}})
+	defer s.east.Set()
+	c := s.startTo(s.t.Context(), its, its, "sync")
+	_ = its.Close() // the program has it
+	read := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(ours) // ends with an error, as a terminal does that nobody has any more
+		read <- string(text)
+	}()
+	err = c.Wait()
+	text := <-read
+	if file := os.Getenv("LINKWRIGHT_FRAMES"); file != "" {
+		_ = os.WriteFile(file, []byte(text), 0o600)
+	}
+	if exit, ok := err.(*exec.ExitError); err != nil && !ok { //nolint:errorlint // as Wait gives it
+		s.t.Fatal(exit, err)
+	}
+	if !strings.Contains(text, "sync  3s") || !strings.Contains(text, "east  does not answer, 3s, a request may take 15s") {
+		s.t.Errorf("no tree:\n%q", text)
+	}
+	last := text[strings.LastIndex(text, "\x1b[J")+len("\x1b[J"):]
+	if !regexp.MustCompile(`1 link: 1 \x1b\[3[26]m(Ready|Progressing)\x1b\[0m; `).MatchString(last) || strings.Contains(last, "sync  ") {
+		s.t.Errorf("the report is not the last:\n%q", last)
+	}
+	if strings.Contains(text, "level=INFO") {
+		s.t.Errorf("the log is shown beside the tree:\n%q", text)
+	}
+}

@@ -100,7 +100,7 @@ func extended(root *cobra.Command) {
 			}
 			f.Changed = false
 		}
-		return cli.FromEnvironment(c)
+		return cli.Preset(c)
 	}
 	root.AddCommand(&cobra.Command{
 		Use: "_extension-metadata", Hidden: true, Args: cobra.NoArgs,

@@ -8,12 +8,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	_ "time/tzdata"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
@@ -75,7 +75,8 @@ Sync once:              linkwright sync --repo URL
 Keep clusters in sync:  linkwright run --repo URL
 See which links work:   linkwright status
 
-Flags are also environment variables: --repo is LINKWRIGHT_REPO.
+Flags are also environment variables (--repo is LINKWRIGHT_REPO), and keys of a
+config file (repo: URL); see --config.
 
 Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid
 declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
@@ -83,9 +84,8 @@ declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return cli.Usage("%w\nSee: %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(wrongFlag)
+	cli.AddConfig(root.PersistentFlags())
 	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
 	root.Version = versionString() // which adds --version
 	root.SetVersionTemplate(versionLine() + "\n")
@@ -95,8 +95,10 @@ declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
 	extended(root)
 	for _, c := range commands(root) {
 		c.Args = asUsage(ofCommand(c.Args))
+		cli.ShowAs(c, cli.Program())
 	}
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return cli.FromEnvironment(c) }
+	cli.ShowAs(root, cli.Program())
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return cli.Preset(c) }
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	root.Args = asUsage(unknown)
 	return root
@@ -116,11 +118,22 @@ func unknown(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	return fmt.Errorf("unknown command %q%s\nSee: %s --help", args[0], cli.DidYouMean(args[0], cli.Names(c)), c.CommandPath())
+}
+
+// wrongFlag says what is wrong with a flag, and which one it could be.
+func wrongFlag(c *cobra.Command, err error) error {
 	like := ""
-	if c.SuggestionsMinimumDistance = 2; len(c.SuggestionsFor(args[0])) > 0 {
-		like = "; did you mean " + strings.Join(c.SuggestionsFor(args[0]), " or ") + "?"
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		like = cli.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 	}
-	return fmt.Errorf("unknown command %q%s\nSee: %s --help", args[0], like, c.CommandPath())
+	return cli.Usage("%w%s\nSee: %s --help", err, like, c.CommandPath())
 }
 
 // ofCommand says how a command is typed, if its arguments are wrong.

@@ -32,7 +32,7 @@ const relook = 10 * time.Second
 // toldFlags are the flags of `status` that count without a repository, in whose place the management cluster's record names clusters.
 func toldFlags() []string {
 	return []string{
-		"owner", "repo", "kubeconfig", "context", "namespace", "cluster-timeout", "allow-kubeconfig-paths", "allow-exec", "output", "watch", "help",
+		"config", "owner", "repo", "kubeconfig", "context", "namespace", "cluster-timeout", "allow-kubeconfig-paths", "allow-exec", "output", "watch", "help",
 	}
 }
 

@@ -46,11 +46,13 @@ func Grouped(plain func(*cobra.Command) error) func(*cobra.Command) error {
 		var shown []string
 		for _, name := range groups() {
 			own := pflag.NewFlagSet("", pflag.ContinueOnError)
-			c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-				if groupOf(flag) == name {
-					own.AddFlag(flag)
-				}
-			})
+			for _, flags := range []*pflag.FlagSet{c.LocalFlags(), c.InheritedFlags()} {
+				flags.VisitAll(func(flag *pflag.Flag) {
+					if groupOf(flag) == name {
+						own.AddFlag(flag)
+					}
+				})
+			}
 			if own.HasAvailableFlags() {
 				shown = append(shown, name+":\n"+own.FlagUsages())
 			}

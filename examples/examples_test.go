@@ -140,17 +140,23 @@ func TestFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range help.FindAllStringSubmatch(string(out), -1) {
-			name := "`--" + m[2] + "`"
-			if m[1] != "" {
-				name = "`" + strings.TrimSuffix(m[1], ", ") + "`, " + name
-			}
-			options[option{name, m[3]}] = append(options[option{name, m[3]}], command)
+			of := optionOf(m)
+			options[of] = append(options[of], command)
 		}
 	}
 	for _, command := range []string{"accept cluster", "allow non-fast-forward", "abandon", "reconcile", "suspend", "resume"} {
 		own(t, program, command, options)
 	}
 	section(t, referencePages+"commands.md", "flags", flagTable(options, commands))
+}
+
+// optionOf is the flag of one line of help.
+func optionOf(line []string) option {
+	name := "`--" + line[2] + "`"
+	if line[1] != "" {
+		name = "`" + strings.TrimSuffix(line[1], ", ") + "`, " + name
+	}
+	return option{name, line[3]}
 }
 
 // own adds the flags of a command that records a decision, but for those that nearly all commands have.
@@ -161,7 +167,7 @@ func own(t *testing.T, program, command string, options map[option][]string) {
 		t.Fatal(err)
 	}
 	for _, m := range help.FindAllStringSubmatch(string(out), -1) {
-		of := option{"`--" + m[2] + "`", m[3]}
+		of := optionOf(m)
 		if len(options[of]) <= 5 {
 			options[of] = append(options[of], command)
 		}

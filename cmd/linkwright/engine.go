@@ -36,23 +36,30 @@ func (e engine) record(ctx context.Context) (inventory.Record, error) {
 	return e.Loop.Home.Record(ctx, e.Loop.Owner)
 }
 
-// takeover is what commands share that show first what they would do to links, and do it with --yes.
+// takeover is what commands share that show first what they would do to links, and do it once that is confirmed.
 type takeover struct {
 	cli.Common
-	all, yes bool
+	all      bool
+	question string // that is asked before anything is written
+	asked    bool   // a person saw what will be done, and said yes
 }
 
-func (t *takeover) add(f *pflag.FlagSet, does string) {
+func (t *takeover) add(f *pflag.FlagSet, question string) {
+	t.question = question
 	t.Add(f)
+	t.Writing.AddAsking(f)
 	cli.Group(f, cli.GroupTrust, t.Rewind.Add)
 	cli.Group(f, cli.GroupClusters, t.Home.AddImages)
-	f.BoolVar(&t.yes, "yes", false, does+"; without it, the command only shows what it would do")
 }
 
-// task is what such a command does once it knows what is declared.
-type task func(ctx context.Context, term int64) error
+// task is what such a command does once it knows what is declared. Without write it only shows that, and gives errPending if there is
+// something to do.
+type task func(ctx context.Context, term int64, write bool) error
 
-// do opens the engine, and calls what prepare makes of it and of what is declared: in a term if anything is to be written.
+// errPending means that there is something to do, and that it was shown and not done.
+var errPending = errors.New("there is something to do")
+
+// do opens the engine, and calls what prepare makes of it and of what is declared: first to show it, and once that is confirmed to do it.
 func (t *takeover) do(c *cobra.Command, prepare func(engine, *fleet.Fleet) (task, error)) error {
 	opened, err := t.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
@@ -68,22 +75,33 @@ func (t *takeover) do(c *cobra.Command, prepare func(engine, *fleet.Fleet) (task
 	if err != nil {
 		return err
 	}
+	if !t.Writing.Yes() {
+		err := it(c.Context(), cli.NoLeadership, false)
+		if !errors.Is(err, errPending) {
+			return err
+		}
+		if t.Writing.Dry() {
+			t.Writing.Ended(c.ErrOrStderr())
+			return nil
+		}
+		if err := t.Writing.Confirm(c, t.question); err != nil {
+			return err
+		}
+		t.asked = true
+	}
 	return t.lease(c.Context(), e, declared, it)
 }
 
-// lease calls f in a term if anything is to be written, and else without one. Processes with --only-write have leases of their
-// own, which it holds, too: they would link again what f unlinks.
+// lease calls f during a leadership. Processes with --only-write have leases of their own, which it holds, too: they would link again what
+// f unlinks.
 func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f task) error {
-	if !t.yes {
-		return f(ctx, cli.NoLeadership)
-	}
 	locks, err := e.AllLocks(ctx, declared)
 	if err != nil {
 		return err
 	}
 	var told error
 	err = setup.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
-		told = f(ctx, term)
+		told = f(ctx, term, true)
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {

@@ -52,10 +52,11 @@ Existing: your secret manager does.`,
 				return err
 			}
 			turns := plan.Turns(w, links, revoke, plan.Suspend, plan.PrunePolicy)
-			return engine{e}.rotate(c.Context(), turns, c.OutOrStdout())
+			return rotation{engine{e}, f.Writing}.request(c.Context(), turns, c.OutOrStdout())
 		},
 	}
 	f.Add(c.Flags())
+	f.Writing.Add(c.Flags())
 	c.Flags().BoolVar(&revoke, "revoke", false, "remove every former token once the new one is in use")
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
 	return c
@@ -79,8 +80,14 @@ func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
 	return links, nil
 }
 
-// rotate writes every inventory; what fails keeps no other from being written.
-func (e engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) error {
+// rotation is the request for new tokens.
+type rotation struct {
+	engine
+	writing cli.Writing
+}
+
+// request writes every inventory; what fails keeps no other from being written.
+func (r rotation) request(ctx context.Context, turns []plan.Turn, out io.Writer) error {
 	var failed []error
 	for _, t := range turns {
 		switch {
@@ -88,26 +95,37 @@ func (e engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) er
 			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Refused.Code, t.Refused.Message))
 			continue
 		case !t.Already:
-			err := e.Loop.Clusters.WithCluster(ctx, t.Change.End.Cluster, func(c object.Cluster) error {
-				_, err := c.Write(ctx, t.Change)
-				return err
-			})
-			if err != nil {
+			if err := r.send(ctx, t.Change); err != nil {
 				failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; run the command again", t.Link, t.Change.End.Cluster, err))
 				continue
 			}
 		}
-		cli.Say(out, askedFor(t))
+		cli.Say(out, r.line(t))
 	}
+	r.writing.Ended(out)
 	if len(failed) > 0 {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}
 	return nil
 }
 
-// askedFor is one line about a rotation.
-func askedFor(t plan.Turn) string {
-	line := fmt.Sprintf("%s: another token is requested", t.Link)
+// send writes one inventory, or what a dry run has instead.
+func (r rotation) send(ctx context.Context, ch object.Change) error {
+	switch r.writing.Mode {
+	case cli.DryRunClient:
+		return nil
+	case cli.DryRunServer:
+		return r.dryRun(ctx, ch)
+	}
+	return r.Loop.Clusters.WithCluster(ctx, ch.End.Cluster, func(c object.Cluster) error {
+		_, err := c.Write(ctx, ch)
+		return err
+	})
+}
+
+// line is one line about a rotation.
+func (r rotation) line(t plan.Turn) string {
+	line := fmt.Sprintf("%s: another token %s", t.Link, map[bool]string{true: "would be requested", false: "is requested"}[r.writing.Dry()])
 	if t.Already {
 		line = fmt.Sprintf("%s: another token is already requested, and not in use yet", t.Link)
 	}

@@ -15,16 +15,17 @@ import (
 	"github.com/linkwright/linkwright/sync/setup"
 )
 
-// HomeFlags say who we are and where our own objects live.
+// HomeFlags are the flags about the installation and its management cluster.
 type HomeFlags struct {
 	Owner, Kubeconfig, Context, Namespace string
 	prefix                                string // of --kubeconfig and --context
+	chosen                                chosen // once the management cluster was opened
 	Timeout                               time.Duration
 	allowPaths, allowExec                 bool
 	only                                  []string
 	accept                                []string
-	forget                                []string
-	grace                                 time.Duration
+	abandon                               []string
+	unreachable                           time.Duration
 	pruneCap                              *api.PruneLimits // nil: as declared
 	Images                                []string
 	requireConfinement                    bool
@@ -33,7 +34,7 @@ type HomeFlags struct {
 
 func (h *HomeFlags) add(f *pflag.FlagSet) {
 	h.AddHome(f)
-	h.grace = defaultGrace
+	h.unreachable = defaultUnreachable
 	f.BoolVar(&h.allowPaths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
 	f.BoolVar(&h.allowExec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
 	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
@@ -61,18 +62,18 @@ const DefaultNamespace = "linkwright"
 // AddDead are the flags of commands that take away what dead clusters had, and give them up.
 func (h *HomeFlags) AddDead(f *pflag.FlagSet) {
 	h.AddGrace(f)
-	f.StringArrayVar(&h.forget, "abandon-cluster", nil, "NAME: give up a cluster that is not declared any more and cannot be read; what it holds stays there (repeatable)")
+	f.StringArrayVar(&h.abandon, "abandon-cluster", nil, "NAME: give up a cluster that is not declared any more and cannot be read; what it holds stays there (repeatable)")
 }
 
 // AddGrace adds for how long a source that gives no answer keeps its access.
 func (h *HomeFlags) AddGrace(f *pflag.FlagSet) {
-	f.Var(&Span{At: &h.grace, None: true}, "unreachable-source-timeout", "how long the source of a removed link keeps its access to the target while it does not answer; 0s: not at all")
+	f.Var(&Span{At: &h.unreachable, None: true}, "unreachable-source-timeout", "how long the source of a removed link keeps its access to the target while it does not answer; 0s: not at all")
 }
 
-// forgotten are the clusters that people give up.
-func (h *HomeFlags) forgotten() map[api.ClusterName]bool {
-	out := make(map[api.ClusterName]bool, len(h.forget))
-	for _, name := range h.forget {
+// abandoned are the clusters that people give up.
+func (h *HomeFlags) abandoned() map[api.ClusterName]bool {
+	out := make(map[api.ClusterName]bool, len(h.abandon))
+	for _, name := range h.abandon {
 		out[api.ClusterName(name)] = true
 	}
 	return out
@@ -120,7 +121,7 @@ func (h *HomeFlags) Check() error {
 			return Usage("--only-write: %w", err)
 		}
 	}
-	for _, name := range h.forget {
+	for _, name := range h.abandon {
 		if err := api.CheckClusterName(api.ClusterName(name)); err != nil {
 			return Usage("--abandon-cluster: %w", err)
 		}

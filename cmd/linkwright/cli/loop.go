@@ -23,6 +23,7 @@ type Common struct {
 	Rewind   rewindFlags // of commands that write
 	Home     HomeFlags
 	Overlays KustomizeFlags
+	Writing  Writing // of commands that write; zero: the command only reads
 }
 
 // Add adds the flags of every command that reads clusters.
@@ -81,11 +82,14 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
+	if f.Writing.Mode != "" {
+		f.Home.Announce(stderr, log)
+	}
 	e, err := setup.New(ctx, setup.Options{
 		Access: f.Home.access(log), Home: cfg, Source: src, Loader: k.Loader, Dir: f.Git.Dir(), Images: f.Home.Images,
 		Sync: sync.Options{
-			Only: f.Home.onlyNames(), Grace: f.Home.grace, Confinement: sync.Confinement{RequireConfinement: f.Home.requireConfinement},
-			Overrides: store.Overrides{Accepted: accepted, Forget: f.Home.forgotten(), Allowed: allowed, Cap: f.Home.pruneCap},
+			Only: f.Home.onlyNames(), Grace: f.Home.unreachable, Confinement: sync.Confinement{RequireConfinement: f.Home.requireConfinement},
+			Overrides: store.Overrides{Accepted: accepted, Forget: f.Home.abandoned(), Allowed: allowed, Cap: f.Home.pruneCap},
 		},
 	})
 	if err != nil {
@@ -120,8 +124,8 @@ func (e *Engine) ReadOnly() {
 
 // Defaults of flags.
 const (
-	DefaultWait  = time.Minute    // of --wait
-	defaultGrace = 24 * time.Hour // of --unreachable-source-timeout, also for commands without it: they tell what run would do
+	DefaultWait        = time.Minute    // of --wait
+	defaultUnreachable = 24 * time.Hour // of --unreachable-source-timeout, also for commands without it: they report what run would do
 )
 
 // NoLeadership is the term of who only reads: no process that writes is later.

@@ -94,7 +94,7 @@ func (c imported) target(k object.Key, found []imported, known map[api.ClusterNa
 	if at >= 0 {
 		return &found[at], nil
 	}
-	if at = c.leadsTo(k, found); at < 0 {
+	if at = c.targetIndex(k, found); at < 0 {
 		return nil, nil
 	}
 	if known[name] == nil {
@@ -110,8 +110,8 @@ func secondName(name, of api.ClusterName, why string) *doc {
 	return d
 }
 
-// leadsTo is the index of the cluster that the credential of a Linkerd Link leads to, by the address of its API server; -1: none. Clusters may share a CA.
-func (c imported) leadsTo(k object.Key, found []imported) int {
+// targetIndex is the index of the cluster that the credential of a Linkerd Link leads to, by the address of its API server; -1: none. Clusters may share a CA.
+func (c imported) targetIndex(k object.Key, found []imported) int {
 	body, _ := c.seen.Body(k)
 	var live struct {
 		Spec linkerd.LinkSpec `json:"spec"`

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/complete"
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/cmd/linkwright/enroll"
 	"github.com/linkwright/linkwright/render/overlay"
@@ -93,6 +94,7 @@ declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
 	root.AddCommand(decide.Commands()...)
 	root.AddCommand(enroll.Commands()...)
 	extended(root)
+	complete.Register(root)
 	for _, c := range commands(root) {
 		c.Args = asUsage(ofCommand(c.Args))
 		cli.ShowAs(c, cli.Program())

@@ -90,7 +90,7 @@ declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
 	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
 	root.Version = versionString() // which adds --version
 	root.SetVersionTemplate(versionLine() + "\n")
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), checkCommand(), describeCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), checkCommand(), describeCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
 	root.AddCommand(decide.Commands()...)
 	root.AddCommand(enroll.Commands()...)
 	extended(root)

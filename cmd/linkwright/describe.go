@@ -32,10 +32,11 @@ repository and the clusters, verifies credentials as "check" does, and writes
 nothing.`,
 		Example: "  linkwright describe link west/east --repo https://git.example.com/mesh/fleet.git",
 	}, func(arg string) error {
-		if _, ok := cli.ParsePair(arg); !ok {
+		pair, ok := cli.ParsePair(arg)
+		if !ok {
 			return cli.Usage("%q is not a link: write SOURCE/TARGET", arg)
 		}
-		return nil
+		return cli.CheckPair(pair)
 	}, func(r report.Report, w io.Writer, arg string) (bool, error) {
 		p, _ := cli.ParsePair(arg)
 		return r.DescribeLink(w, p)

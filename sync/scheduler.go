@@ -26,9 +26,9 @@ import (
 type mode string
 
 const (
-	closed  mode = "Closed"
-	reading mode = "Reading"
-	openClusters    mode = "Open"
+	closed       mode = "Closed"
+	reading      mode = "Reading"
+	openClusters mode = "Open"
 )
 
 // scheduler decides when a cluster is reconciled. A work queue holds the names of clusters that are to be looked at. They come from four

@@ -78,7 +78,7 @@ func approveDenied(f *cli.Common, c *cobra.Command, hash string) (bool, error) {
 
 // approveDeclared approves what the declarations of --ref remove.
 func approveDeclared(f *cli.Common, c *cobra.Command, hash string) error {
-	e, w, err := f.Look(c)
+	e, w, err := f.Read(c)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ type approval struct {
 func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)) error {
 	var units []inventory.Unit
 	ctx := a.c.Context()
-	by := decide.Who(ctx, a.at.LeaseConfig())
+	by := decide.User(ctx, a.at.LeaseConfig())
 	err := a.at.home().AmendBy(ctx, a.at.owner, func(r *inventory.Record) (err error) {
 		if units, err = choose(*r); err != nil {
 			return err

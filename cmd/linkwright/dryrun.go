@@ -41,7 +41,7 @@ func (e engine) rehearse(ctx context.Context, changes []object.Change) error {
 	return nil
 }
 
-// live are changes of steps that were planned in the mind, against what is live: what is deleted is the object that is there now.
+// live are the changes of simulated steps, against what is live: what is deleted is the object that is there now.
 func live(owner string, seen object.Observation, changes []object.Change) (out []object.Change) {
 	for _, ch := range changes {
 		if bookkeeping(owner, ch.Key) {
@@ -60,7 +60,7 @@ func live(owner string, seen object.Observation, changes []object.Change) (out [
 // drySync shows what a sync would write, as diff does, and writes nothing. In a dry run of the client each object is shown as it would be
 // sent.
 func drySync(c *cobra.Command, f *cli.Common, out printer) error {
-	e, w, err := f.Look(c)
+	e, w, err := f.Read(c)
 	if err != nil {
 		return err
 	}

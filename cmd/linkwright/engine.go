@@ -48,7 +48,7 @@ func (t *takeover) add(f *pflag.FlagSet, question string) {
 	t.question = question
 	t.Add(f)
 	t.Writing.AddAsking(f)
-	cli.Group(f, cli.GroupTrust, t.Rewind.Add)
+	cli.Group(f, cli.GroupTrust, t.NonFastForward.Add)
 	cli.Group(f, cli.GroupClusters, t.Home.AddImages)
 }
 

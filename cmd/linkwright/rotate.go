@@ -42,7 +42,7 @@ Existing: your secret manager does.`,
 		Example: `  linkwright rotate west-east --repo URL --kubeconfig management.yaml
   linkwright rotate west/east --revoke --repo URL --kubeconfig management.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
-			e, w, err := f.Look(c)
+			e, w, err := f.Read(c)
 			if err != nil {
 				return err
 			}

@@ -70,7 +70,7 @@ server issues, or pods that end. The next sync continues with the rest.`,
 	}
 	f.Add(c.Flags())
 	f.Writing.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupTrust, f.Rewind.Add)
+	cli.Group(c.Flags(), cli.GroupTrust, f.NonFastForward.Add)
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddOnly)
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddDead)

@@ -37,7 +37,7 @@ func toldFlags() []string {
 }
 
 // showStatus shows what inventories tell: once, or whenever it is another.
-func showStatus(h *cli.HomeFlags, c *cobra.Command, f report.Format, watch bool) error {
+func showStatus(h *cli.ManagementFlags, c *cobra.Command, f report.Format, watch bool) error {
 	var err error
 	c.Flags().Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(toldFlags(), flag.Name) {

@@ -127,7 +127,7 @@ func (g *GitFlags) directory(dir string) (declared.Origin, error) {
 	return declared.Origin{Snapshot: s, Dir: prefix(filepath.Join(dir, g.Options.Path))}, err
 }
 
-// file is a tree of one file alone: what it refers to must stand in it.
+// file is a tree of one file alone: what it refers to must be in it.
 func (g *GitFlags) file(name string) (declared.Origin, error) {
 	if err := g.plain(name); err != nil {
 		return declared.Origin{}, err

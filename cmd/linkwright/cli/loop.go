@@ -19,11 +19,11 @@ import (
 
 // Common are the flags of every command that reads clusters.
 type Common struct {
-	Git      GitFlags
-	Rewind   rewindFlags // of commands that write
-	Home     HomeFlags
-	Overlays KustomizeFlags
-	Writing  Writing // of commands that write; zero: the command only reads
+	Git            GitFlags
+	NonFastForward nonFastForwardFlags // of commands that write
+	Home           ManagementFlags
+	Overlays       KustomizeFlags
+	Writing        Writing // of commands that write; zero: the command only reads
 }
 
 // Add adds the flags of every command that reads clusters.
@@ -56,7 +56,7 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	allowed, err := f.Rewind.check()
+	allowed, err := f.NonFastForward.check()
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := f.Home.OpenHome()
+	cfg, err := f.Home.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +99,9 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	return &Engine{e, k}, nil
 }
 
-// Look opens an engine that writes nothing, and reads what is declared and every cluster. The engine is the caller's to close, unless
+// Read opens an engine that writes nothing, and reads what is declared and every cluster. The engine is the caller's to close, unless
 // there is an error.
-func (f *Common) Look(c *cobra.Command) (*Engine, state.Snapshot, error) {
+func (f *Common) Read(c *cobra.Command) (*Engine, state.Snapshot, error) {
 	e, err := f.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return nil, state.Snapshot{}, err

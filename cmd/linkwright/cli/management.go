@@ -16,9 +16,9 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// OpenHome gives the configuration of the management cluster: that of the flags, of KUBECONFIG, of the cluster in which this runs, or
+// Config gives the configuration of the management cluster: that of the flags, of KUBECONFIG, of the cluster in which this runs, or
 // of ~/.kube/config, the first of them that there is.
-func (h *HomeFlags) OpenHome() (*rest.Config, error) {
+func (h *ManagementFlags) Config() (*rest.Config, error) {
 	if h.Kubeconfig == "" && h.Context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		if cfg, err := rest.InClusterConfig(); !errors.Is(err, rest.ErrNotInCluster) {
 			if err == nil {
@@ -46,7 +46,7 @@ type chosen struct {
 }
 
 // choose remembers what was opened last, and whether that was announced already.
-func (h *HomeFlags) choose(server, context string) {
+func (h *ManagementFlags) choose(server, context string) {
 	if h.chosen.server != server || h.chosen.context != context {
 		h.chosen = chosen{server: server, context: context}
 	}
@@ -62,7 +62,7 @@ func currentContext(raw []byte) string {
 
 // Announce says once which management cluster was opened, because the current context of a kubeconfig is easily another one. Logs in JSON
 // stay JSON.
-func (h *HomeFlags) Announce(stderr io.Writer, log *slog.Logger) {
+func (h *ManagementFlags) Announce(stderr io.Writer, log *slog.Logger) {
 	if h.chosen.announced {
 		return
 	}
@@ -75,8 +75,8 @@ func (h *HomeFlags) Announce(stderr io.Writer, log *slog.Logger) {
 }
 
 // OpenClusters connects to the management cluster, and to others once they are followed.
-func (h *HomeFlags) OpenClusters(ctx context.Context, log *slog.Logger) (*access.Clusters, error) {
-	cfg, err := h.OpenHome()
+func (h *ManagementFlags) OpenClusters(ctx context.Context, log *slog.Logger) (*access.Clusters, error) {
+	cfg, err := h.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +84,15 @@ func (h *HomeFlags) OpenClusters(ctx context.Context, log *slog.Logger) (*access
 }
 
 // access are the options by which clusters are reached.
-func (h *HomeFlags) access(log *slog.Logger) access.Options {
+func (h *ManagementFlags) access(log *slog.Logger) access.Options {
 	return access.Options{
 		Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout, AllowPaths: h.allowPaths, AllowExec: h.allowExec, Log: log,
 	}
 }
 
 // OpenManagement connects to the management cluster alone.
-func (h *HomeFlags) OpenManagement(ctx context.Context) (*access.Home, error) {
-	cfg, err := h.OpenHome()
+func (h *ManagementFlags) OpenManagement(ctx context.Context) (*access.Home, error) {
+	cfg, err := h.Config()
 	if err != nil {
 		return nil, err
 	}

@@ -43,8 +43,8 @@ func NewOffline(owner, factsFile string) (*Offline, error) {
 	return o, nil
 }
 
-// World is a fleet whose clusters are all empty and answer everything.
-func (o *Offline) World(f *fleet.Fleet) state.Snapshot {
+// Snapshot is a fleet whose clusters are all empty and answer everything.
+func (o *Offline) Snapshot(f *fleet.Fleet) state.Snapshot {
 	w := state.Snapshot{Installation: object.Installation{Owner: o.owner}, Declarations: state.Declarations{Fleet: f}, Clusters: map[api.ClusterName]state.Cluster{}}
 	for _, c := range f.Clusters {
 		w.Clusters[c.Name] = o.cluster(f, c)
@@ -111,8 +111,8 @@ func StandInCredentials(links iter.Seq[fleet.Link]) map[api.Pair]linkerd.Credent
 	return out
 }
 
-// Imagine has something done with the snapshot of a tree that arguments name, in which there is no cluster.
-func (f *Common) Imagine(c *cobra.Command, args []string, factsFile string, do func(state.Snapshot, plan.Renderer) error) error {
+// WithoutClusters has something done with the snapshot of a tree that arguments name, in which there is no cluster.
+func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile string, do func(state.Snapshot, plan.Renderer) error) error {
 	from, err := f.Git.Find(c.Context(), args)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (f *Common) Imagine(c *cobra.Command, args []string, factsFile string, do f
 	if err != nil {
 		return err
 	}
-	return do(o.World(fl), k.Renderer(render.New(o.owner)))
+	return do(o.Snapshot(fl), k.Renderer(render.New(o.owner)))
 }
 
 // SortedKeys are the objects in either observation whose bodies are known.

@@ -29,10 +29,10 @@ import (
 func program() *cobra.Command {
 	root := &cobra.Command{Use: "linkwright"}
 	for _, use := range []string{"suspend NAME...", "resume NAME...", "reconcile [CLUSTER...]", "rotate [LINK...]", "approve HASH", "explain FIELD", "render [PATH]"} {
-		var h cli.HomeFlags
+		var h cli.ManagementFlags
 		var out cli.Format
 		c := &cobra.Command{Use: use, Run: func(*cobra.Command, []string) {}}
-		h.AddHome(c.Flags())
+		h.AddManagement(c.Flags())
 		out.Add(c.Flags(), report.Formats())
 		c.Flags().String("repo", "", "")
 		c.Flags().StringArray("cluster", nil, "")

@@ -122,7 +122,7 @@ func recorded(c *cobra.Command) inventory.Record {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	read := make(chan inventory.Record, 1)
-	h := cli.HomeFlags{
+	h := cli.ManagementFlags{
 		Owner: text(c, "owner"), Namespace: text(c, "namespace"), Kubeconfig: management(c, "kubeconfig"), Context: management(c, "context"), Timeout: patience,
 	}
 	if h.Owner == "" {
@@ -140,7 +140,7 @@ func recorded(c *cobra.Command) inventory.Record {
 	}
 }
 
-func recordOf(ctx context.Context, h *cli.HomeFlags) (inventory.Record, error) {
+func recordOf(ctx context.Context, h *cli.ManagementFlags) (inventory.Record, error) {
 	if err := h.Check(); err != nil {
 		return inventory.Record{}, err
 	}

@@ -35,7 +35,7 @@ func Commands() []*cobra.Command {
 
 // deciding is what the commands share that record a decision of a person in the management cluster.
 type deciding struct {
-	home     cli.HomeFlags
+	home     cli.ManagementFlags
 	writing  cli.Writing
 	reason   string
 	withdraw bool
@@ -49,7 +49,7 @@ func (d *deciding) add(f *pflag.FlagSet) {
 
 // addHome adds the flags of every command that records or takes back a decision.
 func (d *deciding) addHome(f *pflag.FlagSet) {
-	cli.Group(f, cli.GroupClusters, d.home.AddHome)
+	cli.Group(f, cli.GroupClusters, d.home.AddManagement)
 	if d.question != "" {
 		d.writing.AddAsking(f)
 		return
@@ -83,7 +83,7 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	cfg, err := d.home.OpenHome()
+	cfg, err := d.home.Config()
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	}
 	defer h.Close(c.Context())
 	d.home.Announce(c.ErrOrStderr(), nil)
-	by := Who(c.Context(), cfg)
+	by := User(c.Context(), cfg)
 	amend := func(w cli.Writing) error {
 		var lines []string
 		err := record.Home{Cluster: h, Namespace: d.home.Namespace}.AmendBy(c.Context(), d.home.Owner, func(r *inventory.Record) (err error) {
@@ -151,8 +151,8 @@ func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
 	return out
 }
 
-// Who decides: as the API server calls this login, else as this machine does.
-func Who(ctx context.Context, cfg *rest.Config) string {
+// User is the name of the person who decides: as the API server calls this login, else as this machine does.
+func User(ctx context.Context, cfg *rest.Config) string {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = 5 * time.Second
 	if client, err := kubernetes.NewForConfig(cfg); err == nil {

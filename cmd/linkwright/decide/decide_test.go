@@ -91,7 +91,7 @@ func TestDecideThatFails(t *testing.T) {
 
 // What commands record, say and refuse, one after the other, over one record.
 func TestDecisionsOfCommands(t *testing.T) {
-	d := deciding{home: cli.HomeFlags{Owner: "blue"}, reason: "why"}
+	d := deciding{home: cli.ManagementFlags{Owner: "blue"}, reason: "why"}
 	r := inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "e"}, "west": {UID: "w"}}}
 	steps := []struct {
 		what string

@@ -86,7 +86,7 @@ func (e *enrollment) openManagement() (newCluster, error) {
 	if e.login.context != "" {
 		return e.login.open("")
 	}
-	cfg, err := e.f.Home.OpenHome()
+	cfg, err := e.f.Home.Config()
 	if err != nil {
 		return newCluster{}, err
 	}

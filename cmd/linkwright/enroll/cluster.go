@@ -105,9 +105,9 @@ this command again: it changes what differs, and keeps a token that works.`,
 func (e *enrollment) run(c *cobra.Command, path []string) error {
 	switch {
 	case e.all:
-		return e.f.Imagine(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
+		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
 	case e.declared:
-		return e.f.Imagine(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
+		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
 	}
 	w, r, err := e.ordinaryFleet()
 	if err != nil {
@@ -292,7 +292,7 @@ func (e *enrollment) ordinaryFleet() (state.Snapshot, plan.Renderer, error) {
 	if err != nil {
 		return state.Snapshot{}, nil, err
 	}
-	return o.World(f), render.New(e.f.Home.Owner), nil
+	return o.Snapshot(f), render.New(e.f.Home.Owner), nil
 }
 
 // loaded is what one file declares. What is wrong with it came from flags.

@@ -165,7 +165,7 @@ func (f *importFlags) reach(c *imported, file, context string) {
 	c.access = fmt.Sprintf("in the management cluster: kubectl -n linkwright create secret generic %s --from-file=kubeconfig=FILE, a self-contained kubeconfig for context %s", c.name, context)
 }
 
-// watchesForImport are facts, and all that tells how a link was made.
+// watchesForImport are facts, and all that shows how a link was made.
 func watchesForImport(c api.Cluster) []object.Watch {
 	ns := c.Linkerd.MulticlusterNamespace
 	return append(linkerd.Watches(c),

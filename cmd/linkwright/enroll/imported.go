@@ -293,7 +293,7 @@ func gateway(at *doc, s linkerd.LinkSpec, f linkerd.Facts) {
 	}
 }
 
-// credentials tells whose Secret a Link uses, and by which address that reaches the target.
+// credentials finds whose Secret a Link uses, and by which address that reaches the target.
 func (c imported) credentials(d *doc, s linkerd.LinkSpec, target imported, at *doc) {
 	name := s.ClusterCredentialsSecret
 	key := object.Key{Kind: "Secret", Namespace: c.spec.Linkerd.MulticlusterNamespace, Name: name}
@@ -325,7 +325,7 @@ func (c imported) credentials(d *doc, s linkerd.LinkSpec, target imported, at *d
 	}
 }
 
-// controller tells who runs it, and how.
+// controller finds who runs it, and how.
 func (c imported) controller(d *doc, target string) {
 	at := func(name string) object.Key {
 		return object.Key{Group: "apps", Kind: "Deployment", Namespace: c.spec.Linkerd.MulticlusterNamespace, Name: name}
@@ -355,7 +355,7 @@ func (c imported) controller(d *doc, target string) {
 	}
 }
 
-// kept tells which other tools keep parts of a link: adopt refuses those.
+// kept finds which other tools keep parts of a link: adopt refuses those.
 func (c imported) kept(d *doc, target string) {
 	told := map[linkerd.Tool]bool{}
 	for _, k := range cli.SortedKeys(c.seen, object.Observation{}) {

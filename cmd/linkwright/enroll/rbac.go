@@ -66,7 +66,7 @@ the issuer's key.`,
 			if a.name, a.reader, a.wide = object.Manager(f.Home.Owner), reader, wide; reader && wide {
 				return cli.Usage("--reader and --wide exclude each other")
 			}
-			return f.Imagine(c, args, "", func(w state.Snapshot, r plan.Renderer) error {
+			return f.WithoutClusters(c, args, "", func(w state.Snapshot, r plan.Renderer) error {
 				return a.print(c.OutOrStdout(), w, r, only)
 			})
 		},

@@ -28,7 +28,7 @@ type secretStore struct {
 }
 
 func (e *enrollment) openSecretStore(ctx context.Context, entry api.SecretKey) (*secretStore, error) {
-	cfg, err := e.f.Home.OpenHome()
+	cfg, err := e.f.Home.Config()
 	if err != nil {
 		return nil, err
 	}

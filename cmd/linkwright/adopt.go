@@ -98,6 +98,8 @@ func (a *adoption) do(ctx context.Context, term int64, write bool) error {
 		return p.verdict()
 	case a.Writing.Mode == cli.DryRunServer:
 		return cmp.Or(errors.Join(a.rehearse(ctx, p.adoptions), p.verdict()), errPending)
+	case a.Writing.Mode == cli.DryRunClient:
+		return cmp.Or(p.verdict(), errPending)
 	case !write:
 		return errPending
 	}

@@ -83,7 +83,9 @@ func TestAdopt(t *testing.T) {
 	l.keptBy("argocd-controller", "mesh")
 	imported := l.imports()
 	l.commit(l.clusters() + imported)
-	l.must(cli.ExitPartial, []string{"ManagedByOtherTool", "managed by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
+	for _, how := range []string{"--yes", "--dry-run=client", "--dry-run=server"} {
+		l.must(cli.ExitPartial, []string{"ManagedByOtherTool", "managed by Argo CD (Application mesh)"}, "adopt", "--all", how)
+	}
 	l.keptBy("argocd-controller", "")
 	before := l.inLink("west")
 	l.must(cli.ExitPartial, []string{"ObjectExists", "linkwright adopt west/east"}, "sync")

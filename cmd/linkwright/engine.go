@@ -77,11 +77,13 @@ func (t *takeover) do(c *cobra.Command, prepare func(engine, *fleet.Fleet) (task
 	}
 	if !t.Writing.Yes() {
 		err := it(c.Context(), cli.NoLeadership, false)
-		if !errors.Is(err, errPending) {
-			return err
-		}
 		if t.Writing.Dry() {
 			t.Writing.Ended(c.ErrOrStderr())
+		}
+		switch pending := errors.Is(err, errPending); {
+		case !pending:
+			return err
+		case t.Writing.Dry():
 			return nil
 		}
 		if err := t.Writing.Confirm(c, t.question); err != nil {

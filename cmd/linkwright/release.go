@@ -92,7 +92,8 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 	if err := mistaken(w, r.Loop.Release.Links); err != nil {
 		return err
 	}
-	changes, left := r.changes(w), r.unreleased(w)
+	changes, denied := r.changes(w)
+	left := r.unreleased(w)
 	switch {
 	case len(changes) == 0 && len(left) > 0:
 		sayLeft(r.out, left)
@@ -101,7 +102,9 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 		cli.Say(r.out.told, "nothing to give up")
 		return nil
 	case r.Writing.Mode == cli.DryRunServer:
-		return cmp.Or(r.rehearse(ctx, changes), errPending)
+		return cmp.Or(errors.Join(r.rehearse(ctx, changes), denied), errPending)
+	case r.Writing.Dry():
+		return cmp.Or(denied, errPending)
 	case !write:
 		cli.Say(r.out.told, "\nLinks that are still declared are Blocked (ObjectExists) afterwards.")
 		return errPending
@@ -114,8 +117,8 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 	return errors.Join(cli.Verdict(done, failed), r.dropRecord(ctx))
 }
 
-// changes are what gives the links up. Each is shown, unless that was done before.
-func (r *releasing) changes(w state.Snapshot) (out []object.Change) {
+// changes are what gives the links up, and the exit code if a cluster denies it. Each is shown, unless that was done before.
+func (r *releasing) changes(w state.Snapshot) (out []object.Change, denied error) {
 	told := r.out.told
 	if r.asked {
 		told = io.Discard
@@ -124,13 +127,14 @@ func (r *releasing) changes(w state.Snapshot) (out []object.Change) {
 		s := plan.Next(w, name, r.Loop.Renderer)
 		if s.Denied != nil {
 			cli.Say(told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Denied.Code, s.Denied.Message))
+			denied = cli.Exit{Code: cli.ExitPartial}
 		}
 		for _, c := range append(s.Changes, s.After...) {
 			cli.Say(told, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
 			out = append(out, c)
 		}
 	}
-	return out
+	return out, denied
 }
 
 // unreleased is what clusters still hold of the links that are given up. A cluster that no such link touches is not asked.

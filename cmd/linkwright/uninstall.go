@@ -142,10 +142,25 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 		for _, name := range sortedNames(w) {
 			all = append(all, live(u.Loop.Owner, w.Clusters[name].Seen, lastChanges(steps[name]))...)
 		}
-		return cmp.Or(u.rehearse(ctx, all), errPending)
+		return cmp.Or(errors.Join(u.rehearse(ctx, all), stopped(steps)), errPending)
 	}
 	sayLeft(u.out, left)
+	if u.Writing.Dry() {
+		return cmp.Or(stopped(steps), errPending)
+	}
 	return errPending
+}
+
+// stopped gives the exit code of steps of which some are denied or blocked.
+func stopped(steps map[api.ClusterName][]plan.Step) error {
+	var d report.Diff
+	for name, of := range steps {
+		d.Clusters = append(d.Clusters, ends(report.ClusterDiff{Name: name}, of))
+	}
+	if d.Stopped() {
+		return cli.Exit{Code: cli.ExitPartial}
+	}
+	return nil
 }
 
 // remove takes everything away, and says what is left.

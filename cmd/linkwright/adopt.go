@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -33,11 +34,12 @@ declare them. LINK is the name of a Link or a Mesh, or a link as any output
 shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET" or SOURCE-TARGET.
 
 It first shows, object by object, what the adoption writes and what the next
-sync changes, by dry runs. Without --yes it stops there; the exit code is 4 if
-there is something to adopt, and 0 if not. An adoption writes only labels,
-annotations and inventories. No pod restarts, no object is created again, and
-the controller keeps its Lease. Objects of Helm get helm.sh/resource-policy:
-keep, so that Helm leaves them when you remove the link from the chart's values.
+sync changes, by dry runs. Then it asks, unless you use --yes. Without --yes and
+without a terminal it stops there; the exit code is 4 if there is something to
+adopt, and 0 if not. An adoption writes only labels, annotations and
+inventories. No pod restarts, no object is created again, and the controller
+keeps its Lease. Objects of Helm get helm.sh/resource-policy: keep, so that Helm
+leaves them when you remove the link from the chart's values.
 
 It takes over only what Linkerd's own tools made, by name and label. It takes
 the Leases of "run" and "sync", also those of --only-write. While a daemon holds
@@ -54,11 +56,12 @@ one of them, it does nothing, and the exit code is 5.`,
 				if !t.all {
 					e.Loop.Adopt, err = cli.Links(f, args, false)
 				}
-				return func(ctx context.Context, term int64) error { return e.adopt(ctx, term, t.yes, c.OutOrStdout()) }, err
+				a := adoption{engine: e, takeover: &t, out: c.OutOrStdout()}
+				return a.do, err
 			})
 		},
 	}
-	t.add(c.Flags(), "adopt")
+	t.add(c.Flags(), "Adopt this?")
 	c.Flags().BoolVar(&t.all, "all", false, "all declared links")
 	c.Flags().StringVar(&rules.From, "from-owner", "", "OWNER: also take over what a removed installation of linkwright left")
 	c.Flags().BoolVar(&rules.Managed, "force-manager", false, "also take over objects that Argo CD or Flux manage")
@@ -72,34 +75,48 @@ func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
 	return cli.SomeOrAll(args, t.all)
 }
 
-// adopt shows what an adoption does, and with yes does exactly that.
-func (e engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer) error {
-	w, err := e.Look(ctx, term)
+// adoption is one run of the command.
+type adoption struct {
+	engine
+	*takeover
+	out   io.Writer
+	shown *proof // what a person saw, and said yes to
+}
+
+// do shows what an adoption does, and with write does exactly that.
+func (a *adoption) do(ctx context.Context, term int64, write bool) error {
+	w, err := a.Look(ctx, term)
 	if err != nil {
 		return err
 	}
-	shown := e.Live.Show(ctx, live.DryRuns)
-	p := e.prove(ctx, w)
-	shown()
-	if err := p.write(out); err != nil {
-		return err
+	proving := a.Live.Show(ctx, live.DryRuns)
+	p := a.prove(ctx, w, a.Writing.Mode)
+	proving()
+	if !a.asked {
+		if err := p.write(a.out); err != nil {
+			return err
+		}
+		a.shown = p
 	}
 	switch {
 	case len(p.adoptions) == 0:
 		return p.verdict()
-	case !yes:
-		cli.Say(out, "\nNothing was written. To adopt this, add --yes.")
-		return cli.Exit{Code: cli.ExitPartial}
+	case a.Writing.Mode == cli.DryRunServer:
+		return cmp.Or(errors.Join(a.rehearse(ctx, p.adoptions), p.verdict()), errPending)
+	case a.Writing.Mode == cli.DryRunClient:
+		return cmp.Or(p.verdict(), errPending)
+	case !write:
+		return errPending
 	}
-	e.Loop.Policies = append(slices.Clone(e.Loop.Policies), p.shown)
-	r, failed := e.Once(ctx, term)
+	a.Loop.Policies = append(slices.Clone(a.Loop.Policies), a.shown.shown)
+	r, failed := a.Once(ctx, term)
 	if errors.Is(failed, sync.ErrInterrupted) {
-		return errors.Join(cli.Verdict(r, failed), adopted(out, r.Clusters))
+		return errors.Join(cli.Verdict(r, failed), adopted(a.out, r.Clusters))
 	}
 	if failed != nil {
 		return cli.Exit{Code: cli.ExitError, Err: failed}
 	}
-	return errors.Join(adopted(out, r.Clusters), p.verdict())
+	return errors.Join(adopted(a.out, r.Clusters), p.verdict())
 }
 
 // shown is a Policy: nothing is adopted but what people saw.

@@ -83,13 +83,15 @@ func TestAdopt(t *testing.T) {
 	l.keptBy("argocd-controller", "mesh")
 	imported := l.imports()
 	l.commit(l.clusters() + imported)
-	l.must(cli.ExitPartial, []string{"ManagedByOtherTool", "managed by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
+	for _, how := range []string{"--yes", "--dry-run=client", "--dry-run=server"} {
+		l.must(cli.ExitPartial, []string{"ManagedByOtherTool", "managed by Argo CD (Application mesh)"}, "adopt", "--all", how)
+	}
 	l.keptBy("argocd-controller", "")
 	before := l.inLink("west")
 	l.must(cli.ExitPartial, []string{"ObjectExists", "linkwright adopt west/east"}, "sync")
 
 	shown := l.must(cli.ExitPartial, []string{
-		"Nothing was written", "linkerd-multicluster/linkerd-service-mirror-remote-access-default", "exclude lists", "uses the former token",
+		"othing was written", "linkerd-multicluster/linkerd-service-mirror-remote-access-default", "exclude lists", "uses the former token",
 	}, "adopt", "west-east")
 	for _, key := range []string{"Deployment.apps linkerd-multicluster/controller-east", "ServiceAccount linkerd-multicluster/controller-east", "Role.rbac"} {
 		_, of, found := strings.Cut(shown.out, "  "+key)
@@ -102,6 +104,7 @@ func TestAdopt(t *testing.T) {
 	}
 	l.same("shown only", before, l.inLink("west"), func(o *unstructured.Unstructured) string { return o.GetResourceVersion() }, "leases", "links")
 
+	l.dryRuns([]string{"linkerd-multicluster/linkerd-service-mirror-remote-access-default"}, "adopt", "--all")
 	l.must(cli.ExitDone, []string{"adopted: 9 objects"}, "adopt", "--all", "--yes")
 	adopted := l.inLink("west")
 	l.same("adopted", before, adopted, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
@@ -115,6 +118,7 @@ func TestAdopt(t *testing.T) {
 	l.must(cli.ExitDone, []string{"nothing to adopt"}, "adopt", "--all")
 	holder := leader(adopted)
 
+	l.dryRuns([]string{"east"}, "sync")
 	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	if code, out := l.bare("status", "-o", "wide"); code != cli.ExitDone || !regexp.MustCompile(`west +east +True +Ready`).MatchString(out) {
 		t.Errorf("right after the sync: exit code %d, want a link that is ready\n%s", code, out)
@@ -189,7 +193,7 @@ func TestAdoptLegacy(t *testing.T) {
 	l.must(cli.ExitPartial, []string{"ObjectExists"}, "sync")
 	l.must(cli.ExitPartial, []string{
 		"Deployment.apps linkerd-multicluster/linkerd-service-mirror-east", "deletes it, because it is not declared or has a replacement",
-		"note: ClusterRole linkerd-service-mirror-access-local-resources-east in west stays", "Nothing was written",
+		"note: ClusterRole linkerd-service-mirror-access-local-resources-east in west stays", "othing was written",
 	}, "adopt", "west/east")
 
 	l.must(cli.ExitDone, []string{"adopted: 9 objects"}, "adopt", "west/east", "--yes")

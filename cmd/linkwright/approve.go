@@ -40,7 +40,7 @@ shows its HASH.`,
 			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {
 				return cli.Usage("%q is not a hash: want 12 hexadecimal digits, as the message of PruneLimitExceeded shows them", args[0])
 			}
-			found, err := approveDenied(&f.Home, c, args[0])
+			found, err := approveDenied(&f, c, args[0])
 			if found || err != nil && (f.Git.Options.Repo == "" || !errors.Is(err, errNotDenied)) {
 				return err
 			}
@@ -48,6 +48,7 @@ shows its HASH.`,
 		},
 	}
 	f.Add(c.Flags())
+	f.Writing.Add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
 	return c
 }
@@ -56,13 +57,14 @@ shows its HASH.`,
 var errNotDenied = errors.New("to approve a pull request, give --repo and --ref")
 
 // approveDenied approves what the record says is denied, and says whether it is what the hash names.
-func approveDenied(h *cli.HomeFlags, c *cobra.Command, hash string) (bool, error) {
-	cs, err := openInstalled(h, c)
+func approveDenied(f *cli.Common, c *cobra.Command, hash string) (bool, error) {
+	cs, err := openInstalled(&f.Home, c)
 	if err != nil {
 		return false, err
 	}
 	defer cs.Close(c.Context())
-	err = approve(c, cs, func(r inventory.Record) ([]inventory.Unit, error) {
+	f.Home.Announce(c.ErrOrStderr(), cs.log)
+	err = (approval{c, cs, f.Writing}).record(func(r inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case r.Denied != nil && r.Denied.Hash == hash:
 			return r.Denied.Units, nil
@@ -76,13 +78,13 @@ func approveDenied(h *cli.HomeFlags, c *cobra.Command, hash string) (bool, error
 
 // approveDeclared approves what the declarations of --ref remove.
 func approveDeclared(f *cli.Common, c *cobra.Command, hash string) error {
-	e, w, err := f.Look(c)
+	e, w, err := f.Read(c)
 	if err != nil {
 		return err
 	}
 	defer e.Close(c.Context())
 	r := plan.Removal(w, e.Loop.Renderer)
-	return approve(c, installedOf(e), func(inventory.Record) ([]inventory.Unit, error) {
+	return approval{c, installedOf(e), f.Writing}.record(func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case len(r.Units) == 0:
 			return nil, fmt.Errorf("approve %s: the declarations of --ref remove nothing that needs an approval", hash)
@@ -102,11 +104,19 @@ func removing(hash string, units []inventory.Unit) string {
 	return hash + "  " + strings.Join(names, ", ")
 }
 
-// approve adds an approval to the record. Two people at once lose nothing: who comes second reads what the first wrote.
-func approve(c *cobra.Command, at installed, choose func(inventory.Record) ([]inventory.Unit, error)) error {
+// approval is one in the making.
+type approval struct {
+	c       *cobra.Command
+	at      installed
+	writing cli.Writing
+}
+
+// record adds an approval to the record. Two people at once lose nothing: who comes second reads what the first wrote.
+func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)) error {
 	var units []inventory.Unit
-	by := decide.Who(c.Context(), at.LeaseConfig())
-	err := at.home().Amend(c.Context(), at.owner, func(r *inventory.Record) (err error) {
+	ctx := a.c.Context()
+	by := decide.User(ctx, a.at.LeaseConfig())
+	err := a.at.home().AmendBy(ctx, a.at.owner, func(r *inventory.Record) (err error) {
 		if units, err = choose(*r); err != nil {
 			return err
 		}
@@ -114,9 +124,10 @@ func approve(c *cobra.Command, at installed, choose func(inventory.Record) ([]in
 		rest := slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == hash })
 		r.Approvals = append(rest, inventory.Approval{Hash: hash, Units: units, By: by, At: time.Now().UTC().Truncate(time.Second)})
 		return nil
-	})
+	}, a.writing.Recording(a.at.Home()))
 	if err == nil {
-		cli.Say(c.OutOrStdout(), "approved "+removing(inventory.HashOf(units), units))
+		cli.Say(a.c.OutOrStdout(), a.writing.Would("approved ")+removing(inventory.HashOf(units), units))
+		a.writing.Ended(a.c.OutOrStdout())
 	}
 	return err
 }

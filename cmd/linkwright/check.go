@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 func checkCommand() *cobra.Command {
 	var f cli.Common
 	var out cli.Format
+	watch := false
 	c := &cobra.Command{
 		Use:   "check --repo URL",
 		Short: "Check every cluster and every link once, like linkerd check",
@@ -29,7 +32,7 @@ command line: "linkerd linkwright check", and as part of "linkerd check". Set
 its flags by environment variables then, such as LINKWRIGHT_REPO. It does not
 use Linkerd's --kubeconfig, --context and --namespace.
 
-The exit code is 4 if a check failed.`,
+The exit code is 4 if a check failed; with --watch, if the last one did.`,
 		Example: `  linkwright check --repo https://git.example.com/mesh/fleet.git --kubeconfig management.yaml -o short
   LINKWRIGHT_REPO=https://git.example.com/mesh/fleet.git LINKWRIGHT_KUBECONFIG=management.yaml linkerd check`,
 		Args: cobra.NoArgs,
@@ -47,21 +50,34 @@ The exit code is 4 if a check failed.`,
 			defer e.Close(c.Context())
 			e.ReadOnly()
 			e.Loop.Probe = true
-			r, failed := e.Once(c.Context(), cli.NoLeadership)
-			answer, ok := r.CheckAnswer()
-			if err := cli.Write(c.OutOrStdout(), out.Format, answer); err != nil {
-				return err
+			if watch {
+				return again(c.Context(), c.OutOrStdout(), func(ctx context.Context) (string, error) {
+					var answer strings.Builder
+					err := engine{e}.check(ctx, &answer, out.Format)
+					return answer.String(), err
+				})
 			}
-			if failed == nil && ok {
-				return nil
-			}
-			return verdictOf(failed)
+			return engine{e}.check(c.Context(), c.OutOrStdout(), out.Format)
 		},
 	}
 	f.Add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
 	out.Add(c.Flags(), report.CheckFormats())
+	c.Flags().BoolVar(&watch, "watch", false, "check again every 10 seconds, and show the result whenever it changes, until you interrupt it")
 	return c
+}
+
+// check reads everything once, and writes what it found.
+func (e engine) check(ctx context.Context, w io.Writer, f report.Format) error {
+	r, failed := e.Once(ctx, cli.NoLeadership)
+	answer, ok := r.CheckAnswer()
+	switch err := cli.Write(w, f, answer); {
+	case err != nil:
+		return err
+	case failed == nil && ok:
+		return nil
+	}
+	return verdictOf(failed)
 }
 
 // verdictOf is the exit code of a check that failed.
@@ -103,7 +119,7 @@ func extended(root *cobra.Command) {
 			}
 			f.Changed = false
 		}
-		return cli.FromEnvironment(c)
+		return cli.Preset(c)
 	}
 	root.AddCommand(&cobra.Command{
 		Use: "_extension-metadata", Hidden: true, Args: cobra.NoArgs,

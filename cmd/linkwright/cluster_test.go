@@ -32,8 +32,14 @@ func (l *lab) added() {
 	add(cli.ExitError, []string{"known as east"}, "second", "--secret", "own")
 	add(cli.ExitUsage, []string{"--ttl"}, "east", "--secret", "own", "--ttl", "1m")
 	add(cli.ExitError, []string{"namespace nowhere is missing"}, "east", "--secret", "own", "--linkerd-namespace", "nowhere")
+	for _, mode := range []string{"client", "server"} {
+		dry := add(cli.ExitDone, []string{"ClusterRole linkwright would be written", "Secret linkwright/own would be written", "(" + mode + " dry run)"}, "east", "--secret", "own", "--ttl", "1h", "--dry-run", mode)
+		if !strings.Contains(dry.stderr, "management cluster: https://") {
+			l.t.Errorf("the management cluster is not announced:\n%s", dry.stderr)
+		}
+	}
 	if _, err := l.secret("own"); err == nil {
-		l.t.Error("there is a Secret after refusals")
+		l.t.Error("there is a Secret after refusals and dry runs")
 	}
 	r := add(cli.ExitDone, []string{"ClusterRole linkwright written", "name: own"}, "east", "--secret", "own", "--ttl", "1h")
 	before, err := l.secret("own")

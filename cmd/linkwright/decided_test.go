@@ -175,7 +175,14 @@ func (r *rewoundLab) abandons(undecided func() bool) {
 	}()
 	r.commit(r.cluster("west") + policy("interval: 1h"))
 	r.decides(cli.ExitDone, []string{"recorded: Reconcile west"}, "reconcile", "west")
-	r.decides(cli.ExitDone, []string{"recorded: AbandonCluster east"}, "abandon", "east")
+	for _, mode := range []string{"client", "server"} {
+		r.decides(cli.ExitDone, []string{"would be recorded: AbandonCluster east", "management cluster: https://", "Nothing was written (" + mode + " dry run)"}, "abandon", "east", "--dry-run="+mode)
+	}
+	r.decides(cli.ExitPartial, []string{"would be recorded: AbandonCluster east", "to go on, run:\n  linkwright abandon east --kubeconfig "}, "abandon", "east")
+	if record := r.record(); strings.Contains(record, "AbandonCluster") {
+		r.t.Errorf("the record after dry runs: %s", record)
+	}
+	r.decides(cli.ExitDone, []string{"recorded: AbandonCluster east"}, "abandon", "east", "--yes")
 	r.soon("it is abandoned", func() bool { return undecided() && !strings.Contains(r.record(), `"east":`) })
-	r.decides(cli.ExitError, []string{"the record has no cluster east: linkwright wrote only to west"}, "abandon", "east")
+	r.decides(cli.ExitError, []string{"the record has no cluster east: linkwright wrote only to west"}, "abandon", "east", "--yes")
 }

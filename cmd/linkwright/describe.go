@@ -45,10 +45,11 @@ With --repo it reads the repository and the clusters, verifies credentials as
   linkwright describe link west/east --repo https://git.example.com/mesh/fleet.git`,
 	}, described{
 		check: func(arg string) error {
-			if _, ok := cli.ParsePair(arg); !ok {
+			pair, ok := cli.ParsePair(arg)
+			if !ok {
 				return cli.Usage("%q is not a link: write SOURCE/TARGET", arg)
 			}
-			return nil
+			return cli.CheckPair(pair)
 		},
 		report: func(r report.Report, arg string) (report.Answer, bool) {
 			p, _ := cli.ParsePair(arg)
@@ -110,7 +111,7 @@ func describing(c *cobra.Command, d described) *cobra.Command {
 }
 
 // offline shows what inventories record.
-func (d described) offline(h *cli.HomeFlags, c *cobra.Command, arg string, as report.Format) error {
+func (d described) offline(h *cli.ManagementFlags, c *cobra.Command, arg string, as report.Format) error {
 	if err := checkNoRepository(c); err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 }
 
 // overviewOnce reads an installation once.
-func overviewOnce(h *cli.HomeFlags, c *cobra.Command) (report.Overview, error) {
+func overviewOnce(h *cli.ManagementFlags, c *cobra.Command) (report.Overview, error) {
 	cs, err := openInstalled(h, c)
 	if err != nil {
 		return report.Overview{}, err

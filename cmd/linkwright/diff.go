@@ -141,14 +141,14 @@ func offlineDiff(f *cli.Common, c *cobra.Command, factsFile, from, to string) (d
 		return difference{}, err
 	}
 	renderer := f.Home.Renderer(k)
-	before, _ := plan.Simulate(o.World(a), renderer)
+	before, _ := plan.Simulate(o.Snapshot(a), renderer)
 	after, steps := plan.Simulate(next(o, before, b), renderer, plan.Suspend, plan.PrunePolicy)
 	return difference{Diff: worldsDiff(f.Home.Owner, before, after, steps), world: after}, nil
 }
 
 // next is the world of a, in which b is declared: its new clusters are empty, and those it drops departed.
 func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
-	next := o.World(b)
+	next := o.Snapshot(b)
 	next.Guard.Limits = next.Guard.Limits.Next(w.Fleet.Commit, w.Fleet.Policy.Limits()) // those of a count, too
 	for _, c := range w.Fleet.Clusters {
 		side := w.Clusters[c.Name]

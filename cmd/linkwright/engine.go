@@ -38,25 +38,32 @@ func (e engine) record(ctx context.Context) (inventory.Record, error) {
 	return e.Loop.Home.Record(ctx, e.Loop.Owner)
 }
 
-// takeover is what commands share that show first what they would do to links, and do it with --yes.
+// takeover is what commands share that show first what they would do to links, and do it once that is confirmed.
 type takeover struct {
 	cli.Common
-	all, yes bool
+	all      bool
+	question string // that is asked before anything is written
+	asked    bool   // a person saw what will be done, and said yes
 }
 
-func (t *takeover) add(f *pflag.FlagSet, does string) {
+func (t *takeover) add(f *pflag.FlagSet, question string) {
+	t.question = question
 	t.Add(f)
-	cli.Group(f, cli.GroupTrust, t.Rewind.Add)
+	t.Writing.AddAsking(f)
+	cli.Group(f, cli.GroupTrust, t.NonFastForward.Add)
 	cli.Group(f, cli.GroupClusters, t.Home.AddImages)
-	f.BoolVar(&t.yes, "yes", false, does+"; without it, the command only shows what it would do")
 }
 
-// task is what such a command does once it knows what is declared.
-type task func(ctx context.Context, term int64) error
+// task is what such a command does once it knows what is declared. Without write it only shows that, and gives errPending if there is
+// something to do.
+type task func(ctx context.Context, term int64, write bool) error
 
-// do opens the engine, and calls what prepare makes of it and of what is declared: in a term if anything is to be written.
+// errPending means that there is something to do, and that it was shown and not done.
+var errPending = errors.New("there is something to do")
+
+// do opens the engine, and calls what prepare makes of it and of what is declared: first to show it, and once that is confirmed to do it.
 func (t *takeover) do(c *cobra.Command, as report.Format, prepare func(engine, *fleet.Fleet) (task, error)) error {
-	t.Shows(c, t.yes, as)
+	t.Shows(c, !t.Writing.Dry(), as)
 	opened, err := t.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return err
@@ -73,15 +80,28 @@ func (t *takeover) do(c *cobra.Command, as report.Format, prepare func(engine, *
 	if err != nil {
 		return err
 	}
+	if !t.Writing.Yes() {
+		err := it(c.Context(), cli.NoLeadership, false)
+		if t.Writing.Dry() {
+			t.Writing.Ended(c.ErrOrStderr())
+		}
+		switch pending := errors.Is(err, errPending); {
+		case !pending:
+			return err
+		case t.Writing.Dry():
+			return nil
+		}
+		if err := t.Writing.Confirm(c, t.question); err != nil {
+			return err
+		}
+		t.asked = true
+	}
 	return t.lease(c.Context(), e, declared, it)
 }
 
-// lease calls f in a term if anything is to be written, and else without one. Processes with --only-write have leases of their
-// own, which it holds, too: they would link again what f unlinks.
+// lease calls f during a leadership. Processes with --only-write have leases of their own, which it holds, too: they would link again what
+// f unlinks.
 func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f task) error {
-	if !t.yes {
-		return f(ctx, cli.NoLeadership)
-	}
 	shown := e.Live.Show(ctx, live.Lease)
 	defer shown()
 	locks, err := e.AllLocks(ctx, declared)
@@ -91,7 +111,7 @@ func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f
 	var told error
 	err = setup.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
 		shown()
-		told = f(ctx, term)
+		told = f(ctx, term, true)
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {

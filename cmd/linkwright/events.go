@@ -10,7 +10,7 @@ import (
 )
 
 func eventsCommand() *cobra.Command {
-	var h cli.HomeFlags
+	var h cli.ManagementFlags
 	var l listFlags
 	about := ""
 	c := &cobra.Command{

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -30,8 +29,7 @@ With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
   linkwright explain cluster
   linkwright explain link.spec.controller.replicas
   linkwright explain GatewayNotAlive`,
-		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: explained(),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return explainKinds(c.OutOrStdout())
@@ -53,15 +51,6 @@ With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
 			return err
 		},
 	}
-}
-
-// explained are the kinds and the reasons, for completion.
-func explained() []string {
-	out := slices.Clone(api.Kinds())
-	for _, e := range reason.All() {
-		out = append(out, string(e.Code))
-	}
-	return out
 }
 
 // reasoned is what a reason means and what to do, as the reference page has it.

@@ -83,7 +83,7 @@ func (l *listFlags) add(c *cobra.Command, formats []report.Format) {
 }
 
 func (r resource) command() *cobra.Command {
-	var h cli.HomeFlags
+	var h cli.ManagementFlags
 	var l listFlags
 	c := &cobra.Command{
 		Use:     r.kind + "s " + r.use,
@@ -130,7 +130,7 @@ func (r resource) is(ref, prefix string) bool {
 }
 
 // show shows a list once, or with --watch also what changes.
-func (l *listFlags) show(h *cli.HomeFlags, c *cobra.Command, list func(report.Overview) (report.Listing, error)) error {
+func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(report.Overview) (report.Listing, error)) error {
 	if l.watch {
 		cs, err := openInstalled(h, c)
 		if err != nil {

@@ -26,7 +26,7 @@ import (
 // opened is the connections of a daemon that does nothing else.
 func (l *lab) opened(kubeconfig string, log *shared) (c *access.Clusters, stop func()) {
 	l.t.Helper()
-	flags := &cli.HomeFlags{Owner: "linkwright", Namespace: "linkwright", Kubeconfig: kubeconfig, Timeout: 15 * time.Second}
+	flags := &cli.ManagementFlags{Owner: "linkwright", Namespace: "linkwright", Kubeconfig: kubeconfig, Timeout: 15 * time.Second}
 	c, err := flags.OpenClusters(l.t.Context(), slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		l.t.Fatal(err)

@@ -20,7 +20,7 @@ type installed struct {
 }
 
 // openInstalled checks the flags of a command first.
-func openInstalled(h *cli.HomeFlags, c *cobra.Command) (installed, error) {
+func openInstalled(h *cli.ManagementFlags, c *cobra.Command) (installed, error) {
 	if err := h.Check(); err != nil {
 		return installed{}, err
 	}

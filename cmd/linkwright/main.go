@@ -7,14 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	_ "time/tzdata"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/complete"
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/cmd/linkwright/enroll"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
@@ -79,7 +80,8 @@ Sync once:              linkwright sync --repo URL
 Keep clusters in sync:  linkwright run --repo URL
 See which links work:   linkwright status
 
-Flags are also environment variables: --repo is LINKWRIGHT_REPO.
+Flags are also environment variables (--repo is LINKWRIGHT_REPO), and keys of a
+config file (repo: URL); see --config.
 
 Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid
 declarations, 4 not all is as declared, or interrupted, 5 lease held by another,
@@ -88,22 +90,24 @@ declarations, 4 not all is as declared, or interrupted, 5 lease held by another,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return cli.Usage("%w\nSee: %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(wrongFlag)
+	cli.AddConfig(root.PersistentFlags())
 	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
 	root.Version = versionString() // which adds --version
 	root.SetVersionTemplate(versionLine() + "\n")
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
 	root.AddCommand(decide.Commands()...)
 	root.AddCommand(enroll.Commands()...)
 	extended(root)
+	complete.Register(root)
 	for _, c := range commands(root) {
 		c.Args = asUsage(ofCommand(c.Args))
+		cli.ShowAs(c, cli.Program())
 	}
+	cli.ShowAs(root, cli.Program())
 	colour := cli.AddColour(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		err := cli.FromEnvironment(c)
+		err := cli.Preset(c)
 		colour(c.OutOrStdout())
 		return err
 	}
@@ -126,11 +130,22 @@ func unknown(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	return fmt.Errorf("unknown command %q%s\nSee: %s --help", args[0], cli.DidYouMean(args[0], cli.Names(c)), c.CommandPath())
+}
+
+// wrongFlag says what is wrong with a flag, and which one it could be.
+func wrongFlag(c *cobra.Command, err error) error {
 	like := ""
-	if c.SuggestionsMinimumDistance = 2; len(c.SuggestionsFor(args[0])) > 0 {
-		like = "; did you mean " + strings.Join(c.SuggestionsFor(args[0]), " or ") + "?"
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		like = cli.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 	}
-	return fmt.Errorf("unknown command %q%s\nSee: %s --help", args[0], like, c.CommandPath())
+	return cli.Usage("%w%s\nSee: %s --help", err, like, c.CommandPath())
 }
 
 // ofCommand says how a command is typed, if its arguments are wrong.

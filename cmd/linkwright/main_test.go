@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == overlay.Child {
 		main() // scripts start the program by a link, but it starts itself as what it is
 	}
-	testscript.Main(released{m}, map[string]func(){"linkwright": main, "linkerd-linkwright": main, "poke": poke})
+	testscript.Main(released{m}, map[string]func(){"linkwright": main, "linkerd-linkwright": main, "kubectl-linkwright": main, "poke": poke})
 }
 
 // racedEnv names the directory of the test binary as a program.

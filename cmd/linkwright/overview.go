@@ -33,7 +33,7 @@ const pollInterval = 10 * time.Second
 // noRepositoryFlags are the flags of commands that count without a repository: the management cluster's record then lists the clusters.
 func noRepositoryFlags() []string {
 	return []string{
-		"owner", "repo", "kubeconfig", "context", "namespace", "cluster-timeout", "allow-kubeconfig-paths", "allow-exec", "output", "watch", "help",
+		"config", "owner", "repo", "kubeconfig", "context", "namespace", "cluster-timeout", "allow-kubeconfig-paths", "allow-exec", "output", "watch", "help",
 	}
 }
 
@@ -53,7 +53,7 @@ func errUnread() error {
 }
 
 // showStatus shows what inventories record: once, or whenever it changes.
-func showStatus(h *cli.HomeFlags, c *cobra.Command, f report.Format, watch bool) error {
+func showStatus(h *cli.ManagementFlags, c *cobra.Command, f report.Format, watch bool) error {
 	if err := checkNoRepository(c); err != nil {
 		return err
 	}

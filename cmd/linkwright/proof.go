@@ -34,8 +34,8 @@ type proof struct {
 	failed    []error
 }
 
-// prove plans the adoption, and tries what comes after it by dry runs.
-func (e engine) prove(ctx context.Context, w state.Snapshot) *proof {
+// prove plans the adoption, and tries what comes after it by dry runs, except in a dry run of the client.
+func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *proof {
 	p := &proof{world: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}}
 	first, then := adoptions(w, e.Loop.Renderer, e.Loop.Policies)
 	for _, name := range sortedNames(w) {
@@ -52,6 +52,9 @@ func (e engine) prove(ctx context.Context, w state.Snapshot) *proof {
 	ends := map[api.Pair]bool{}
 	for _, c := range p.adoptions {
 		ends[c.End.Link] = true
+	}
+	if mode == cli.DryRunClient {
+		return p
 	}
 	for _, name := range sortedNames(w) {
 		cd := report.ClusterDiff{Name: name}
@@ -155,6 +158,9 @@ func (p *proof) write(out io.Writer) error {
 		p.object(out, c)
 	}
 	p.notes(out)
+	if len(p.next) == 0 { // nothing was tried
+		return nil
+	}
 	return p.after(out)
 }
 
@@ -164,7 +170,10 @@ func (p *proof) object(out io.Writer, c object.Change) {
 	if linkerd.ReleaseOf(p.body(c)) != (linkerd.Helm{}) {
 		now += ", " + object.HelmPolicy + ": " + object.HelmKeep
 	}
-	cli.Say(out, fmt.Sprintf("  %s (%s)\n    now         %s\n    next sync   %s", c.Key, c.Why.Message, now, p.then(c)))
+	cli.Say(out, fmt.Sprintf("  %s (%s)\n    now         %s", c.Key, c.Why.Message, now))
+	if len(p.next) > 0 {
+		cli.Say(out, "    next sync   "+p.then(c))
+	}
 }
 
 func (p *proof) body(c object.Change) object.Body {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,9 @@ any output shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET" or
 SOURCE-TARGET. Use one of the first three for a link that is not declared any
 more.
 
-Without --yes it shows what it would give up; the exit code is 4 if there is
-something, and 0 if not. A link that is still declared is then Blocked with
+It first shows what it gives up, and asks, unless you use --yes. Without --yes
+and without a terminal it stops there; the exit code is 4 if there is something
+to do, and 0 if not. A link that is still declared is then Blocked with
 ObjectExists: remove its declaration, or take it over again with "adopt". It
 takes the Leases of "run" and "sync", also those of --only-write. While a daemon
 holds one of them, it does nothing, and the exit code is 5.`,
@@ -49,13 +51,12 @@ holds one of them, it does nothing, and the exit code is 5.`,
 			return t.do(c, out.Format, func(e engine, f *fleet.Fleet) (task, error) {
 				links, err := cli.Links(f, args, true)
 				e.Loop.Release = &state.Releasing{Links: links, All: t.all}
-				return func(ctx context.Context, term int64) error {
-					return e.release(ctx, term, t.yes, printing(c, out.Format))
-				}, err
+				r := releasing{engine: e, takeover: &t, out: printing(c, out.Format)}
+				return r.do, err
 			})
 		},
 	}
-	t.add(c.Flags(), "give them up")
+	t.add(c.Flags(), "Give this up?")
 	c.Flags().BoolVar(&t.all, "all", false, "everything of linkwright, in all clusters")
 	out.Add(c.Flags(), report.Formats())
 	return c
@@ -76,47 +77,68 @@ func printing(c *cobra.Command, f report.Format) printer {
 	return p
 }
 
-// release shows what is given up, and with yes does it.
-func (e engine) release(ctx context.Context, term int64, yes bool, out printer) error {
-	w, err := e.Look(ctx, term)
+// releasing is one run of the command.
+type releasing struct {
+	engine
+	*takeover
+	out printer
+}
+
+// do shows what is given up, and with write does it.
+func (r *releasing) do(ctx context.Context, term int64, write bool) error {
+	w, err := r.Look(ctx, term)
 	if err != nil {
 		return err
 	}
-	if err := mistaken(w, e.Loop.Release.Links); err != nil {
+	if err := mistaken(w, r.Loop.Release.Links); err != nil {
 		return err
 	}
-	n := 0
-	for _, name := range sortedNames(w) {
-		s := plan.Next(w, name, e.Loop.Renderer)
-		if s.Denied != nil {
-			cli.Say(out.told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Denied.Code, s.Denied.Message))
-		}
-		for _, c := range append(s.Changes, s.After...) {
-			n++
-			cli.Say(out.told, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
-		}
-	}
-	left := e.unreleased(w)
+	changes, denied := r.changes(w)
+	left := r.unreleased(w)
 	switch {
-	case n == 0 && len(left) > 0:
-		sayLeft(out, left)
+	case len(changes) == 0 && len(left) > 0:
+		sayLeft(r.out, left)
 		return cli.Exit{Code: cli.ExitPartial}
-	case n == 0:
-		cli.Say(out.told, "nothing to give up")
+	case len(changes) == 0:
+		cli.Say(r.out.told, "nothing to give up")
 		return nil
-	case !yes:
-		cli.Say(out.told, "\nNothing was written. To give this up, add --yes. Links that are still declared are then Blocked (ObjectExists).")
-		return cli.Exit{Code: cli.ExitPartial}
+	case r.Writing.Mode == cli.DryRunServer:
+		return cmp.Or(errors.Join(r.rehearse(ctx, changes), denied), errPending)
+	case r.Writing.Dry():
+		return cmp.Or(denied, errPending)
+	case !write:
+		cli.Say(r.out.told, "\nLinks that are still declared are Blocked (ObjectExists) afterwards.")
+		return errPending
 	}
-	r, failed := e.Once(ctx, term)
-	if err := cli.Write(out.Writer, out.format, r.Answer()); err != nil {
+	done, failed := r.Once(ctx, term)
+	if err := cli.Write(r.out.Writer, r.out.format, done.Answer()); err != nil {
 		return err
 	}
 	if errors.Is(failed, sync.ErrInterrupted) {
-		return cli.Verdict(r, failed)
+		return cli.Verdict(done, failed)
 	}
-	cli.Say(out.told, "Links that are still declared are Blocked (ObjectExists) from now on: remove their declarations, or adopt them again.")
-	return errors.Join(cli.Verdict(r, failed), e.dropRecord(ctx))
+	cli.Say(r.out.told, "Links that are still declared are Blocked (ObjectExists) from now on: remove their declarations, or adopt them again.")
+	return errors.Join(cli.Verdict(done, failed), r.dropRecord(ctx))
+}
+
+// changes are what gives the links up, and the exit code if a cluster denies it. Each is shown, unless that was done before.
+func (r *releasing) changes(w state.Snapshot) (out []object.Change, denied error) {
+	told := r.out.told
+	if r.asked {
+		told = io.Discard
+	}
+	for _, name := range sortedNames(w) {
+		s := plan.Next(w, name, r.Loop.Renderer)
+		if s.Denied != nil {
+			cli.Say(told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Denied.Code, s.Denied.Message))
+			denied = cli.Exit{Code: cli.ExitPartial}
+		}
+		for _, c := range append(s.Changes, s.After...) {
+			cli.Say(told, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
+			out = append(out, c)
+		}
+	}
+	return out, denied
 }
 
 // unreleased is what clusters still hold of the links that are given up. A cluster that no such link touches is not asked.

@@ -14,7 +14,8 @@ import (
 
 // releases gives everything up, and takes it over again.
 func (l *lab) releases(before map[string]*unstructured.Unstructured) {
-	l.must(cli.ExitPartial, []string{"leave Link", "Nothing was written"}, "release", "--all")
+	l.must(cli.ExitPartial, []string{"leave Link", "othing was written"}, "release", "--all")
+	l.dryRuns([]string{"leave Link"}, "release", "--all")
 	l.must(cli.ExitError, []string{"no cluster eats is declared or in the record"}, "release", "west/eats")
 	if told := l.must(cli.ExitDone, []string{"are Blocked (ObjectExists) from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
@@ -85,7 +86,9 @@ func (l *lab) owners() {
 func (l *lab) uninstalls() {
 	l.commit(l.clusters() + link("east", "west", ""))
 	l.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync")
-	l.must(cli.ExitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
+	l.must(cli.ExitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "to go on, run:\n  linkwright uninstall ", " --yes"}, "uninstall")
+	l.dryRuns([]string{"delete Deployment.apps linkerd-multicluster/controller-west"}, "uninstall")
+	l.dryRuns([]string{"another token would be requested", "management cluster: https://"}, "rotate")
 	l.uninstallsBegun()
 	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
 	if err != nil {
@@ -199,7 +202,7 @@ func (l *lab) uninstallsDead() {
 	}
 	l.commit(l.cluster("west"))
 	l.must(cli.ExitPartial, []string{"east  Unknown  Timeout: the cluster is no longer declared", "linkwright abandon east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
-	left := []string{"east: nothing is removed: Timeout", "Nothing was written"}
+	left := []string{"east: nothing is removed: Timeout", "othing was written"}
 	if l.mirrored() { // else that sync got so far
 		left = append(left, "delete Service default/web-east")
 	}
@@ -234,7 +237,7 @@ func (l *lab) uninstallsForgotten() {
 	}
 	l.commit(l.cluster("west"))
 	uninstall := []string{"uninstall", "--abandon-cluster", "east", "--cluster-timeout", "3s", "--wait", "1m"}
-	l.must(cli.ExitPartial, []string{"east: the cluster was abandoned", "delete Deployment.apps linkerd-multicluster/controller-east", "Nothing was written"}, uninstall...)
+	l.must(cli.ExitPartial, []string{"east: the cluster was abandoned", "delete Deployment.apps linkerd-multicluster/controller-east", "othing was written"}, uninstall...)
 	l.must(cli.ExitDone, []string{"Abandoned: the cluster was abandoned"}, append(uninstall, "--yes")...)
 	l.unmarked("west")
 	l.recordless()

@@ -44,7 +44,7 @@ you can use with --facts.`,
 			if saveFacts != "" {
 				return storeFacts(c.Context(), &f, c.ErrOrStderr(), saveFacts)
 			}
-			return f.Imagine(c, args, factsFile, func(w state.Snapshot, r plan.Renderer) error {
+			return f.WithoutClusters(c, args, factsFile, func(w state.Snapshot, r plan.Renderer) error {
 				return printEnds(c.OutOrStdout(), w, r, only)
 			})
 		},

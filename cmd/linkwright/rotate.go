@@ -45,8 +45,8 @@ Existing: your secret manager does.`,
 		Example: `  linkwright rotate west-east --repo URL --kubeconfig management.yaml
   linkwright rotate west/east --revoke --repo URL --kubeconfig management.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.Shows(c, true, report.Text)
-			e, w, err := f.Look(c)
+			f.Shows(c, !f.Writing.Dry(), report.Text)
+			e, w, err := f.Read(c)
 			if err != nil {
 				return err
 			}
@@ -56,10 +56,11 @@ Existing: your secret manager does.`,
 				return err
 			}
 			turns := plan.Turns(w, links, revoke, plan.Suspend, plan.PrunePolicy)
-			return engine{e}.rotate(c.Context(), turns, c.OutOrStdout())
+			return rotation{engine{e}, f.Writing}.request(c.Context(), turns, c.OutOrStdout())
 		},
 	}
 	f.Add(c.Flags())
+	f.Writing.Add(c.Flags())
 	c.Flags().BoolVar(&revoke, "revoke", false, "remove every former token once the new one is in use")
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
 	return c
@@ -83,12 +84,19 @@ func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
 	return links, nil
 }
 
-// rotate writes every inventory; what fails keeps no other from being written.
-func (e engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) error {
-	asked, failed := e.ask(ctx, turns)
+// rotation is the request for new tokens.
+type rotation struct {
+	engine
+	writing cli.Writing
+}
+
+// request writes every inventory; what fails keeps no other from being written.
+func (r rotation) request(ctx context.Context, turns []plan.Turn, out io.Writer) error {
+	asked, failed := r.ask(ctx, turns)
 	for _, line := range asked {
 		cli.Say(out, line)
 	}
+	r.writing.Ended(out)
 	if len(failed) > 0 {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}
@@ -96,8 +104,8 @@ func (e engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) er
 }
 
 // ask writes the requests, and gives a line for each. After a signal it begins no other.
-func (e engine) ask(ctx context.Context, turns []plan.Turn) (asked []string, failed []error) {
-	defer e.Live.Show(ctx, live.Requests)()
+func (r rotation) ask(ctx context.Context, turns []plan.Turn) (asked []string, failed []error) {
+	defer r.Live.Show(ctx, live.Requests)()
 	for i, t := range turns {
 		if ctx.Err() != nil {
 			return asked, append(failed, fmt.Errorf("%w: %d of %d links were not asked for; run the command again", sync.Interrupted(ctx), len(turns)-i, len(turns)))
@@ -106,30 +114,36 @@ func (e engine) ask(ctx context.Context, turns []plan.Turn) (asked []string, fai
 			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Refused.Code, t.Refused.Message))
 			continue
 		}
-		if err := e.askFor(ctx, t); err != nil {
+		if err := r.send(ctx, t); err != nil {
 			failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; run the command again", t.Link, t.Change.End.Cluster, err))
 			continue
 		}
-		asked = append(asked, askedFor(t))
+		asked = append(asked, r.line(t))
 	}
 	return asked, failed
 }
 
-// askFor writes one request, and finishes that also after a signal: the client limits how long it takes.
-func (e engine) askFor(ctx context.Context, t plan.Turn) error {
+// send writes one request, or what a dry run has instead, and finishes that also after a signal: the client limits how long it takes.
+func (r rotation) send(ctx context.Context, t plan.Turn) error {
 	if t.Already {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	return e.Loop.Clusters.WithCluster(ctx, t.Change.End.Cluster, func(c object.Cluster) error {
+	switch r.writing.Mode {
+	case cli.DryRunClient:
+		return nil
+	case cli.DryRunServer:
+		return r.dryRun(ctx, t.Change)
+	}
+	return r.Loop.Clusters.WithCluster(ctx, t.Change.End.Cluster, func(c object.Cluster) error {
 		_, err := c.Write(ctx, t.Change)
 		return err
 	})
 }
 
-// askedFor is one line about a rotation.
-func askedFor(t plan.Turn) string {
-	line := fmt.Sprintf("%s: another token is requested", t.Link)
+// line is one line about a rotation.
+func (r rotation) line(t plan.Turn) string {
+	line := fmt.Sprintf("%s: another token %s", t.Link, map[bool]string{true: "would be requested", false: "is requested"}[r.writing.Dry()])
 	if t.Already {
 		line = fmt.Sprintf("%s: another token is already requested, and not in use yet", t.Link)
 	}

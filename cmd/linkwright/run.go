@@ -25,6 +25,7 @@ func runCommand() *cobra.Command {
 	var f cli.Common
 	var s serving
 	var status statusFlags
+	f.Writing.Mode = cli.DryRunNone // it writes, and has --observe instead of a dry run
 	c := &cobra.Command{
 		Use:   "run --repo URL",
 		Short: "Keep the clusters as the repository declares them",

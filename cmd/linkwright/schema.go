@@ -24,8 +24,7 @@ declarations only; "linkwright validate" checks whether they fit together.`,
 		Example: `  linkwright schema cluster
   linkwright schema --write .schema   # then, in a declaration's first line:
   # yaml-language-server: $schema=../.schema/all.json`,
-		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: api.Kinds(),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch kind := strings.Join(args, ""); {
 			case !c.Flags().Changed("write"):

@@ -34,7 +34,10 @@ server issues, or pods that end. The next sync continues with the rest.`,
   linkwright sync --repo git@git.example.com:mesh/fleet.git --git-ssh-key-file id --git-known-hosts-file known_hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.Shows(c, true, out.Format)
+			f.Shows(c, !f.Writing.Dry(), out.Format)
+			if f.Writing.Dry() {
+				return drySync(c, &f, printing(c, out.Format))
+			}
 			e, err := f.Open(c.Context(), c.ErrOrStderr(), func() error { return status.check(f.Git.Options.Repo) })
 			if err != nil {
 				return err
@@ -74,7 +77,8 @@ server issues, or pods that end. The next sync continues with the rest.`,
 		},
 	}
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupTrust, f.Rewind.Add)
+	f.Writing.Add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupTrust, f.NonFastForward.Add)
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddOnly)
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddDead)

@@ -32,9 +32,10 @@ func uninstallCommand() *cobra.Command {
 that the repository declares or the management cluster's record remembers. It
 works as if every Cluster were declared with state: Leaving.
 
-Without --yes it shows what it would remove; the exit code is 4 if there is
-something, and 0 if not. Run it again to continue. The exit code is 0 only when
-nothing is left.
+It first shows what it removes, and asks, unless you use --yes. Without --yes
+and without a terminal it stops there; the exit code is 4 if there is something
+to do, and 0 if not. Run it again to continue. With --yes, the exit code is 0
+only when nothing is left.
 
 If a cluster cannot be read, its cleanup stays pending, and the exit code is 4:
 run it again when the cluster is back. If the cluster never comes back, remove
@@ -56,13 +57,12 @@ To keep the links, use "release".`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return t.do(c, out.Format, func(e engine, _ *fleet.Fleet) (task, error) {
 				e.Loop.Patience = wait
-				return func(ctx context.Context, term int64) error {
-					return e.uninstall(ctx, term, t.yes, printing(c, out.Format))
-				}, nil
+				u := uninstalling{engine: e, takeover: &t, out: printing(c, out.Format), declared: e.Loop.Declared}
+				return u.do, nil
 			})
 		},
 	}
-	t.add(c.Flags(), "remove everything")
+	t.add(c.Flags(), "Remove all of this?")
 	cli.Group(c.Flags(), cli.GroupClusters, t.Home.AddDead)
 	out.Add(c.Flags(), report.Formats())
 	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what happens by itself")
@@ -106,27 +106,66 @@ func (e engine) remembered(w state.Snapshot) []fleet.Cluster {
 	})
 }
 
-// uninstall shows what goes, and with yes takes it away.
-func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer) error {
-	w, err := e.Look(ctx, term)
+// uninstalling is one run of the command.
+type uninstalling struct {
+	engine
+	*takeover
+	out      printer
+	declared sync.Declared // before every cluster was declared to leave
+}
+
+// do shows what goes, and with write takes it away.
+func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
+	u.Loop.Declared = u.declared
+	w, err := u.Look(ctx, term)
 	if err != nil {
 		return err
 	}
-	e.Loop.Declared = leaving{e.Loop.Declared, e.remembered(w)}
-	if w, err = e.Look(ctx, term); err != nil {
+	u.Loop.Declared = leaving{u.declared, u.remembered(w)}
+	if w, err = u.Look(ctx, term); err != nil {
 		return err
 	}
 	left := plan.Left(w, nil)
 	if len(left) == 0 {
-		cli.Say(out.told, "nothing of linkwright is left")
-		return e.finish(ctx, term, yes, out)
+		cli.Say(u.out.told, "nothing of linkwright is left")
+		return u.finish(ctx, term, write, u.out)
 	}
-	e.going(w, out)
-	if !yes {
-		sayLeft(out, left)
-		cli.Say(out.told, "\nNothing was written. To remove this, add --yes.")
+	_, steps := plan.Simulate(w, u.Loop.Renderer, u.Loop.Policies...)
+	if !u.asked {
+		u.going(w, steps, u.out)
+	}
+	switch {
+	case write:
+		return u.remove(ctx, term)
+	case u.Writing.Mode == cli.DryRunServer:
+		var all []object.Change
+		for _, name := range sortedNames(w) {
+			all = append(all, liveChanges(u.Loop.Owner, w.Clusters[name].Seen, lastChanges(steps[name]))...)
+		}
+		return cmp.Or(errors.Join(u.rehearse(ctx, all), stopped(steps)), errPending)
+	}
+	sayLeft(u.out, left)
+	if u.Writing.Dry() {
+		return cmp.Or(stopped(steps), errPending)
+	}
+	return errPending
+}
+
+// stopped gives the exit code of steps of which some are denied or blocked.
+func stopped(steps map[api.ClusterName][]plan.Step) error {
+	var d report.Diff
+	for name, of := range steps {
+		d.Clusters = append(d.Clusters, ends(report.ClusterDiff{Name: name}, of))
+	}
+	if d.Stopped() {
 		return cli.Exit{Code: cli.ExitPartial}
 	}
+	return nil
+}
+
+// remove takes everything away, and says what is left.
+func (u *uninstalling) remove(ctx context.Context, term int64) error {
+	e, out := u.engine, u.out
 	r, failed := e.Once(ctx, term)
 	if err := cli.Write(out.Writer, out.format, r.Answer()); err != nil {
 		return err
@@ -135,10 +174,11 @@ func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer
 		return cli.Verdict(r, failed)
 	}
 	cli.Say(out.told, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")
-	if w, err = e.Look(ctx, term); err != nil {
+	w, err := e.Look(ctx, term)
+	if err != nil {
 		return errors.Join(cli.Verdict(r, failed), err)
 	}
-	left = plan.Left(w, nil)
+	left := plan.Left(w, nil)
 	sayLeft(out, left)
 	err = cli.Verdict(r, failed)
 	if err == nil && len(left) > 0 {
@@ -197,9 +237,8 @@ func (e engine) finish(ctx context.Context, term int64, yes bool, out printer) e
 	return e.dropRecord(ctx)
 }
 
-// going tells, from a removal in the mind, what goes, what is in its way, and what was begun before and is waited for.
-func (e engine) going(w state.Snapshot, out printer) {
-	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
+// going tells, from the steps of a removal in the mind, what goes, what is in its way, and what was begun before and is waited for.
+func (e engine) going(w state.Snapshot, steps map[api.ClusterName][]plan.Step, out printer) {
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
 		if cd.Denied != nil {

@@ -20,10 +20,11 @@ func validateCommand() *cobra.Command {
 	var factsFile string
 	var strict bool
 	c := &cobra.Command{
-		Use:   "validate [PATH | REPO@REV]",
+		Use:   "validate [PATH | REPO@REV | -]",
 		Short: "Check declarations, without any cluster",
 		Long: `Check declarations without any cluster. It reports all problems of all files in
-one run, each with file:line:col and what to do. PATH is a directory or a file.
+one run, each with file:line:col and what to do. PATH is a directory or a file;
+- is standard input, as one file.
 Overlays are built, and applied to what every cluster would hold. With --facts,
 links that a cluster's Linkerd is too old for are errors, too.
 
@@ -35,7 +36,8 @@ links that a cluster's Linkerd is too old for are errors, too.
 The exit code is 3 if there are errors, or warnings with --strict.`,
 		Example: `  linkwright validate .
   linkwright validate fleet --strict -o github
-  linkwright validate https://git.example.com/mesh/fleet.git@main`,
+  linkwright validate https://git.example.com/mesh/fleet.git@main
+  kustomize build fleet | linkwright validate -`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			from, err := g.Find(c.Context(), args)

@@ -182,6 +182,11 @@ func (c conn) Write(ctx context.Context, ch object.Change) (now object.Record, e
 	return now, err
 }
 
+// dryRun sends a change that nothing comes of.
+func (c conn) dryRun(ctx context.Context, ch object.Change) error {
+	return c.with(ctx, func(cl *cluster.Client) error { return cl.DryRun(ctx, ch) })
+}
+
 // Follow implements sync.Clusters. What takes longer than grace goes on until ctx ends: a cluster has moved once it is done.
 func (c *Clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
 	c.following.Lock()

@@ -222,6 +222,9 @@ func (h *Home) Write(ctx context.Context, ch object.Change) (object.Record, erro
 	return h.conn.Write(ctx, ch)
 }
 
+// DryRun has the management cluster judge a change by dryRun=All, and writes nothing.
+func (h *Home) DryRun(ctx context.Context, ch object.Change) error { return h.conn.dryRun(ctx, ch) }
+
 // Live implements object.Cluster for single ConfigMaps of linkwright's namespace, such as the record.
 func (h *Home) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	var items []object.Item

@@ -102,9 +102,30 @@ func ownIn(cfg *rest.Config, annotations map[string]string) (Own, bool) {
 
 // HandOver writes an access Secret, if it is still what was read.
 func (h *Home) HandOver(ctx context.Context, owner string, entry api.SecretKey, o Own, was object.Record) error {
-	raw, err := o.At.Kubeconfig(o.Name, o.Token)
+	ch, err := h.handOver(owner, entry, o, was)
 	if err != nil {
 		return err
+	}
+	if _, err := h.Write(ctx, ch); err != nil {
+		return fmt.Errorf("write the access: %w", err)
+	}
+	return nil
+}
+
+// CheckHandOver has the management cluster judge what HandOver would write, by dryRun=All.
+func (h *Home) CheckHandOver(ctx context.Context, owner string, entry api.SecretKey, o Own, was object.Record) error {
+	ch, err := h.handOver(owner, entry, o, was)
+	if err != nil {
+		return err
+	}
+	return h.DryRun(ctx, ch)
+}
+
+// handOver is the write of an access Secret.
+func (h *Home) handOver(owner string, entry api.SecretKey, o Own, was object.Record) (object.Change, error) {
+	raw, err := o.At.Kubeconfig(o.Name, o.Token)
+	if err != nil {
+		return object.Change{}, err
 	}
 	key := h.Key("Secret", entry.Name)
 	secret := coreac.Secret(key.Name, key.Namespace).WithData(map[string][]byte{entry.Key: raw}).
@@ -113,14 +134,11 @@ func (h *Home) HandOver(ctx context.Context, owner string, entry api.SecretKey, 
 		Key: key, Version: "v1", Phase: object.PhaseSecrets, Owner: owner, Meta: secret.ObjectMetaApplyConfiguration, Config: secret,
 	})
 	if err != nil {
-		return err
+		return object.Change{}, err
 	}
 	action := object.Update
 	if was.IsZero() {
 		action = object.Create
 	}
-	if _, err := h.Write(ctx, object.Change{Action: action, Key: key, Object: body, Was: was, Fenced: true}); err != nil {
-		return fmt.Errorf("write the access: %w", err)
-	}
-	return nil
+	return object.Change{Action: action, Key: key, Object: body, Was: was, Fenced: true}, nil
 }

@@ -69,8 +69,11 @@ func (c *writer) adopting(ctx context.Context, ch object.Change, m *metav1.Objec
 	}
 	patch["metadata"]["uid"], patch["metadata"]["resourceVersion"], patch["metadata"]["managedFields"] = m.UID, m.ResourceVersion, entries
 	body, err := json.Marshal(patch)
-	return setPath(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).
-		Param("fieldManager", c.manager()).Body(body), err
+	req := setPath(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).Param("fieldManager", c.manager()).Body(body)
+	if c.dry {
+		req = req.Param("dryRun", metav1.DryRunAll)
+	}
+	return req, err
 }
 
 // inherit returns managed fields in which linkwright's own entry holds those of the makers, and linkwright's marks.

@@ -91,7 +91,10 @@ type watcher struct {
 }
 
 // writer makes changes. It does not know what watches show.
-type writer struct{ *reader }
+type writer struct {
+	*reader
+	dry bool // writes are sent with dryRun=All
+}
 
 // manager is linkwright's field manager.
 func (c *conn) manager() string { return object.Manager(c.owner) }

@@ -48,7 +48,7 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	}
 	read, feeds := &reader{&mapper{conn: c}}, newFeeds(o.notify)
 	c.breaker.opened, c.breaker.lastNotified = make(chan struct{}, 1), feeds.resynced
-	return &Client{watcher: &watcher{reader: read, feeds: feeds}, writer: &writer{read}}, nil
+	return &Client{watcher: &watcher{reader: read, feeds: feeds}, writer: &writer{reader: read}}, nil
 }
 
 // denyRedirect follows no redirect: a cluster may not have us ask other addresses of this network. No API server redirects what we ask.

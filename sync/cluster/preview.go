@@ -22,7 +22,7 @@ func (c *Client) Preview(ctx context.Context, ch object.Change) (was, next objec
 	case object.Replace:
 		return was, ch.Object.Body, nil
 	}
-	next, err = c.writer.dryRun(ctx, ch)
+	next, err = c.writer.preview(ctx, ch)
 	if err != nil {
 		return object.Body{}, object.Body{}, fmt.Errorf("dry run: %s %s: %w", ch.Action, ch.Key, withoutValues(ch, err))
 	}
@@ -41,7 +41,7 @@ func (c *writer) live(ctx context.Context, ch object.Change) (object.Body, error
 	return it.Body, err
 }
 
-func (c *writer) dryRun(ctx context.Context, ch object.Change) (object.Body, error) {
+func (c *writer) preview(ctx context.Context, ch object.Change) (object.Body, error) {
 	p, err := c.patchOf(ctx, ch)
 	if err != nil {
 		return object.Body{}, err

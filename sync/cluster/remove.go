@@ -104,11 +104,15 @@ func (c *writer) remove(ctx context.Context, ch object.Change) (gone bool, err e
 
 func (c *writer) delete(ctx context.Context, r resource, ch object.Change) (gone bool, err error) {
 	background, uid := metav1.DeletePropagationBackground, types.UID(ch.Was.UID)
-	body, err := json.Marshal(metav1.DeleteOptions{
+	options := metav1.DeleteOptions{
 		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
 		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &ch.Was.ResourceVersion},
 		PropagationPolicy: &background,
-	})
+	}
+	if c.dry {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	body, err := json.Marshal(options)
 	if err != nil {
 		return false, err
 	}

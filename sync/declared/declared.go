@@ -96,7 +96,7 @@ func (d *Branch) Follows(ctx context.Context, commit, last api.Commit, allowed [
 
 // read makes a declaration of a tree. Its errors are of this machine: the next sync tries again.
 func (d *Branch) read(ctx context.Context, s source.Snapshot) (sync.Declaration, error) {
-	f, problems, err := d.Loader.Load(ctx, Origin{s, d.Dir})
+	f, problems, err := d.Loader.Load(ctx, Origin{Snapshot: s, Dir: d.Dir})
 	if err != nil {
 		return sync.Declaration{Commit: s.Commit}, err
 	}

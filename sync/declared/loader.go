@@ -18,22 +18,31 @@ import (
 )
 
 // Origin is a tree of declarations as it was read. Dir is where it lies, seen from the root of its repository or, of a
-// plain directory, from the working directory; empty where that is the same.
+// plain directory, from the working directory; empty where that is the same. Name is what people call a tree of one file that has no
+// name, such as <stdin>; empty otherwise.
 type Origin struct {
 	source.Snapshot
-	Dir string
+	Dir, Name string
 }
 
 // place names the files of problems as they are seen from where people are.
 func (o Origin) place(problems []api.Problem) []api.Problem {
 	for i := range problems {
 		p := &problems[i]
-		p.Pos.File = path.Join(o.Dir, p.Pos.File)
+		p.Pos.File = o.named(p.Pos.File)
 		if p.See.File != "" {
-			p.See.File = path.Join(o.Dir, p.See.File)
+			p.See.File = o.named(p.See.File)
 		}
 	}
 	return problems
+}
+
+// named is a file of the tree as people see it.
+func (o Origin) named(file string) string {
+	if o.Name != "" {
+		return o.Name
+	}
+	return path.Join(o.Dir, file)
 }
 
 // Loader builds trees and applies overlays, in children of this process.

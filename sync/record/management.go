@@ -46,6 +46,14 @@ const amendments = 20
 // Amend records what a person decided: it reads the record, has it changed, writes it, and begins again if somebody else wrote it meanwhile, so that
 // of two people at once neither loses anything. An error of change ends it, and nothing is written.
 func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Record) error) error {
+	return h.AmendBy(ctx, owner, change, func(ctx context.Context, c object.Change) error {
+		_, err := h.Cluster.Write(ctx, c)
+		return err
+	})
+}
+
+// AmendBy is Amend with another way to write the record, such as a dry run.
+func (h Home) AmendBy(ctx context.Context, owner string, change func(*inventory.Record) error, write func(context.Context, object.Change) error) error {
 	var failed error
 	for range amendments {
 		r, err := h.Record(ctx, owner)
@@ -62,7 +70,7 @@ func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Re
 		if err != nil {
 			return err
 		}
-		_, failed = h.Cluster.Write(ctx, object.Change{
+		failed = write(ctx, object.Change{
 			Action: object.Update, Key: o.Key, Object: o, Was: r.Was, Fenced: true,
 			Why: object.Reason{Code: reason.DecisionRecorded, Message: "somebody recorded a decision"},
 		})

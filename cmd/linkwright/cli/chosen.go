@@ -31,6 +31,9 @@ func Links(f *fleet.Fleet, args []string, loose bool) (map[api.Pair]bool, error)
 // that lists what there is.
 func linksNamed(f *fleet.Fleet, arg string, loose bool) ([]api.Pair, error) {
 	if pair, ok := ParsePair(arg); ok {
+		if err := CheckPair(pair); err != nil {
+			return nil, err
+		}
 		if _, declared := f.Link(pair); declared || loose {
 			return []api.Pair{pair}, nil
 		}
@@ -68,6 +71,16 @@ func ParsePair(arg string) (api.Pair, bool) {
 	return api.Pair{}, false
 }
 
+// CheckPair refuses a link whose clusters cannot have such names.
+func CheckPair(p api.Pair) error {
+	for _, name := range []api.ClusterName{p.Source, p.Target} {
+		if err := api.CheckClusterName(name); err != nil {
+			return Usage("%s/%s is not a link: %w", p.Source, p.Target, err)
+		}
+	}
+	return nil
+}
+
 // noLink lists the declared links, as many as anybody reads.
 func noLink(f *fleet.Fleet, arg string) error {
 	const most = 10
@@ -89,8 +102,11 @@ func noLink(f *fleet.Fleet, arg string) error {
 // Clusters are those that are named, or all; in order.
 func Clusters(f *fleet.Fleet, names []string) ([]fleet.Cluster, error) {
 	for _, name := range names {
+		if err := api.CheckClusterName(api.ClusterName(name)); err != nil {
+			return nil, Usage("--cluster: %w", err)
+		}
 		if _, ok := f.Cluster(api.ClusterName(name)); !ok {
-			return nil, Usage("--cluster %s: no such cluster is declared", name)
+			return nil, fmt.Errorf("--cluster %s: no such cluster is declared", name)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(f.Clusters), func(c fleet.Cluster) bool {

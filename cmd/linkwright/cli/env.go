@@ -11,15 +11,24 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// given says that a flag has its value from the environment, not from the command line.
-const given = "linkwright.dev/environment"
+// given marks a flag that has its value from the environment or the config file, not from the command line.
+const given = "linkwright.dev/given"
 
-// Decides lists the flags that confirm or decide something once. They have no variable: one that is left over would decide again.
+// Decides lists the flags that confirm or decide something once. They have no variable, and no key in the config file: one that is left
+// over would decide again.
 func Decides() []string {
 	return []string{
-		"abandon-cluster", "accept-cluster", "all", "allow-non-fast-forward", "force", "force-manager", "from-owner", "help", "reason", "revoke", "until",
-		"version", "withdraw", "yes",
+		"abandon-cluster", "accept-cluster", "all", "allow-non-fast-forward", "dry-run", "force", "force-manager", "from-owner", "help", "reason",
+		"revoke", "until", "version", "withdraw", "yes",
 	}
+}
+
+// Preset gives values to the flags that the command line leaves out: from the environment, else from the config file.
+func Preset(c *cobra.Command) error {
+	if err := FromEnvironment(c); err != nil {
+		return err
+	}
+	return FromConfig(c)
 }
 
 // FromEnvironment sets each flag that was not given from its variable: --git-timeout from LINKWRIGHT_GIT_TIMEOUT. An empty variable counts
@@ -37,10 +46,7 @@ func FromEnvironment(c *cobra.Command) error {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}
-		if f.Annotations == nil {
-			f.Annotations = map[string][]string{}
-		}
-		f.Annotations[given] = []string{name}
+		annotate(f, given, name)
 	})
 	if err := errors.Join(errs...); err != nil {
 		return Usage("%w", err)
@@ -56,20 +62,23 @@ func variable(f *pflag.Flag) string {
 	return "LINKWRIGHT_" + strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(f.Name, managementPrefix), "-", "_"))
 }
 
-// FromVariable says that a flag has its value from the environment.
+func annotate(f *pflag.Flag, key, value string) {
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[key] = []string{value}
+}
+
+// FromVariable says that a flag has its value from the environment or the config file.
 func FromVariable(f *pflag.Flag) bool { return f != nil && f.Annotations[given] != nil }
 
 // noVariable marks a flag that means another cluster than the flag of its name elsewhere.
 const noVariable = "linkwright.dev/no-variable"
 
-// WithoutVariable takes the variables of flags away.
+// WithoutVariable takes the variables of flags away, and their keys in the config file.
 func WithoutVariable(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
-		flag := f.Lookup(name)
-		if flag.Annotations == nil {
-			flag.Annotations = map[string][]string{}
-		}
-		flag.Annotations[noVariable] = []string{"true"}
+		annotate(f.Lookup(name), noVariable, "true")
 	}
 }
 

@@ -38,5 +38,5 @@ func Usage(format string, a ...any) error {
 	return Exit{Code: ExitUsage, Err: fmt.Errorf(format, a...)}
 }
 
-// Say prints a line for people; who cannot be told is not told.
+// Say prints a line for people; what cannot be written is lost.
 func Say(w io.Writer, line any) { _, _ = fmt.Fprintln(w, line) }

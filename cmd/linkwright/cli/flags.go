@@ -15,31 +15,32 @@ import (
 	"github.com/linkwright/linkwright/sync/setup"
 )
 
-// HomeFlags say who we are and where our own objects live.
-type HomeFlags struct {
+// ManagementFlags are the flags about the installation and its management cluster.
+type ManagementFlags struct {
 	Owner, Kubeconfig, Context, Namespace string
 	prefix                                string // of --kubeconfig and --context
+	chosen                                chosen // once the management cluster was opened
 	Timeout                               time.Duration
 	allowPaths, allowExec                 bool
 	only                                  []string
 	accept                                []string
-	forget                                []string
-	grace                                 time.Duration
+	abandon                               []string
+	unreachable                           time.Duration
 	pruneCap                              *api.PruneLimits // nil: as declared
 	Images                                []string
 	requireConfinement                    bool
 	Log                                   logFlags
 }
 
-func (h *HomeFlags) add(f *pflag.FlagSet) {
-	h.AddHome(f)
-	h.grace = defaultGrace
+func (h *ManagementFlags) add(f *pflag.FlagSet) {
+	h.AddManagement(f)
+	h.unreachable = defaultUnreachable
 	h.addLocal(f)
 	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
 }
 
 // addLocal adds what clusters' declarations may name of this machine.
-func (h *HomeFlags) addLocal(f *pflag.FlagSet) {
+func (h *ManagementFlags) addLocal(f *pflag.FlagSet) {
 	f.BoolVar(&h.allowPaths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
 	f.BoolVar(&h.allowExec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
 }
@@ -48,10 +49,10 @@ func (h *HomeFlags) addLocal(f *pflag.FlagSet) {
 const managementPrefix = "management-"
 
 // Prefixed gives --kubeconfig and --context the prefix management-.
-func (h *HomeFlags) Prefixed() { h.prefix = managementPrefix }
+func (h *ManagementFlags) Prefixed() { h.prefix = managementPrefix }
 
-// AddHome are the flags that lead to the record of an installation.
-func (h *HomeFlags) AddHome(f *pflag.FlagSet) {
+// AddManagement are the flags that lead to the record of an installation.
+func (h *ManagementFlags) AddManagement(f *pflag.FlagSet) {
 	h.addOwner(f)
 	f.StringVar(&h.Kubeconfig, h.prefix+"kubeconfig", "", "kubeconfig of the management cluster (default: KUBECONFIG, the cluster this runs in, or ~/.kube/config)")
 	f.StringVar(&h.Context, h.prefix+"context", "", "context of the management cluster (default: the current one)")
@@ -61,9 +62,9 @@ func (h *HomeFlags) AddHome(f *pflag.FlagSet) {
 }
 
 // AddReading are the flags of commands that read the record and the clusters' inventories, and no repository.
-func (h *HomeFlags) AddReading(f *pflag.FlagSet) {
+func (h *ManagementFlags) AddReading(f *pflag.FlagSet) {
 	Group(f, GroupClusters, func(f *pflag.FlagSet) {
-		h.AddHome(f)
+		h.AddManagement(f)
 		h.addLocal(f)
 	})
 	Group(f, groupOther, h.Log.add)
@@ -73,53 +74,53 @@ func (h *HomeFlags) AddReading(f *pflag.FlagSet) {
 const DefaultNamespace = "linkwright"
 
 // AddDead are the flags of commands that take away what dead clusters had, and give them up.
-func (h *HomeFlags) AddDead(f *pflag.FlagSet) {
+func (h *ManagementFlags) AddDead(f *pflag.FlagSet) {
 	h.AddGrace(f)
-	f.StringArrayVar(&h.forget, "abandon-cluster", nil, "NAME: give up a cluster that is not declared any more and cannot be read; what it holds stays there (repeatable)")
+	f.StringArrayVar(&h.abandon, "abandon-cluster", nil, "NAME: give up a cluster that is not declared any more and cannot be read; what it holds stays there (repeatable)")
 }
 
 // AddGrace adds for how long a source that gives no answer keeps its access.
-func (h *HomeFlags) AddGrace(f *pflag.FlagSet) {
-	f.Var(&Span{At: &h.grace, None: true}, "unreachable-source-timeout", "how long the source of a removed link keeps its access to the target while it does not answer; 0s: not at all")
+func (h *ManagementFlags) AddGrace(f *pflag.FlagSet) {
+	f.Var(&Span{At: &h.unreachable, None: true}, "unreachable-source-timeout", "how long the source of a removed link keeps its access to the target while it does not answer; 0s: not at all")
 }
 
-// forgotten are the clusters that people give up.
-func (h *HomeFlags) forgotten() map[api.ClusterName]bool {
-	out := make(map[api.ClusterName]bool, len(h.forget))
-	for _, name := range h.forget {
+// abandoned are the clusters that people give up.
+func (h *ManagementFlags) abandoned() map[api.ClusterName]bool {
+	out := make(map[api.ClusterName]bool, len(h.abandon))
+	for _, name := range h.abandon {
 		out[api.ClusterName(name)] = true
 	}
 	return out
 }
 
-func (h *HomeFlags) addOwner(f *pflag.FlagSet) {
+func (h *ManagementFlags) addOwner(f *pflag.FlagSet) {
 	f.StringVar(&h.Owner, "owner", object.DefaultOwner, "name of this installation: the ownership label's value")
 }
 
 // AddOnly adds which clusters are written.
-func (h *HomeFlags) AddOnly(f *pflag.FlagSet) {
+func (h *ManagementFlags) AddOnly(f *pflag.FlagSet) {
 	f.Var(&pruneCap{at: &h.pruneCap}, "prune-limits", "maxClusters=N,maxLinks=P%,minAllowed=N,maxMirrors=P%: limits of what one commit may remove, which declarations cannot raise; those left out are as declared")
 	f.StringArrayVar(&h.only, "only-write", nil, "write only to this cluster, and read all; takes one lease per cluster (repeatable)")
 }
 
 // AddImages adds which images controllers may run.
-func (h *HomeFlags) AddImages(f *pflag.FlagSet) {
+func (h *ManagementFlags) AddImages(f *pflag.FlagSet) {
 	f.StringArrayVar(&h.Images, "allow-controller-image", nil, "PREFIX: let links use controller images that begin with it (controller.image; default: none; repeatable)")
 }
 
 // AddConfinement is for commands that see whether policies confine linkwright, which allow the same images.
-func (h *HomeFlags) AddConfinement(f *pflag.FlagSet) {
+func (h *ManagementFlags) AddConfinement(f *pflag.FlagSet) {
 	h.AddImages(f)
 	f.BoolVar(&h.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add creates them)")
 }
 
 // Renderer renders what may be written here.
-func (h *HomeFlags) Renderer(k *Kustomize) plan.Renderer {
+func (h *ManagementFlags) Renderer(k *Kustomize) plan.Renderer {
 	return setup.Renderer(h.Owner, h.Images, k.Loader)
 }
 
-// Check refuses words that could not stand in every name made of them.
-func (h *HomeFlags) Check() error {
+// Check refuses values of which no valid names could be made.
+func (h *ManagementFlags) Check() error {
 	if problems := validation.IsDNS1123Label(h.Owner); len(problems) > 0 || len(h.Owner) > 30 {
 		return Usage("--owner %q: want at most 30 lower-case letters, digits and dashes", h.Owner)
 	}
@@ -134,7 +135,7 @@ func (h *HomeFlags) Check() error {
 			return Usage("--only-write: %w", err)
 		}
 	}
-	for _, name := range h.forget {
+	for _, name := range h.abandon {
 		if err := api.CheckClusterName(api.ClusterName(name)); err != nil {
 			return Usage("--abandon-cluster: %w", err)
 		}
@@ -142,7 +143,7 @@ func (h *HomeFlags) Check() error {
 	return nil
 }
 
-func (h *HomeFlags) accepted() (map[api.ClusterName]string, error) {
+func (h *ManagementFlags) accepted() (map[api.ClusterName]string, error) {
 	out := map[api.ClusterName]string{}
 	for _, a := range h.accept {
 		name, uid, ok := strings.Cut(a, "=")
@@ -155,11 +156,11 @@ func (h *HomeFlags) accepted() (map[api.ClusterName]string, error) {
 }
 
 // Installation is how commands that messages name are given.
-func (h *HomeFlags) Installation() object.Installation {
+func (h *ManagementFlags) Installation() object.Installation {
 	return object.Installation{Owner: h.Owner, Namespace: h.Namespace}
 }
 
-func (h *HomeFlags) onlyNames() []api.ClusterName {
+func (h *ManagementFlags) onlyNames() []api.ClusterName {
 	out := make([]api.ClusterName, len(h.only))
 	for i, n := range h.only {
 		out[i] = api.ClusterName(n)

@@ -15,7 +15,7 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// gitAuth says who we are at the Git server, whom we believe there, and how we get there.
+// gitAuth are the flags about the Git server: the login, the trust in its identity, and the way to it.
 type gitAuth struct {
 	secret, dir string
 	files       map[string]*string // by key: its file
@@ -53,7 +53,7 @@ func wordFlags() []keyFlag {
 	}
 }
 
-// flagNames are the flags that errors of package source tell beside keys and options.
+// flagNames are the flags that errors of package source name beside keys and options.
 func flagNames() source.Flags {
 	out := source.Flags{
 		source.FlagPassphrase: "--git-ssh-passphrase-file", source.FlagAllowFile: "--allow-file-repo",

@@ -46,13 +46,13 @@ func Grouped(plain func(*cobra.Command) error) func(*cobra.Command) error {
 		var shown []string
 		for _, name := range groups() {
 			own := pflag.NewFlagSet("", pflag.ContinueOnError)
-			take := func(flag *pflag.Flag) {
-				if groupOf(flag) == name {
-					own.AddFlag(flag)
-				}
+			for _, flags := range []*pflag.FlagSet{c.LocalFlags(), c.InheritedFlags()} {
+				flags.VisitAll(func(flag *pflag.Flag) {
+					if groupOf(flag) == name {
+						own.AddFlag(flag)
+					}
+				})
 			}
-			c.LocalFlags().VisitAll(take)
-			c.InheritedFlags().VisitAll(take)
 			if own.HasAvailableFlags() {
 				shown = append(shown, name+":\n"+own.FlagUsages())
 			}

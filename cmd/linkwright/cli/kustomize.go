@@ -41,7 +41,7 @@ func (k *KustomizeFlags) Open(ctx context.Context, owner string, warn func(strin
 	return &Kustomize{loader, owner}, nil
 }
 
-// Warner tells people on stderr.
+// Warner warns on stderr.
 func Warner(stderr io.Writer) func(string) {
 	return func(text string) { Say(stderr, "linkwright: warning: "+text) }
 }
@@ -56,19 +56,19 @@ type Kustomize struct {
 func (k *Kustomize) Validate(ctx context.Context, from declared.Origin, o *Offline) (*fleet.Fleet, []api.Problem, error) {
 	return k.LoadWith(ctx, from, func(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
 		var all declared.Findings
-		problems, err := k.rehearse(ctx, f)
+		problems, err := k.tryOverlays(ctx, f)
 		all.Add(problems...)
 		all.Add(o.tooOld(f)...)
 		return all.Sorted(), err
 	})
 }
 
-// rehearse applies every overlay to all ends of its clusters, as they are rendered without any cluster: so it also finds
+// tryOverlays applies every overlay to all ends of its clusters, as they are rendered without any cluster: so it also finds
 // an end that an overlay cannot be applied to, and a patch that does nothing anywhere.
-func (k *Kustomize) rehearse(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
+func (k *Kustomize) tryOverlays(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
 	var out declared.Findings
 	patches := map[overlay.Patch]bool{} // that chose something, without Chosen
-	w := k.rehearsal(f)
+	w := k.offline(f)
 	for _, c := range f.Clusters {
 		if c.Overlay == nil {
 			continue
@@ -99,7 +99,7 @@ func (k *Kustomize) rehearse(ctx context.Context, f *fleet.Fleet) ([]api.Problem
 	return out.Sorted(), nil
 }
 
-// refused tells of the first end that an overlay cannot be applied to, for all of its cluster.
+// refused reports the first end that an overlay cannot be applied to, for all of its cluster.
 func refused(c fleet.Cluster, ends []object.Wanted) []api.Problem {
 	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool { return w.Blocked == nil || w.Blocked.Code != reason.OverlayInvalid })
 	if len(held) == 0 {
@@ -115,13 +115,13 @@ func refused(c fleet.Cluster, ends []object.Wanted) []api.Problem {
 // IdlePatch is the machine's word for a patch that chooses nothing anywhere.
 const IdlePatch = "IdlePatch"
 
-// rehearsal is a world without clusters, as far as overlays are concerned.
-func (k *Kustomize) rehearsal(f *fleet.Fleet) state.Snapshot {
+// offline is a snapshot without clusters, as far as overlays are concerned.
+func (k *Kustomize) offline(f *fleet.Fleet) state.Snapshot {
 	o := Offline{owner: k.owner}
 	w := state.Snapshot{Installation: object.Installation{Owner: k.owner}, Declarations: state.Declarations{Fleet: f}, Clusters: map[api.ClusterName]state.Cluster{}}
 	var links []fleet.Link
 	for _, c := range f.Clusters {
-		w.Clusters[c.Name] = o.side(f, c)
+		w.Clusters[c.Name] = o.cluster(f, c)
 		if c.Overlay != nil {
 			links = append(links, f.Out(c.Name)...)
 		}

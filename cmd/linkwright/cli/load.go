@@ -17,7 +17,7 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// LoadOr tells the problems on stderr, and turns a tree without a fleet into an exit code.
+// LoadOr reports the problems on stderr, and turns a tree without a fleet into an exit code.
 func (k *Kustomize) LoadOr(ctx context.Context, stderr io.Writer, o declared.Origin) (*fleet.Fleet, error) {
 	f, problems, err := k.Load(ctx, o)
 	for _, p := range problems {
@@ -32,7 +32,8 @@ func (k *Kustomize) LoadOr(ctx context.Context, stderr io.Writer, o declared.Ori
 	return f, nil
 }
 
-// Find reads what an argument names: REPO@REV, a directory, or one file; without one --repo, else the working directory.
+// Find reads what an argument names: REPO@REV, a directory, one file, or - for standard input; without one --repo, else the working
+// directory.
 func (g *GitFlags) Find(ctx context.Context, args []string) (declared.Origin, error) {
 	if len(args) > 0 && g.all != nil && FromVariable(g.all.Lookup("repo")) {
 		g.Options.Repo = "" // the argument is about something else
@@ -47,7 +48,22 @@ func (g *GitFlags) Find(ctx context.Context, args []string) (declared.Origin, er
 	case len(args) == 0:
 		return g.directory(".")
 	}
+	if args[0] == "-" {
+		return g.stdin()
+	}
 	return g.named(ctx, args[0])
+}
+
+// stdin is a tree of what standard input holds.
+func (g *GitFlags) stdin() (declared.Origin, error) {
+	if err := g.plain("-"); err != nil {
+		return declared.Origin{}, err
+	}
+	if g.Options.Path != "" {
+		return declared.Origin{}, Usage("--path: - is standard input, and has no directories")
+	}
+	s, err := source.Stream(os.Stdin, g.Options)
+	return declared.Origin{Snapshot: s, Name: "<stdin>"}, err
 }
 
 // head is what --repo and --ref name.
@@ -111,7 +127,7 @@ func (g *GitFlags) directory(dir string) (declared.Origin, error) {
 	return declared.Origin{Snapshot: s, Dir: prefix(filepath.Join(dir, g.Options.Path))}, err
 }
 
-// file is a tree of one file alone: what it refers to must stand in it.
+// file is a tree of one file alone: what it refers to must be in it.
 func (g *GitFlags) file(name string) (declared.Origin, error) {
 	if err := g.plain(name); err != nil {
 		return declared.Origin{}, err

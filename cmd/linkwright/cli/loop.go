@@ -20,11 +20,12 @@ import (
 
 // Common are the flags of every command that reads clusters.
 type Common struct {
-	Git      GitFlags
-	Rewind   rewindFlags // of commands that write
-	Home     HomeFlags
-	Overlays KustomizeFlags
-	shown    shown
+	Git            GitFlags
+	NonFastForward nonFastForwardFlags // of commands that write
+	Home           ManagementFlags
+	Overlays       KustomizeFlags
+	shown          shown
+	Writing        Writing // of commands that write; zero: the command only reads
 }
 
 // Add adds the flags of every command that reads clusters.
@@ -58,7 +59,7 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	allowed, err := f.Rewind.check()
+	allowed, err := f.NonFastForward.check()
 	if err != nil {
 		return nil, err
 	}
@@ -80,15 +81,18 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := f.Home.OpenHome()
+	cfg, err := f.Home.Config()
 	if err != nil {
 		return nil, err
+	}
+	if f.Writing.Mode != "" {
+		f.Home.Announce(stderr, log)
 	}
 	e, err := setup.New(ctx, setup.Options{
 		Access: f.Home.access(log), Home: cfg, Source: src, Loader: k.Loader, Dir: f.Git.Dir(), Images: f.Home.Images,
 		Sync: sync.Options{
-			Only: f.Home.onlyNames(), Grace: f.Home.grace, Confinement: sync.Confinement{RequireConfinement: f.Home.requireConfinement},
-			Overrides: store.Overrides{Accepted: accepted, Forget: f.Home.forgotten(), Allowed: allowed, Cap: f.Home.pruneCap},
+			Only: f.Home.onlyNames(), Grace: f.Home.unreachable, Confinement: sync.Confinement{RequireConfinement: f.Home.requireConfinement},
+			Overrides: store.Overrides{Accepted: accepted, Forget: f.Home.abandoned(), Allowed: allowed, Cap: f.Home.pruneCap},
 		},
 	})
 	if err != nil {
@@ -101,9 +105,9 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	return &Engine{e, k, show}, nil
 }
 
-// Look opens an engine that writes nothing, and reads what is declared and every cluster. The engine is the caller's to close, unless
+// Read opens an engine that writes nothing, and reads what is declared and every cluster. The engine is the caller's to close, unless
 // there is an error.
-func (f *Common) Look(c *cobra.Command) (*Engine, state.Snapshot, error) {
+func (f *Common) Read(c *cobra.Command) (*Engine, state.Snapshot, error) {
 	if f.shown.title == "" {
 		f.Shows(c, false, "")
 	}
@@ -129,8 +133,8 @@ func (e *Engine) ReadOnly() {
 
 // Defaults of flags.
 const (
-	DefaultWait  = time.Minute    // of --wait
-	defaultGrace = 24 * time.Hour // of --unreachable-source-timeout, also for commands without it: they tell what run would do
+	DefaultWait        = time.Minute    // of --wait
+	defaultUnreachable = 24 * time.Hour // of --unreachable-source-timeout, also for commands without it: they report what run would do
 )
 
 // NoLeadership is the term of who only reads: no process that writes is later.

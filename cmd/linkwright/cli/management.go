@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
@@ -14,11 +16,14 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// OpenHome gives the configuration of the management cluster: that of the flags, of KUBECONFIG, of the cluster in which this runs, or
+// Config gives the configuration of the management cluster: that of the flags, of KUBECONFIG, of the cluster in which this runs, or
 // of ~/.kube/config, the first of them that there is.
-func (h *HomeFlags) OpenHome() (*rest.Config, error) {
+func (h *ManagementFlags) Config() (*rest.Config, error) {
 	if h.Kubeconfig == "" && h.Context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		if cfg, err := rest.InClusterConfig(); !errors.Is(err, rest.ErrNotInCluster) {
+			if err == nil {
+				h.choose(cfg.Host, "the cluster that linkwright runs in")
+			}
 			return cfg, err
 		}
 	}
@@ -30,12 +35,48 @@ func (h *HomeFlags) OpenHome() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the management cluster: %w", err)
 	}
+	h.choose(cfg.Host, "context "+cmp.Or(h.Context, currentContext(raw))+" of "+file)
 	return cfg, nil
 }
 
+// chosen is the management cluster that flags and kubeconfig name.
+type chosen struct {
+	server, context string
+	announced       bool
+}
+
+// choose remembers what was opened last, and whether that was announced already.
+func (h *ManagementFlags) choose(server, context string) {
+	if h.chosen.server != server || h.chosen.context != context {
+		h.chosen = chosen{server: server, context: context}
+	}
+}
+
+func currentContext(raw []byte) string {
+	config, err := clientcmd.Load(raw)
+	if err != nil {
+		return ""
+	}
+	return config.CurrentContext
+}
+
+// Announce says once which management cluster was opened, because the current context of a kubeconfig is easily another one. Logs in JSON
+// stay JSON.
+func (h *ManagementFlags) Announce(stderr io.Writer, log *slog.Logger) {
+	if h.chosen.announced {
+		return
+	}
+	h.chosen.announced = true
+	if h.Log.format == "json" && log != nil {
+		log.Info("management cluster", "server", h.chosen.server, "context", h.chosen.context)
+		return
+	}
+	Say(stderr, fmt.Sprintf("management cluster: %s (%s)", h.chosen.server, h.chosen.context))
+}
+
 // OpenClusters connects to the management cluster, and to others once they are followed.
-func (h *HomeFlags) OpenClusters(ctx context.Context, log *slog.Logger) (*access.Clusters, error) {
-	cfg, err := h.OpenHome()
+func (h *ManagementFlags) OpenClusters(ctx context.Context, log *slog.Logger) (*access.Clusters, error) {
+	cfg, err := h.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -43,15 +84,15 @@ func (h *HomeFlags) OpenClusters(ctx context.Context, log *slog.Logger) (*access
 }
 
 // access are the options by which clusters are reached.
-func (h *HomeFlags) access(log *slog.Logger) access.Options {
+func (h *ManagementFlags) access(log *slog.Logger) access.Options {
 	return access.Options{
 		Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout, AllowPaths: h.allowPaths, AllowExec: h.allowExec, Log: log,
 	}
 }
 
 // OpenManagement connects to the management cluster alone.
-func (h *HomeFlags) OpenManagement(ctx context.Context) (*access.Home, error) {
-	cfg, err := h.OpenHome()
+func (h *ManagementFlags) OpenManagement(ctx context.Context) (*access.Home, error) {
+	cfg, err := h.Config()
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Offline makes worlds without any cluster: facts come from a file, else from declared values, else they
+// Offline makes snapshots without any cluster: facts come from a file, else from declared values, else they
 // are stand-ins like <east: gateway address>; credentials are always stand-ins. Nothing made of such a
-// world is ever applied.
+// snapshot is ever applied.
 type Offline struct {
 	owner string
 	facts map[api.ClusterName]linkerd.Facts
@@ -43,17 +43,17 @@ func NewOffline(owner, factsFile string) (*Offline, error) {
 	return o, nil
 }
 
-// World is a fleet whose clusters are all empty and answer everything.
-func (o *Offline) World(f *fleet.Fleet) state.Snapshot {
+// Snapshot is a fleet whose clusters are all empty and answer everything.
+func (o *Offline) Snapshot(f *fleet.Fleet) state.Snapshot {
 	w := state.Snapshot{Installation: object.Installation{Owner: o.owner}, Declarations: state.Declarations{Fleet: f}, Clusters: map[api.ClusterName]state.Cluster{}}
 	for _, c := range f.Clusters {
-		w.Clusters[c.Name] = o.side(f, c)
+		w.Clusters[c.Name] = o.cluster(f, c)
 	}
 	w.Fresh = StandInCredentials(f.Links())
 	return w
 }
 
-func (o *Offline) side(f *fleet.Fleet, c fleet.Cluster) state.Cluster {
+func (o *Offline) cluster(f *fleet.Fleet, c fleet.Cluster) state.Cluster {
 	side := state.Cluster{Reading: state.Simulated, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
 	for _, name := range f.Names(c.Name) {
 		if side.StandIns == nil {
@@ -68,7 +68,7 @@ func (o *Offline) side(f *fleet.Fleet, c fleet.Cluster) state.Cluster {
 	return side
 }
 
-// tooOld tells, for each declaration and source, of the first link that Linkerd in one of its clusters is too old for. Without --facts all are
+// tooOld reports, for each declaration and source, the first link that Linkerd in one of its clusters is too old for. Without --facts all are
 // of today's version.
 func (o *Offline) tooOld(f *fleet.Fleet) (out []api.Problem) {
 	if len(o.facts) == 0 {
@@ -76,7 +76,7 @@ func (o *Offline) tooOld(f *fleet.Fleet) (out []api.Problem) {
 	}
 	facts := make(map[api.ClusterName]linkerd.Facts, len(f.Clusters))
 	for _, c := range f.Clusters {
-		facts[c.Name] = o.side(f, c).Facts
+		facts[c.Name] = o.cluster(f, c).Facts
 	}
 	for _, c := range f.Clusters {
 		like := map[api.Pos]int{}
@@ -111,8 +111,8 @@ func StandInCredentials(links iter.Seq[fleet.Link]) map[api.Pair]linkerd.Credent
 	return out
 }
 
-// Imagine has something done with the world of a tree that arguments name, in which there is no cluster.
-func (f *Common) Imagine(c *cobra.Command, args []string, factsFile string, do func(state.Snapshot, plan.Renderer) error) error {
+// WithoutClusters has something done with the snapshot of a tree that arguments name, in which there is no cluster.
+func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile string, do func(state.Snapshot, plan.Renderer) error) error {
 	from, err := f.Git.Find(c.Context(), args)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (f *Common) Imagine(c *cobra.Command, args []string, factsFile string, do f
 	if err != nil {
 		return err
 	}
-	return do(o.World(fl), k.Renderer(render.New(o.owner)))
+	return do(o.Snapshot(fl), k.Renderer(render.New(o.owner)))
 }
 
 // SortedKeys are the objects in either observation whose bodies are known.

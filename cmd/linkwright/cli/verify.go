@@ -18,7 +18,7 @@ import (
 	"github.com/linkwright/linkwright/sync/trust"
 )
 
-// verifyFlags say whose signatures are wanted. The keys never come from the repository: only from what the operator names.
+// verifyFlags are the flags about signatures that are required. The keys never come from the repository: only from what the operator names.
 type verifyFlags struct {
 	mode              string
 	files             []string

@@ -11,7 +11,7 @@ import (
 )
 
 func abandonCommand() *cobra.Command {
-	var d deciding
+	d := deciding{question: "Give this cluster up for good?"}
 	c := &cobra.Command{
 		Use:   "abandon CLUSTER",
 		Short: "Give up for good a cluster that is gone",
@@ -22,9 +22,11 @@ and does not connect to it again.
 
 The management cluster records the decision until its record has no such
 cluster. The next sync drops the decision if the cluster is declared: remove its
-declaration first. "sync" also has the flag --abandon-cluster.`,
-		Example: `  linkwright abandon east --reason "data centre closed" --kubeconfig management.yaml`,
-		Args:    cobra.ExactArgs(1),
+declaration first. "sync" also has the flag --abandon-cluster. The command asks
+before it records anything, unless you use --yes.`,
+		Example: `  linkwright abandon east --reason "data centre closed" --kubeconfig management.yaml
+  linkwright abandon east --dry-run=server --kubeconfig management.yaml`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			one := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: api.ClusterName(args[0])}
 			if err := one.Check(); err != nil {
@@ -32,14 +34,14 @@ declaration first. "sync" also has the flag --abandon-cluster.`,
 			}
 			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
 				if d.withdraw {
-					return d.back(r, fmt.Sprintf("%s is not abandoned", one.Cluster), func(o inventory.Decision) bool {
+					return d.withdrawAll(r, fmt.Sprintf("%s is not abandoned", one.Cluster), func(o inventory.Decision) bool {
 						return o.Kind == one.Kind && o.Cluster == one.Cluster
 					})
 				}
-				if err := knownTo(*r, one.Cluster); err != nil {
+				if err := checkRecorded(*r, one.Cluster); err != nil {
 					return nil, err
 				}
-				return append(d.record(r, by, d.another("abandon", args[0], "--withdraw"), one),
+				return append(d.record(r, by, d.command("abandon", args[0], "--withdraw"), one),
 					"If the cluster is still declared, the next sync drops this decision: remove its declaration, then abandon it."), nil
 			})
 		},

@@ -55,13 +55,13 @@ identity. "sync" also has the flag --accept-cluster.`,
 // accept notes a name that the record does not know yet: the decision waits until it is declared.
 func (d *deciding) accept(r *inventory.Record, by string, one inventory.Decision) ([]string, error) {
 	if d.withdraw {
-		return d.back(r, fmt.Sprintf("no cluster is accepted as %s", one.Cluster), func(o inventory.Decision) bool {
+		return d.withdrawAll(r, fmt.Sprintf("no cluster is accepted as %s", one.Cluster), func(o inventory.Decision) bool {
 			return o.Kind == one.Kind && o.Cluster == one.Cluster
 		})
 	}
-	said := d.record(r, by, d.another("accept", "cluster", string(one.Cluster), "--withdraw"), one)
-	if err := knownTo(*r, one.Cluster); err != nil {
-		said = append(said, fmt.Sprintf("Note: %v. The decision waits until a cluster of that name is declared.", err))
+	lines := d.record(r, by, d.command("accept", "cluster", string(one.Cluster), "--withdraw"), one)
+	if err := checkRecorded(*r, one.Cluster); err != nil {
+		lines = append(lines, fmt.Sprintf("Note: %v. The decision waits until a cluster of that name is declared.", err))
 	}
-	return said, nil
+	return lines, nil
 }

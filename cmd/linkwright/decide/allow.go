@@ -42,9 +42,9 @@ commit, and for 7 days at most. "sync" also has the flag
 			}
 			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
 				if !d.withdraw {
-					return d.record(r, by, d.another("allow", "non-fast-forward", args[0], "--withdraw"), one), nil
+					return d.record(r, by, d.command("allow", "non-fast-forward", args[0], "--withdraw"), one), nil
 				}
-				return d.back(r, fmt.Sprintf("%s is not allowed", one.Revision), func(o inventory.Decision) bool {
+				return d.withdrawAll(r, fmt.Sprintf("%s is not allowed", one.Revision), func(o inventory.Decision) bool {
 					return o.Kind == one.Kind && o.Revision == one.Revision
 				})
 			})

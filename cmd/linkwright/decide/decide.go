@@ -4,6 +4,7 @@ package decide
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/user"
@@ -34,14 +35,26 @@ func Commands() []*cobra.Command {
 
 // deciding is what the commands share that record a decision of a person in the management cluster.
 type deciding struct {
-	home     cli.HomeFlags
+	home     cli.ManagementFlags
+	writing  cli.Writing
 	reason   string
 	withdraw bool
+	question string // that is asked before anything is written; empty: none
 }
 
 func (d *deciding) add(f *pflag.FlagSet) {
-	cli.Group(f, cli.GroupClusters, d.home.AddHome)
+	d.addHome(f)
 	f.StringVar(&d.reason, "reason", "", "why, in one line: status, reports and the log show it")
+}
+
+// addHome adds the flags of every command that records or takes back a decision.
+func (d *deciding) addHome(f *pflag.FlagSet) {
+	cli.Group(f, cli.GroupClusters, d.home.AddManagement)
+	if d.question != "" {
+		d.writing.AddAsking(f)
+		return
+	}
+	d.writing.Add(f)
 }
 
 func (d *deciding) addWithdraw(f *pflag.FlagSet) {
@@ -62,15 +75,15 @@ func (d *deciding) check() error {
 	return nil
 }
 
-// change is what becomes of the record, and what is said of that. It may be asked more than once.
-type change func(r *inventory.Record, by string) (said []string, err error)
+// change is what becomes of the record, and what is reported of that. It may be asked more than once.
+type change func(r *inventory.Record, by string) (lines []string, err error)
 
 // decide changes the record, whoever else does so at the same time.
 func (d *deciding) decide(c *cobra.Command, how change) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	cfg, err := d.home.OpenHome()
+	cfg, err := d.home.Config()
 	if err != nil {
 		return err
 	}
@@ -79,19 +92,45 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 		return err
 	}
 	defer h.Close(c.Context())
-	by := Who(c.Context(), cfg)
-	var said []string
-	err = record.Home{Cluster: h, Namespace: d.home.Namespace}.Amend(c.Context(), d.home.Owner, func(r *inventory.Record) (err error) {
-		said, err = how(r, by)
-		return err
-	})
-	if err != nil {
+	d.home.Announce(c.ErrOrStderr(), nil)
+	by := User(c.Context(), cfg)
+	amend := func(w cli.Writing) error {
+		var lines []string
+		err := record.Home{Cluster: h, Namespace: d.home.Namespace}.AmendBy(c.Context(), d.home.Owner, func(r *inventory.Record) (err error) {
+			lines, err = how(r, by)
+			return err
+		}, w.Recording(h))
+		if err == nil {
+			show(c.OutOrStdout(), w, lines)
+		}
 		return err
 	}
-	for _, line := range said {
-		cli.Say(c.OutOrStdout(), line)
+	if d.question != "" && !d.withdraw && !d.writing.Yes() && !d.writing.Dry() {
+		if err := amend(cli.Writing{Mode: cli.DryRunClient}); err != nil {
+			return err
+		}
+		if err := d.writing.Confirm(c, d.question); err != nil {
+			return err
+		}
 	}
+	if err := amend(d.writing); err != nil {
+		return err
+	}
+	d.writing.Ended(c.OutOrStdout())
 	return nil
+}
+
+// show prints what was done, or in a dry run what would be done.
+func show(out io.Writer, w cli.Writing, lines []string) {
+	for _, line := range lines {
+		what, _, _ := strings.Cut(line, ": ")
+		switch {
+		case !w.Dry(), what == "replaces", what == "Note":
+			cli.Say(out, line)
+		case what == "recorded", what == "taken back":
+			cli.Say(out, w.Would(line))
+		}
+	}
 }
 
 // Decisions are the decisions in effect, and those that nobody understands, approvals among them.
@@ -112,8 +151,8 @@ func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
 	return out
 }
 
-// Who decides: as the API server calls this login, else as this machine does.
-func Who(ctx context.Context, cfg *rest.Config) string {
+// User is the name of the person who decides: as the API server calls this login, else as this machine does.
+func User(ctx context.Context, cfg *rest.Config) string {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = 5 * time.Second
 	if client, err := kubernetes.NewForConfig(cfg); err == nil {
@@ -137,39 +176,39 @@ func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory
 	for i := range all {
 		all[i].By, all[i].At, all[i].Reason = by, time.Now(), d.reason
 	}
-	var said []string
+	var lines []string
 	for _, one := range all {
 		replaced := r.Decide(one)
 		at := slices.IndexFunc(r.Decisions, func(o inventory.Decision) bool {
 			return o.Kind == one.Kind && o.Object() == one.Object() && o.By == by
 		})
-		said = append(said, "recorded: "+r.Decisions[at].String())
+		lines = append(lines, "recorded: "+r.Decisions[at].String())
 		for _, former := range replaced {
-			said = append(said, "replaces: "+former.String())
+			lines = append(lines, "replaces: "+former.String())
 		}
 	}
-	said = append(said, "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too.")
+	lines = append(lines, "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too.")
 	if back != "" {
-		said = append(said, "To take it back: "+back)
+		lines = append(lines, "To take it back: "+back)
 	}
-	return said
+	return lines
 }
 
-// back takes decisions out of the record; it is an error if there is none.
-func (d *deciding) back(r *inventory.Record, none string, which func(inventory.Decision) bool) ([]string, error) {
+// withdrawAll takes decisions out of the record; it is an error if there is none.
+func (d *deciding) withdrawAll(r *inventory.Record, none string, which func(inventory.Decision) bool) ([]string, error) {
 	gone := r.Undecide(which)
 	if len(gone) == 0 {
-		return nil, fmt.Errorf("%s; %s", none, listed(*r))
+		return nil, fmt.Errorf("%s; %s", none, list(*r))
 	}
-	said := make([]string, len(gone))
+	lines := make([]string, len(gone))
 	for i, one := range gone {
-		said[i] = "taken back: " + one.String()
+		lines[i] = "taken back: " + one.String()
 	}
-	return said, nil
+	return lines, nil
 }
 
-// listed lists what stands in the record.
-func listed(r inventory.Record) string {
+// list lists the decisions in the record.
+func list(r inventory.Record) string {
 	if len(r.Decisions) == 0 {
 		return "the record has no decision: it may be used up already"
 	}
@@ -180,8 +219,8 @@ func listed(r inventory.Record) string {
 	return strings.Join(lines, "\n  ")
 }
 
-// knownTo refuses a cluster that the record does not know.
-func knownTo(r inventory.Record, name api.ClusterName) error {
+// checkRecorded refuses a cluster that the record does not know.
+func checkRecorded(r inventory.Record, name api.ClusterName) error {
 	if _, known := r.Clusters[name]; known {
 		return nil
 	}
@@ -197,9 +236,9 @@ func knownTo(r inventory.Record, name api.ClusterName) error {
 	return fmt.Errorf("the record has no cluster %s: linkwright wrote only to %s", name, strings.Join(names, ", "))
 }
 
-// another is how the same command is given again with other words.
-func (d *deciding) another(words ...string) string {
-	words = append([]string{"linkwright"}, words...)
+// command is how the same command is given again with other words.
+func (d *deciding) command(words ...string) string {
+	words = append([]string{cli.Program()}, words...)
 	if d.home.Owner != object.DefaultOwner {
 		words = append(words, "--owner", d.home.Owner)
 	}

@@ -59,7 +59,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 	}
 }
 
-// Of another installation, or before anything was applied, there is no record: nothing is made, and it is said.
+// Of another installation, or before anything was applied, there is no record: nothing is created, and the error says so.
 func TestDecideWithoutRecord(t *testing.T) {
 	home := managed(t)
 	err := home.Amend(t.Context(), "blue", func(*inventory.Record) error { return nil })
@@ -91,7 +91,7 @@ func TestDecideThatFails(t *testing.T) {
 
 // What commands record, say and refuse, one after the other, over one record.
 func TestDecisionsOfCommands(t *testing.T) {
-	d := deciding{home: cli.HomeFlags{Owner: "blue"}, reason: "why"}
+	d := deciding{home: cli.ManagementFlags{Owner: "blue"}, reason: "why"}
 	r := inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "e"}, "west": {UID: "w"}}}
 	steps := []struct {
 		what string
@@ -123,8 +123,8 @@ func TestDecisionsOfCommands(t *testing.T) {
 		}, []string{"linkwright suspend has not suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
 	}
 	for _, step := range steps {
-		said, err := step.do()
-		text := strings.Join(said, "\n")
+		lines, err := step.do()
+		text := strings.Join(lines, "\n")
 		if err != nil {
 			text = err.Error()
 		}
@@ -172,7 +172,7 @@ func TestEnding(t *testing.T) {
 		"": {}, "2h": now.Add(2 * time.Hour), "2026-11-25T05:00:00+01:00": {}, "2026-11-25T06:00:00+01:00": now.Add(time.Hour),
 		"-1h": {}, "0s": {}, "tomorrow": {}, "2026-11-25T03:59:59Z": {},
 	} {
-		got, err := ending(until, now)
+		got, err := parseUntil(until, now)
 		if wrong := want.IsZero() && until != ""; !got.Equal(want) || (err != nil) != wrong {
 			t.Errorf("--until %q: %s, %v; want %s", until, got, err, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -25,6 +26,11 @@ The management cluster records the request until it is done.`,
 		Example: `  linkwright reconcile --kubeconfig management.yaml
   linkwright reconcile east west --kubeconfig management.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range args {
+				if err := api.CheckClusterName(api.ClusterName(name)); err != nil {
+					return cli.Usage("%w", err)
+				}
+			}
 			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) { return d.reconcile(r, by, args) })
 		},
 	}
@@ -39,7 +45,7 @@ func (d *deciding) reconcile(r *inventory.Record, by string, names []string) ([]
 		all = nil
 	}
 	for _, name := range names {
-		if err := knownTo(*r, api.ClusterName(name)); err != nil {
+		if err := checkRecorded(*r, api.ClusterName(name)); err != nil {
 			return nil, err
 		}
 		all = append(all, api.ClusterName(name))

@@ -32,7 +32,7 @@ cluster or link that is declared with suspend: true: change the declaration.`,
 			return d.decide(c, func(r *inventory.Record, _ string) ([]string, error) { return d.resume(r, named) })
 		},
 	}
-	cli.Group(c.Flags(), cli.GroupClusters, d.home.AddHome)
+	d.addHome(c.Flags())
 	c.Flags().BoolVar(&all, "all", false, "everything that is suspended")
 	return c
 }
@@ -49,9 +49,9 @@ func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) ([]st
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), listed(*r))
+		return nil, fmt.Errorf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), list(*r))
 	}
-	return d.back(r, "linkwright suspend has suspended nothing", func(o inventory.Decision) bool {
+	return d.withdrawAll(r, "linkwright suspend has suspended nothing", func(o inventory.Decision) bool {
 		return o.Kind == inventory.Suspend && (len(named) == 0 || slices.ContainsFunc(named, func(one inventory.Decision) bool { return of(one)(o) }))
 	})
 }

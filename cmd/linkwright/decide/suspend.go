@@ -36,7 +36,7 @@ former suspension.`,
 			if d.reason == "" {
 				return cli.Usage("--reason is missing: say why, because status and reports show it")
 			}
-			end, err := ending(until, time.Now())
+			end, err := parseUntil(until, time.Now())
 			if err != nil {
 				return err
 			}
@@ -45,11 +45,11 @@ former suspension.`,
 			}
 			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
 				for _, one := range all {
-					if err := knows(*r, one); err != nil {
+					if err := checkSuspension(*r, one); err != nil {
 						return nil, err
 					}
 				}
-				return d.record(r, by, d.another(append([]string{"resume"}, args...)...), all...), nil
+				return d.record(r, by, d.command(append([]string{"resume"}, args...)...), all...), nil
 			})
 		},
 	}
@@ -73,12 +73,12 @@ func suspensions(args []string) ([]inventory.Decision, error) {
 	return out, nil
 }
 
-// knows refuses what names a cluster that the record does not know.
-func knows(r inventory.Record, d inventory.Decision) error {
+// checkSuspension refuses what names a cluster that the record does not know.
+func checkSuspension(r inventory.Record, d inventory.Decision) error {
 	if d.Cluster != "" {
-		return knownTo(r, d.Cluster)
+		return checkRecorded(r, d.Cluster)
 	}
-	if err := knownTo(r, d.Source); err != nil {
+	if err := checkRecorded(r, d.Source); err != nil {
 		return err
 	}
 	for _, known := range r.Clusters {
@@ -86,11 +86,11 @@ func knows(r inventory.Record, d inventory.Decision) error {
 			return nil
 		}
 	}
-	return knownTo(r, d.Target)
+	return checkRecorded(r, d.Target)
 }
 
-// ending reads --until; zero: never.
-func ending(until string, now time.Time) (time.Time, error) {
+// parseUntil reads --until; zero: never.
+func parseUntil(until string, now time.Time) (time.Time, error) {
 	if until == "" {
 		return time.Time{}, nil
 	}

@@ -41,7 +41,7 @@ func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Ren
 	}
 	for _, name := range slices.Sorted(maps.Keys(contexts)) {
 		if _, ok := w.Fleet.Cluster(name); !ok {
-			return cli.Usage("--context %s=%s: cluster %s is not declared there", name, contexts[name], name)
+			return fmt.Errorf("--context %s=%s: cluster %s is not declared there", name, contexts[name], name)
 		}
 	}
 	var failed []error
@@ -62,34 +62,35 @@ func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Ren
 	return errors.Join(failed...)
 }
 
-// grantAtHome gives the account its rights in the cluster that linkwright runs in: by its context, or the login of the management
+// grantInManagement gives the account its rights in the cluster that linkwright runs in: by its context, or the login of the management
 // cluster. Its token is the pod's own, so there is no Secret.
-func (e *enrollment) grantAtHome(ctx context.Context, w state.Snapshot, c fleet.Cluster, r plan.Renderer) error {
-	there, err := e.openAtHome()
+func (e *enrollment) grantInManagement(ctx context.Context, w state.Snapshot, c fleet.Cluster, r plan.Renderer) error {
+	there, err := e.openManagement()
 	if err != nil {
 		return err
 	}
 	if _, err := there.identity(ctx, c.Spec.Linkerd); err != nil {
 		return fmt.Errorf("read cluster %s: %w", c.Name, err)
 	}
-	objects, err := e.objects(ctx, there.office, w, c, r)
+	objects, err := e.objects(ctx, there.admin, w, c, r)
 	if err != nil {
 		return err
 	}
 	if err := there.grant(ctx, objects, e.granting(string(c.Name))); err != nil {
 		return err
 	}
-	return e.declare(c)
+	return e.printDeclaration(c)
 }
 
-func (e *enrollment) openAtHome() (newcomer, error) {
+func (e *enrollment) openManagement() (newCluster, error) {
 	if e.login.context != "" {
 		return e.login.open("")
 	}
-	cfg, err := e.f.Home.OpenHome()
+	cfg, err := e.f.Home.Config()
 	if err != nil {
-		return newcomer{}, err
+		return newCluster{}, err
 	}
-	o, err := openOffice(cfg)
-	return newcomer{office: o}, err
+	e.f.Home.Announce(e.notes, nil)
+	o, err := openAdmin(cfg)
+	return newCluster{admin: o}, err
 }

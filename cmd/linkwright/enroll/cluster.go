@@ -87,28 +87,39 @@ this command again: it changes what differs, and keeps a token that works.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			e.out, e.notes = c.OutOrStdout(), c.ErrOrStderr()
 			path, err := e.check(args)
-			switch {
-			case err != nil:
-				return err
-			case e.all:
-				return e.f.Imagine(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
-			case e.declared:
-				return e.f.Imagine(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
-			}
-			w, r, err := e.usual()
 			if err != nil {
 				return err
 			}
-			return e.enroll(c.Context(), w, r)
+			if err := e.run(c, path); err != nil {
+				return err
+			}
+			e.f.Writing.Ended(e.notes)
+			return nil
 		},
 	}
 	e.addFlags(c.Flags())
 	return c
 }
 
+// run adds what was asked for.
+func (e *enrollment) run(c *cobra.Command, path []string) error {
+	switch {
+	case e.all:
+		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
+	case e.declared:
+		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
+	}
+	w, r, err := e.ordinaryFleet()
+	if err != nil {
+		return err
+	}
+	return e.enroll(c.Context(), w, r)
+}
+
 func (e *enrollment) addFlags(f *pflag.FlagSet) {
 	e.f.Home.Prefixed() // --kubeconfig and --context are of the clusters that are added
 	e.f.Add(f)
+	e.f.Writing.Add(f)
 	cli.Group(f, cli.GroupClusters, e.f.Home.AddImages)
 	f.StringVar(&e.login.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
 	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT, repeatable, by default the context of the cluster's name")
@@ -153,7 +164,7 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 		cli.Say(e.notes, "warning: --wide: anybody with linkwright's token can read and change every Secret of the control plane's namespace, also the key of Linkerd's issuer, and so issue identities of the mesh")
 	}
 	e.grantee.name, e.grantee.wide, e.grantee.confined, e.grantee.sweep = object.Manager(e.f.Home.Owner), asked.wide, asked.confined, asked.sweep
-	e.grantee.images, e.grantee.home = e.f.Home.Images, e.f.Home.Namespace
+	e.grantee.images, e.grantee.record = e.f.Home.Images, e.f.Home.Namespace
 	return path, err
 }
 
@@ -180,10 +191,10 @@ func (e *enrollment) checkOne(args []string) (path []string, err error) {
 func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Renderer) error {
 	c, ok := w.Fleet.Cluster(e.name)
 	if !ok {
-		return cli.Usage("cluster %s is not declared there: commit it first, or leave the repository out", e.name)
+		return fmt.Errorf("cluster %s is not declared there: commit it first, or leave the repository out", e.name)
 	}
 	if c.Spec.Access.InCluster {
-		return e.grantAtHome(ctx, w, *c, r)
+		return e.grantInManagement(ctx, w, *c, r)
 	}
 	entry, err := e.entry(*c)
 	if err != nil {
@@ -197,15 +208,15 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if err != nil {
 		return fmt.Errorf("read the cluster of context %s: %w", e.login.context, err)
 	}
-	desk, err := e.openDesk(ctx, entry)
+	store, err := e.openSecretStore(ctx, entry)
 	if err != nil {
 		return err
 	}
-	defer desk.home.Close(ctx)
-	if err := desk.vacant(ctx, e, uid); err != nil {
+	defer store.home.Close(ctx)
+	if err := store.checkFree(ctx, e, uid); err != nil {
 		return err
 	}
-	objects, err := e.objects(ctx, there.office, w, *c, r)
+	objects, err := e.objects(ctx, there.admin, w, *c, r)
 	if err != nil {
 		return err
 	}
@@ -215,18 +226,18 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if err := there.grant(ctx, append(objects, e.grantee.mayRenew()...), e.granting(string(e.name))); err != nil {
 		return err
 	}
-	if err := desk.office.grant(ctx, e.grantee.mayWrite(e.f.Home.Namespace, e.secret), e.granting("the management cluster")); err != nil {
+	if err := store.admin.grant(ctx, e.grantee.mayWrite(e.f.Home.Namespace, e.secret), e.granting("the management cluster")); err != nil {
 		return err
 	}
-	if err := desk.hand(ctx, e, there, uid); err != nil {
+	if err := store.writeSecret(ctx, e, there, uid); err != nil {
 		return err
 	}
-	return e.declare(*c)
+	return e.printDeclaration(*c)
 }
 
 // objects are the account and its rights, with those that links which are not through still need.
-func (e *enrollment) objects(ctx context.Context, there office, w state.Snapshot, c fleet.Cluster, r plan.Renderer) ([]any, error) {
-	g, err := e.grantee.fit(ctx, there, e.granting(string(c.Name)))
+func (e *enrollment) objects(ctx context.Context, there admin, w state.Snapshot, c fleet.Cluster, r plan.Renderer) ([]any, error) {
+	g, err := e.grantee.supported(ctx, there, e.granting(string(c.Name)))
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +253,7 @@ func (e *enrollment) objects(ctx context.Context, there office, w state.Snapshot
 }
 
 func (e *enrollment) granting(where string) granting {
-	return granting{where: where, force: e.force, notes: e.notes}
+	return granting{where: where, force: e.force, writing: e.f.Writing, notes: e.notes}
 }
 
 // entry is where the access Secret has its kubeconfig; what is declared already counts.
@@ -259,8 +270,8 @@ func (e *enrollment) entry(c fleet.Cluster) (api.SecretKey, error) {
 	return *declared, nil
 }
 
-// usual is a fleet of the cluster and another one, with what every link needs: tokens of both kinds, and no remote discovery.
-func (e *enrollment) usual() (state.Snapshot, plan.Renderer, error) {
+// ordinaryFleet is a fleet of the cluster and another one, with what every link needs: tokens of both kinds, and no remote discovery.
+func (e *enrollment) ordinaryFleet() (state.Snapshot, plan.Renderer, error) {
 	peer := "peer"
 	if e.name == "peer" {
 		peer = "another"
@@ -281,7 +292,7 @@ func (e *enrollment) usual() (state.Snapshot, plan.Renderer, error) {
 	if err != nil {
 		return state.Snapshot{}, nil, err
 	}
-	return o.World(f), render.New(e.f.Home.Owner), nil
+	return o.Snapshot(f), render.New(e.f.Home.Owner), nil
 }
 
 // loaded is what one file declares. What is wrong with it came from flags.
@@ -301,8 +312,8 @@ func loaded(text string) (*fleet.Fleet, error) {
 	return f, nil
 }
 
-// declare prints what is to be committed, where it is not yet.
-func (e *enrollment) declare(c fleet.Cluster) error {
+// printDeclaration prints what is to be committed, where it is not yet.
+func (e *enrollment) printDeclaration(c fleet.Cluster) error {
 	if e.declared {
 		cli.Say(e.notes, fmt.Sprintf("%s: nothing to commit, because it is declared", e.name))
 		return nil

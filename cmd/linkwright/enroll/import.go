@@ -131,7 +131,7 @@ func (f *importFlags) read(ctx context.Context, names []api.ClusterName) ([]impo
 		out[i] = imported{name: name, spec: api.Cluster{Linkerd: f.linkerd}.WithDefaults()}
 		f.reach(&out[i], file, f.contexts[i])
 		err = registry.WithClient(ctx, name, func(c *cluster.Client) (err error) {
-			out[i].seen, err = c.Observe(ctx, importWatches(out[i].spec))
+			out[i].seen, err = c.Observe(ctx, watchesForImport(out[i].spec))
 			return err
 		})
 		_ = registry.Stop(context.WithoutCancel(ctx), name) // nothing is under way
@@ -165,8 +165,8 @@ func (f *importFlags) reach(c *imported, file, context string) {
 	c.access = fmt.Sprintf("in the management cluster: kubectl -n linkwright create secret generic %s --from-file=kubeconfig=FILE, a self-contained kubeconfig for context %s", c.name, context)
 }
 
-// importWatches are facts, and all that tells how a link was made.
-func importWatches(c api.Cluster) []object.Watch {
+// watchesForImport are facts, and all that shows how a link was made.
+func watchesForImport(c api.Cluster) []object.Watch {
 	ns := c.Linkerd.MulticlusterNamespace
 	return append(linkerd.Watches(c),
 		object.Watch{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: ns, Depth: object.Whole},

@@ -94,7 +94,7 @@ func (c imported) target(k object.Key, found []imported, known map[api.ClusterNa
 	if at >= 0 {
 		return &found[at], nil
 	}
-	if at = c.leadsTo(k, found); at < 0 {
+	if at = c.targetIndex(k, found); at < 0 {
 		return nil, nil
 	}
 	if known[name] == nil {
@@ -110,8 +110,8 @@ func secondName(name, of api.ClusterName, why string) *doc {
 	return d
 }
 
-// leadsTo is the index of the cluster that the credential of a Linkerd Link leads to, by the address of its API server; -1: none. Clusters may share a CA.
-func (c imported) leadsTo(k object.Key, found []imported) int {
+// targetIndex is the index of the cluster that the credential of a Linkerd Link leads to, by the address of its API server; -1: none. Clusters may share a CA.
+func (c imported) targetIndex(k object.Key, found []imported) int {
 	body, _ := c.seen.Body(k)
 	var live struct {
 		Spec linkerd.LinkSpec `json:"spec"`
@@ -293,7 +293,7 @@ func gateway(at *doc, s linkerd.LinkSpec, f linkerd.Facts) {
 	}
 }
 
-// credentials tells whose Secret a Link uses, and by which address that reaches the target.
+// credentials finds whose Secret a Link uses, and by which address that reaches the target.
 func (c imported) credentials(d *doc, s linkerd.LinkSpec, target imported, at *doc) {
 	name := s.ClusterCredentialsSecret
 	key := object.Key{Kind: "Secret", Namespace: c.spec.Linkerd.MulticlusterNamespace, Name: name}
@@ -325,7 +325,7 @@ func (c imported) credentials(d *doc, s linkerd.LinkSpec, target imported, at *d
 	}
 }
 
-// controller tells who runs it, and how.
+// controller finds who runs it, and how.
 func (c imported) controller(d *doc, target string) {
 	at := func(name string) object.Key {
 		return object.Key{Group: "apps", Kind: "Deployment", Namespace: c.spec.Linkerd.MulticlusterNamespace, Name: name}
@@ -355,7 +355,7 @@ func (c imported) controller(d *doc, target string) {
 	}
 }
 
-// kept tells which other tools keep parts of a link: adopt refuses those.
+// kept finds which other tools keep parts of a link: adopt refuses those.
 func (c imported) kept(d *doc, target string) {
 	told := map[linkerd.Tool]bool{}
 	for _, k := range cli.SortedKeys(c.seen, object.Observation{}) {

@@ -22,37 +22,37 @@ import (
 // login is the operator's own: one context of a kubeconfig.
 type login struct{ kubeconfig, context string }
 
-// newcomer is a cluster by the operator's login, and how linkwright is to reach it.
-type newcomer struct {
-	office
+// newCluster is a cluster by the operator's login, and how linkwright is to reach it.
+type newCluster struct {
+	admin
 	here access.Location // of the operator's login
 	at   access.Location // as linkwright reaches it
 }
 
 // open reads the login. It connects to nothing yet.
-func (l login) open(server string) (newcomer, error) {
+func (l login) open(server string) (newCluster, error) {
 	file, raw, err := cli.Kubeconfig(l.kubeconfig)
 	if err != nil {
-		return newcomer{}, err
+		return newCluster{}, err
 	}
 	cfg, err := cli.Login(file, raw, l.context)
 	if err != nil {
-		return newcomer{}, err
+		return newCluster{}, err
 	}
 	here := access.LocationIn(cfg)
 	if len(here.CA) == 0 && cfg.CAFile != "" {
 		if here.CA, err = os.ReadFile(cfg.CAFile); err != nil {
-			return newcomer{}, fmt.Errorf("read --kubeconfig %s, context %s: %w", file, l.context, err)
+			return newCluster{}, fmt.Errorf("read --kubeconfig %s, context %s: %w", file, l.context, err)
 		}
 	}
 	at := here
 	at.Server = cmp.Or(server, here.Server)
-	o, err := openOffice(cfg)
-	return newcomer{o, here, at}, err
+	o, err := openAdmin(cfg)
+	return newCluster{o, here, at}, err
 }
 
 // identity is the uid of kube-system, of a cluster in which Linkerd's namespaces are: some of the rights go there.
-func (n newcomer) identity(ctx context.Context, l api.Linkerd) (string, error) {
+func (n newCluster) identity(ctx context.Context, l api.Linkerd) (string, error) {
 	system, err := n.client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err != nil {
 		return "", explained(err)
@@ -75,7 +75,7 @@ func explained(err error) error {
 }
 
 // token asks for one of an account.
-func (n newcomer) token(ctx context.Context, of grantee, ttl time.Duration) (object.Secret, error) {
+func (n newCluster) token(ctx context.Context, of grantee, ttl time.Duration) (object.Secret, error) {
 	granted, err := n.client.CoreV1().ServiceAccounts(of.namespace).CreateToken(ctx, of.account, &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(ttl.Seconds()))},
 	}, metav1.CreateOptions{})
@@ -85,11 +85,11 @@ func (n newcomer) token(ctx context.Context, of grantee, ttl time.Duration) (obj
 	return object.NewSecret([]byte(granted.Status.Token)), nil
 }
 
-// settling is how long rights that were just given may take to count.
-const settling = 15 * time.Second
+// propagation is how long rights that were just given may take to count.
+const propagation = 15 * time.Second
 
-// try reads the cluster by a kubeconfig, until its uid is read or settling is over.
-func try(ctx context.Context, raw []byte, uid string) error {
+// verify reads the cluster by a kubeconfig, until its uid is read or propagation is over.
+func verify(ctx context.Context, raw []byte, uid string) error {
 	cfg, err := cluster.ParseKubeconfig(raw, "", cluster.Trust{})
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func try(ctx context.Context, raw []byte, uid string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, settling)
+	ctx, cancel := context.WithTimeout(ctx, propagation)
 	defer cancel()
 	for {
 		system, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})

@@ -61,12 +61,12 @@ the issuer's key.`,
 			if err != nil {
 				return err
 			}
-			a.images, a.home, a.confined = f.Home.Images, f.Home.Namespace, confined && !reader
+			a.images, a.record, a.confined = f.Home.Images, f.Home.Namespace, confined && !reader
 			a.sweep = sweep
 			if a.name, a.reader, a.wide = object.Manager(f.Home.Owner), reader, wide; reader && wide {
 				return cli.Usage("--reader and --wide exclude each other")
 			}
-			return f.Imagine(c, args, "", func(w state.Snapshot, r plan.Renderer) error {
+			return f.WithoutClusters(c, args, "", func(w state.Snapshot, r plan.Renderer) error {
 				return a.print(c.OutOrStdout(), w, r, only)
 			})
 		},
@@ -88,7 +88,7 @@ type grantee struct {
 	reader, wide             bool
 	confined                 bool     // by admission policies, too
 	sweep                    bool     // also where no declared link needs that in its ordinary life
-	home                     string   // namespace of the record and the access Secrets
+	record                   string   // namespace of the record and the access Secrets
 	images                   []string // of controllers, that are allowed
 }
 
@@ -109,13 +109,13 @@ func accountOf(text string) (grantee, error) {
 	return grantee{namespace: namespace, account: name}, nil
 }
 
-func (a grantee) print(w io.Writer, world state.Snapshot, r plan.Renderer, only []string) error {
-	chosen, err := cli.Clusters(world.Fleet, only)
+func (a grantee) print(out io.Writer, w state.Snapshot, r plan.Renderer, only []string) error {
+	chosen, err := cli.Clusters(w.Fleet, only)
 	if err != nil {
 		return err
 	}
 	for _, c := range chosen {
-		objects, err := a.objects(world, c, r)
+		objects, err := a.objects(w, c, r)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (a grantee) print(w io.Writer, world state.Snapshot, r plan.Renderer, only 
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(w, "---\n# cluster %s\n%s", c.Name, text); err != nil {
+			if _, err := fmt.Fprintf(out, "---\n# cluster %s\n%s", c.Name, text); err != nil {
 				return err
 			}
 		}
@@ -185,7 +185,7 @@ func (a grantee) duties() []rights.Duty {
 // confinement are the admission policies that hold the account to what RBAC cannot say.
 func (a grantee) confinement(owner string, c fleet.Cluster) (out []any) {
 	for _, o := range confine.Objects(confine.Account{
-		Owner: owner, Namespace: a.namespace, Name: a.account, Home: a.home, Multicluster: c.Spec.Linkerd.MulticlusterNamespace, Images: a.images,
+		Owner: owner, Namespace: a.namespace, Name: a.account, Home: a.record, Multicluster: c.Spec.Linkerd.MulticlusterNamespace, Images: a.images,
 	}) {
 		out = append(out, o)
 	}

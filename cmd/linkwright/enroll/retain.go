@@ -15,7 +15,7 @@ import (
 
 // retain keeps in the Role of the control plane's namespace the Secrets that it named before and that are still there: a link that is
 // declared no more may not be through, and its Secret can be deleted only by who may do so.
-func (o office) retain(ctx context.Context, ns string, objects []any) (retained []string, err error) {
+func (o admin) retain(ctx context.Context, ns string, objects []any) (retained []string, err error) {
 	i := slices.IndexFunc(objects, func(x any) bool { r, ok := x.(*rbacv1.Role); return ok && r.Namespace == ns })
 	if i < 0 {
 		return nil, nil

@@ -8,19 +8,19 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// rewindFlags say which commit one run may apply although it does not follow what was applied before.
-type rewindFlags struct {
+// nonFastForwardFlags say which commit one run may apply although it does not follow what was applied before.
+type nonFastForwardFlags struct {
 	commit string
 }
 
-func (r *rewindFlags) Add(f *pflag.FlagSet) {
+func (r *nonFastForwardFlags) Add(f *pflag.FlagSet) {
 	f.StringVar(&r.commit, "allow-non-fast-forward", "", "COMMIT: apply this commit, and its descendants, although it does not descend from the applied one; at least 7 digits")
 }
 
 var hexadecimal = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
 
 // check gives the commit, or what it begins with; none: nothing is allowed.
-func (r *rewindFlags) check() ([]api.Commit, error) {
+func (r *nonFastForwardFlags) check() ([]api.Commit, error) {
 	switch {
 	case r.commit == "":
 		return nil, nil

@@ -25,27 +25,28 @@ import (
 	"github.com/linkwright/linkwright/render/confine"
 )
 
-// office is a cluster in which an operator may give rights.
-type office struct {
+// admin is a cluster in which an operator may give rights.
+type admin struct {
 	client *kubernetes.Clientset
 }
 
-func openOffice(cfg *rest.Config) (office, error) {
+func openAdmin(cfg *rest.Config) (admin, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Timeout = -1, 15*time.Second
 	client, err := kubernetes.NewForConfig(cfg)
-	return office{client}, err
+	return admin{client}, err
 }
 
-// granting is how rights are given, and where that is told.
+// granting is how rights are given, and where that is reported.
 type granting struct {
-	where string
-	force bool
-	notes io.Writer
+	where   string
+	force   bool
+	writing cli.Writing
+	notes   io.Writer
 }
 
-// clerk is the field manager of rights that `cluster add` gave: they are the operator's, and no part of what linkwright prunes.
-const clerk = "linkwright-cluster-add"
+// fieldManager is the field manager of rights that `cluster add` gave: they are the operator's, and no part of what linkwright prunes.
+const fieldManager = "linkwright-cluster-add"
 
 // right is an account, a role or what it needs, as it is to be.
 type right struct {
@@ -55,7 +56,7 @@ type right struct {
 }
 
 // grant makes what is missing, and changes what is otherwise if it may; else nothing is written at all.
-func (o office) grant(ctx context.Context, objects []any, g granting) error {
+func (o admin) grant(ctx context.Context, objects []any, g granting) error {
 	var todo []right
 	var others []string
 	for _, each := range objects {
@@ -63,7 +64,7 @@ func (o office) grant(ctx context.Context, objects []any, g granting) error {
 		if err != nil {
 			return err
 		}
-		live, err := o.has(ctx, r)
+		live, err := o.compare(ctx, r)
 		switch {
 		case err != nil:
 			return fmt.Errorf("read %s %s: %w", r.kind, r.name, explained(err))
@@ -77,22 +78,23 @@ func (o office) grant(ctx context.Context, objects []any, g granting) error {
 		return fmt.Errorf("%s: nothing was written, because others wrote %s with different rights: compare them with what linkwright rbac prints, and overwrite them with --force", g.where, strings.Join(others, ", "))
 	}
 	for _, r := range todo {
-		if err := o.apply(ctx, r); err != nil {
+		unchecked, err := o.apply(ctx, r, g.writing.Mode)
+		if err != nil {
 			return fmt.Errorf("write %s %s: %w", r.kind, r.name, explained(err))
 		}
-		cli.Say(g.notes, fmt.Sprintf("%s: %s %s written", g.where, r.kind, r.name))
+		cli.Say(g.notes, fmt.Sprintf("%s: %s %s %s%s", g.where, r.kind, r.name, g.writing.Would("written"), unchecked))
 	}
 	return nil
 }
 
-// fit is an account as a cluster can have it: without policies, and so without the rights that need them, where the cluster serves none.
-func (a grantee) fit(ctx context.Context, there office, g granting) (grantee, error) {
+// supported is an account as a cluster can have it: without policies, and so without the rights that need them, where the cluster serves none.
+func (a grantee) supported(ctx context.Context, there admin, g granting) (grantee, error) {
 	confines, err := there.confines(ctx)
 	switch {
 	case err != nil:
 		return a, fmt.Errorf("list the APIs of %s: %w", g.where, explained(err))
 	case confines:
-		return a, there.alone(ctx, a, g)
+		return a, there.checkAccountIsFree(ctx, a, g)
 	case a.confined:
 		cli.Say(g.notes, fmt.Sprintf("warning: %s: the cluster does not serve ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so only RBAC confines linkwright's account there", g.where))
 	}
@@ -100,9 +102,9 @@ func (a grantee) fit(ctx context.Context, there office, g granting) (grantee, er
 	return a, nil
 }
 
-// alone says that no policies there confine the same account for another installation: each would deny what the other one writes. This
+// checkAccountIsFree says that no policies there confine the same account for another installation: each would deny what the other one writes. This
 // installation's own are known by their names.
-func (o office) alone(ctx context.Context, a grantee, g granting) error {
+func (o admin) checkAccountIsFree(ctx context.Context, a grantee, g granting) error {
 	live, err := o.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) && !a.confined {
 		cli.Say(g.notes, fmt.Sprintf("warning: %s: your login may not list validatingadmissionpolicies, so linkwright cannot check whether those of another installation confine the same account", g.where))
@@ -126,7 +128,7 @@ func (o office) alone(ctx context.Context, a grantee, g granting) error {
 }
 
 // confines says that the cluster serves admission policies.
-func (o office) confines(ctx context.Context) (bool, error) {
+func (o admin) confines(ctx context.Context) (bool, error) {
 	raw, err := o.rest().Get().AbsPath("/apis", admissionv1.SchemeGroupVersion.String()).Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {
 		return false, nil
@@ -139,7 +141,7 @@ func (o office) confines(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == "validatingadmissionpolicies" }), err
 }
 
-func (o office) rest() rest.Interface { return o.client.CoreV1().RESTClient() }
+func (o admin) rest() rest.Interface { return o.client.CoreV1().RESTClient() }
 
 // found says how an object of a right is there.
 type found int
@@ -151,8 +153,8 @@ const (
 	theirs        // otherwise, and somebody else wrote what differs
 )
 
-// has looks for the object. Of namespaces and accounts it is enough that they are there.
-func (o office) has(ctx context.Context, r right) (found, error) {
+// compare compares the object with the live one. Of namespaces and accounts it is enough that they are there.
+func (o admin) compare(ctx context.Context, r right) (found, error) {
 	raw, err := o.rest().Get().AbsPath(r.path).Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {
 		return missing, nil
@@ -192,14 +194,26 @@ func (r right) fields() []string {
 // owns says that a field was last written by this command: whoever changes it takes it out of the command's entry.
 func owns(entries []metav1.ManagedFieldsEntry, field string) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == clerk && e.Operation == metav1.ManagedFieldsOperationApply && e.FieldsV1 != nil &&
+		return e.Manager == fieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.FieldsV1 != nil &&
 			strings.Contains(e.FieldsV1.GetRawString(), `"f:`+field+`"`)
 	})
 }
 
-func (o office) apply(ctx context.Context, r right) error {
-	return o.rest().Patch(types.ApplyPatchType).AbsPath(r.path).
-		Param("fieldManager", clerk).Param("force", "true").Body(r.body).Do(ctx).Error()
+// apply writes an object, or has the API server check it in a dry run. What it cannot check yet, because the object's namespace would be
+// created first, is no error, and said.
+func (o admin) apply(ctx context.Context, r right, mode cli.DryRun) (unchecked string, err error) {
+	if mode == cli.DryRunClient {
+		return "", nil
+	}
+	req := o.rest().Patch(types.ApplyPatchType).AbsPath(r.path).Param("fieldManager", fieldManager).Param("force", "true").Body(r.body)
+	if mode == cli.DryRunServer {
+		req = req.Param("dryRun", metav1.DryRunAll)
+	}
+	err = req.Do(ctx).Error()
+	if mode == cli.DryRunServer && apierrors.IsNotFound(err) {
+		return " (not checked, because its namespace does not exist yet)", nil
+	}
+	return "", err
 }
 
 func rightOf(o any) (right, error) {
@@ -240,8 +254,8 @@ func (a grantee) mayRenew() []any {
 }
 
 // mayWrite is the right to read one access Secret of the management cluster, and to write a token into it.
-func (a grantee) mayWrite(home, secret string) []any {
-	return append([]any{namespace(home)}, a.role(home, a.name+"-renewal-"+secret, []rbacv1.PolicyRule{
+func (a grantee) mayWrite(ns, secret string) []any {
+	return append([]any{namespace(ns)}, a.role(ns, a.name+"-renewal-"+secret, []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{secret}, Verbs: []string{"get", "list", "watch", "patch"}},
 	})...)
 }

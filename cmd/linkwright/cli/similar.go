@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// DidYouMean is the end of an error about a word that is not among those that there are; empty if none is like it.
+func DidYouMean(word string, among []string) string {
+	like := Similar(word, among)
+	if len(like) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(like, " or ") + "?"
+}
+
+// Similar are the words that somebody may have meant, by cobra's measure for names of commands.
+func Similar(word string, among []string) []string {
+	measure := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, name := range among {
+		measure.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	if word == "" {
+		return nil
+	}
+	return measure.SuggestionsFor(word)
+}
+
+// Names are the commands directly below one.
+func Names(c *cobra.Command) []string {
+	var out []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			out = append(out, sub.Name())
+		}
+	}
+	return out
+}

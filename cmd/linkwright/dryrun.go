@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// dryRun sends a change to its cluster by dryRun=All.
+func (e engine) dryRun(ctx context.Context, ch object.Change) error {
+	return e.Clusters.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) error { return c.DryRun(ctx, ch) })
+}
+
+// rehearse sends changes by dryRun=All, each on its own: one that needs what an earlier one makes is NotFound, which is no failure.
+func (e engine) rehearse(ctx context.Context, changes []object.Change) error {
+	var failed []error
+	for _, ch := range changes {
+		err := e.dryRun(ctx, ch)
+		if err == nil {
+			continue
+		}
+		if why := cluster.Explain(err); why.Code != reason.NotFound {
+			failed = append(failed, fmt.Errorf("cluster %s: dry run: %s %s: %s: %s", ch.End.Cluster, ch.Action, ch.Key, why.Code, why.Message))
+		}
+	}
+	if len(failed) > 0 {
+		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
+	}
+	return nil
+}
+
+// liveChanges are the changes of simulated steps, against what is live: what is deleted is the object that is there now.
+func liveChanges(owner string, seen object.Observation, changes []object.Change) (out []object.Change) {
+	for _, ch := range changes {
+		if bookkeeping(owner, ch.Key) {
+			continue
+		}
+		if ch.Action == object.Delete || ch.Action == object.Release {
+			if ch.Was = seen.Record(ch.Key); ch.Was.IsZero() {
+				continue
+			}
+		}
+		out = append(out, ch)
+	}
+	return out
+}
+
+// drySync shows what a sync would write, as diff does, and writes nothing. In a dry run of the client each object is shown as it would be
+// sent.
+func drySync(c *cobra.Command, f *cli.Common, out printer) error {
+	e, w, err := f.Read(c)
+	if err != nil {
+		return err
+	}
+	defer e.Close(c.Context())
+	w.Fresh = missingCredentials(w)
+	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
+	d := difference{world: w}
+	for _, name := range sortedNames(w) {
+		if len(e.Loop.Only) > 0 && !slices.Contains(e.Loop.Only, name) {
+			continue
+		}
+		cd, failed := engine{e}.dryStep(c.Context(), w, name, dryStep{steps[name], f.Writing.Mode})
+		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
+	}
+	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
+	if err := d.Write(out, out.format, key); err != nil {
+		return err
+	}
+	f.Writing.Ended(out.told)
+	if len(d.failed) > 0 || d.Stopped() || d.Unfinished() {
+		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(d.failed...)}
+	}
+	return nil
+}
+
+// dryStep are the steps of one cluster, and how they are tried.
+type dryStep struct {
+	steps []plan.Step
+	mode  cli.DryRun
+}
+
+// dryStep is what the steps of a cluster would write, and what its API server refuses of that.
+func (e engine) dryStep(ctx context.Context, w state.Snapshot, name api.ClusterName, s dryStep) (report.ClusterDiff, []error) {
+	seen := w.Clusters[name].Seen
+	if s.mode == cli.DryRunServer {
+		cd, failed := e.previews(ctx, w, name, s.steps)
+		removals := slices.DeleteFunc(liveChanges(e.Loop.Owner, seen, lastChanges(s.steps)), func(ch object.Change) bool { return ch.Action != object.Delete })
+		if err := e.rehearse(ctx, removals); err != nil {
+			failed = append(failed, err)
+		}
+		return cd, failed
+	}
+	cd := ends(report.ClusterDiff{Name: name}, s.steps)
+	for _, ch := range lastChanges(s.steps) {
+		if bookkeeping(e.Loop.Owner, ch.Key) {
+			continue
+		}
+		od := report.ObjectDiff{Action: ch.Action, Key: ch.Key, Why: ch.Why, After: ch.Object.Body}
+		if ch.Action == object.Delete {
+			od.Before, _ = seen.Body(ch.Key)
+		}
+		cd.Objects = append(cd.Objects, od)
+	}
+	return cd, nil
+}

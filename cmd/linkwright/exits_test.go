@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+)
+
+// typed are arguments with which each command does what it is for, without the flags that all commands share. The test of a command that is
+// not here fails: the same mistake is to have the same exit code everywhere.
+func typed(repo string) map[string][]string {
+	from := []string{"--repo", repo, "--allow-file-repo"}
+	with := func(words ...string) []string { return append(words, from...) }
+	return map[string][]string{
+		"abandon": {"east", "--yes"}, "accept cluster": {"east=1"}, "adopt": with("--all"),
+		"allow non-fast-forward": {strings.Repeat("0123456789", 4)}, "approve": {"3f9c0e51b7a2"}, "check": with(), "cluster add": {"east", "--context", "dead", repo},
+		"describe cluster": with("east"), "describe link": with("west/east"), "diff": with(), "explain": {"link"}, "import": {"--context", "dead"}, "man": {},
+		"rbac": {repo}, "reconcile": {}, "release": with("--all"), "render": with("--save-facts", filepath.Join(repo, "facts.yaml")), "resume": {"east"},
+		"rotate": with(), "run": with("--listen", "127.0.0.1:0"), "schema": {}, "status": {}, "suspend": {"east", "--reason", "x"}, "sync": with(),
+		"uninstall": with(), "validate": {repo}, "version": {},
+	}
+}
+
+// exitCase is one mistake: arguments that are added, or all arguments, of the commands in which it can be made.
+type exitCase struct {
+	name  string
+	more  []string
+	args  map[string][]string // instead of the usual ones; a command that is not here cannot make the mistake. nil: all commands can
+	not   []string            // commands that cannot make it
+	want  int
+	words string
+}
+
+func exitCases(dir, repo string) []exitCase {
+	local := []string{"explain", "man", "schema", "validate", "version", "rbac"} // read no cluster
+	at := func(file string) string { return filepath.Join(dir, file) }
+	from := []string{"--repo", repo, "--allow-file-repo", "--kubeconfig", at("dead.yaml")}
+	return []exitCase{
+		{name: "an unknown flag", more: []string{"--nonsense"}, want: cli.ExitUsage, words: "unknown flag: --nonsense"},
+		{name: "a mistyped flag", more: []string{"--confg", "x"}, want: cli.ExitUsage, words: "did you mean --config"},
+		{name: "a config file that is not there", more: []string{"--config", at("none")}, not: []string{"explain", "man", "schema", "version"}, want: cli.ExitError, words: "read --config: open"},
+		{name: "an unknown key", more: []string{"--config", at("unknown.yaml")}, not: []string{"explain", "man", "schema", "version"}, want: cli.ExitUsage, words: "unknown.yaml:1: unknown key"},
+		{name: "too many arguments", more: []string{"a", "b", "c"}, not: []string{"adopt", "release", "rotate", "suspend", "resume", "reconcile", "man"}, want: cli.ExitUsage, words: "wrong arguments"},
+		{name: "an argument that is missing", args: map[string][]string{
+			"abandon": {}, "accept cluster": {}, "allow non-fast-forward": {}, "approve": {}, "describe cluster": {}, "describe link": {}, "suspend": {"--reason", "x"},
+			"resume": {}, "adopt": from, "release": from, "cluster add": {}, "import": {},
+		}, want: cli.ExitUsage},
+		{name: "a repository that is missing", args: map[string][]string{
+			"adopt": {"--all"}, "check": {}, "describe cluster": {"east"}, "describe link": {"west/east"}, "diff": {}, "release": {"--all"}, "rotate": {}, "run": {}, "sync": {},
+			"uninstall": {},
+		}, want: cli.ExitUsage, words: "--repo is missing"},
+		{name: "a kubeconfig that cannot be read", more: []string{"--kubeconfig", at("none")}, not: local, want: cli.ExitError, words: "read kubeconfig"},
+		{name: "a kubeconfig that is none", more: []string{"--kubeconfig", at("broken.yaml")}, not: local, want: cli.ExitError, words: "this is not a kubeconfig"},
+		{name: "an unknown context", more: []string{"--kubeconfig", at("dead.yaml"), "--context", "nowhere"}, not: append(local, "import", "cluster add"), want: cli.ExitError, words: `no context "nowhere"`},
+		{name: "a management cluster that does not answer", more: []string{"--kubeconfig", at("dead.yaml"), "--cluster-timeout", "2s"}, not: append(local, "run"), want: cli.ExitError, words: "refused"},
+		{name: "a link that cannot be", args: map[string][]string{
+			"describe link": append(from, "west/East"), "suspend": {"west/East", "--reason", "x"}, "resume": {"west/East"},
+		}, want: cli.ExitUsage, words: "East"},
+		{name: "a cluster that cannot be", args: map[string][]string{
+			"abandon": {"East"}, "accept cluster": {"East=1"}, "cluster add": {"East", "--context", "dead"}, "describe cluster": append(from, "East"), "reconcile": {"East"},
+			"render": {repo, "--cluster", "East"}, "rbac": {repo, "--cluster", "East"}, "suspend": {"East", "--reason", "x"}, "sync": append(from, "--only-write", "East"),
+		}, want: cli.ExitUsage, words: `"East"`},
+		{name: "a cluster that is not declared", args: map[string][]string{
+			"render": {repo, "--cluster", "north"}, "rbac": {repo, "--cluster", "north"},
+			"cluster add": {"north", "--context", "dead", "--kubeconfig", at("dead.yaml"), repo},
+		}, want: cli.ExitError, words: "declared"},
+		{name: "an unknown format", more: []string{"-o", "xml"}, args: map[string][]string{
+			"check": from, "diff": from, "release": append(from, "--all"), "status": {}, "sync": from, "uninstall": from, "validate": {repo},
+		}, want: cli.ExitUsage, words: "xml"},
+		{name: "an unknown dry run", more: []string{"--dry-run", "yes"}, args: map[string][]string{
+			"abandon": {"east"}, "accept cluster": {"east=1"}, "adopt": from, "allow non-fast-forward": {"x"}, "approve": {"x"}, "cluster add": {"east"}, "reconcile": {},
+			"release": from, "resume": {"east"}, "rotate": from, "suspend": {"east"}, "sync": from, "uninstall": from,
+		}, want: cli.ExitUsage, words: "want none, client or server"},
+	}
+}
+
+// TestExitCodes: the same mistake has the same exit code in every command.
+func TestExitCodes(t *testing.T) {
+	dir, repo := t.TempDir(), filepath.Join(t.TempDir(), "fleet")
+	t.Setenv("HOME", dir)
+	t.Setenv("KUBECONFIG", "")
+	if err := os.CopyFS(repo, os.DirFS("../../examples/pair")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "broken.yaml"), "{{{")
+	write(t, filepath.Join(dir, "unknown.yaml"), "nonsense: true\n")
+	write(t, filepath.Join(dir, "dead.yaml"), `{apiVersion: v1, kind: Config, current-context: dead, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
+contexts: [{name: dead, context: {cluster: c, user: u}}], users: [{name: u, user: {token: x}}]}`)
+	committed(t, repo)
+	usual := typed(repo)
+	var names []string
+	for _, c := range leaves(newRoot()) {
+		name := strings.TrimPrefix(c.CommandPath(), "linkwright ")
+		if names = append(names, name); usual[name] == nil {
+			t.Errorf("%s: give it a row in typed", name)
+		}
+	}
+	for _, tt := range exitCases(dir, repo) {
+		for _, name := range names {
+			args, ok := tt.args[name]
+			if tt.args == nil {
+				args, ok = usual[name], !slices.Contains(tt.not, name)
+			}
+			if !ok {
+				continue
+			}
+			line := slices.Concat(strings.Fields(name), args, tt.more)
+			var out, stderr bytes.Buffer
+			if code := run(t.Context(), line, &out, &stderr); code != tt.want || !strings.Contains(stderr.String(), tt.words) {
+				t.Errorf("%s: %q: exit code %d, want %d and %q\n%s", tt.name, line, code, tt.want, tt.words, &stderr)
+			}
+		}
+	}
+}
+
+// leaves are the commands that do something.
+func leaves(root *cobra.Command) (out []*cobra.Command) {
+	for _, c := range commands(root) {
+		if !c.HasSubCommands() && c.IsAvailableCommand() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// committed makes a directory a repository with all of its files in one commit.
+func committed(t *testing.T, dir string) {
+	t.Helper()
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "one"}} {
+		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/cluster"
@@ -25,6 +26,7 @@ func (e engine) dryRun(ctx context.Context, ch object.Change) error {
 
 // rehearse sends changes by dryRun=All, each on its own: one that needs what an earlier one makes is NotFound, which is no failure.
 func (e engine) rehearse(ctx context.Context, changes []object.Change) error {
+	defer e.Live.Show(ctx, live.DryRuns)()
 	var failed []error
 	for _, ch := range changes {
 		err := e.dryRun(ctx, ch)
@@ -68,6 +70,8 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 	w.Fresh = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	d := difference{world: w}
+	shown := e.Live.Show(c.Context(), live.DryRuns)
+	defer shown()
 	for _, name := range sortedNames(w) {
 		if len(e.Loop.Only) > 0 && !slices.Contains(e.Loop.Only, name) {
 			continue
@@ -75,6 +79,7 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 		cd, failed := engine{e}.dryStep(c.Context(), w, name, dryStep{steps[name], f.Writing.Mode})
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
+	shown()
 	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
 	if err := d.Write(out, out.format, key); err != nil {
 		return err

@@ -63,7 +63,7 @@ var errPending = errors.New("there is something to do")
 
 // do opens the engine, and calls what prepare makes of it and of what is declared: first to show it, and once that is confirmed to do it.
 func (t *takeover) do(c *cobra.Command, as report.Format, prepare func(engine, *fleet.Fleet) (task, error)) error {
-	t.Shows(c, !t.Writing.Dry(), as)
+	t.Shows(c, t.Writing.Yes(), as)
 	opened, err := t.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return err
@@ -95,6 +95,7 @@ func (t *takeover) do(c *cobra.Command, as report.Format, prepare func(engine, *
 			return err
 		}
 		t.asked = true
+		e.Live.Writes()
 	}
 	return t.lease(c.Context(), e, declared, it)
 }

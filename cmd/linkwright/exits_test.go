@@ -22,7 +22,7 @@ func typed(repo string) map[string][]string {
 	return map[string][]string{
 		"abandon": {"east", "--yes"}, "accept cluster": {"east=1"}, "adopt": with("--all"),
 		"allow non-fast-forward": {strings.Repeat("0123456789", 4)}, "approve": {"3f9c0e51b7a2"}, "check": with(), "cluster add": {"east", "--context", "dead", repo},
-		"describe cluster": with("east"), "describe link": with("west/east"), "diff": with(), "explain": {"link"}, "import": {"--context", "dead"}, "man": {},
+		"describe cluster": with("east"), "describe link": with("west/east"), "diff": with(), "events": {}, "explain": {"link"}, "get clusters": {}, "get links": {}, "get revisions": {}, "import": {"--context", "dead"}, "man": {},
 		"rbac": {repo}, "reconcile": {}, "release": with("--all"), "render": with("--save-facts", filepath.Join(repo, "facts.yaml")), "resume": {"east"},
 		"rotate": with(), "run": with("--listen", "127.0.0.1:0"), "schema": {}, "status": {}, "suspend": {"east", "--reason", "x"}, "sync": with(),
 		"uninstall": with(), "validate": {repo}, "version": {},
@@ -48,13 +48,13 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "a mistyped flag", more: []string{"--confg", "x"}, want: cli.ExitUsage, words: "did you mean --config"},
 		{name: "a config file that is not there", more: []string{"--config", at("none")}, not: []string{"explain", "man", "schema", "version"}, want: cli.ExitError, words: "read --config: open"},
 		{name: "an unknown key", more: []string{"--config", at("unknown.yaml")}, not: []string{"explain", "man", "schema", "version"}, want: cli.ExitUsage, words: "unknown.yaml:1: unknown key"},
-		{name: "too many arguments", more: []string{"a", "b", "c"}, not: []string{"adopt", "release", "rotate", "suspend", "resume", "reconcile", "man"}, want: cli.ExitUsage, words: "wrong arguments"},
+		{name: "too many arguments", more: []string{"a", "b", "c"}, not: []string{"adopt", "release", "rotate", "suspend", "resume", "reconcile", "man", "get clusters", "get links", "get revisions"}, want: cli.ExitUsage, words: "wrong arguments"},
 		{name: "an argument that is missing", args: map[string][]string{
 			"abandon": {}, "accept cluster": {}, "allow non-fast-forward": {}, "approve": {}, "describe cluster": {}, "describe link": {}, "suspend": {"--reason", "x"},
 			"resume": {}, "adopt": from, "release": from, "cluster add": {}, "import": {},
 		}, want: cli.ExitUsage},
 		{name: "a repository that is missing", args: map[string][]string{
-			"adopt": {"--all"}, "check": {}, "describe cluster": {"east"}, "describe link": {"west/east"}, "diff": {}, "release": {"--all"}, "rotate": {}, "run": {}, "sync": {},
+			"adopt": {"--all"}, "check": {}, "diff": {}, "release": {"--all"}, "rotate": {}, "run": {}, "sync": {},
 			"uninstall": {},
 		}, want: cli.ExitUsage, words: "--repo is missing"},
 		{name: "a kubeconfig that cannot be read", more: []string{"--kubeconfig", at("none")}, not: local, want: cli.ExitError, words: "read kubeconfig"},
@@ -63,9 +63,10 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "a management cluster that does not answer", more: []string{"--kubeconfig", at("dead.yaml"), "--cluster-timeout", "2s"}, not: append(local, "run"), want: cli.ExitError, words: "refused"},
 		{name: "a link that cannot be", args: map[string][]string{
 			"describe link": append(from, "west/East"), "suspend": {"west/East", "--reason", "x"}, "resume": {"west/East"},
+			"get links": {"west/East"}, "events": {"--for", "link/west/East"},
 		}, want: cli.ExitUsage, words: "East"},
 		{name: "a cluster that cannot be", args: map[string][]string{
-			"abandon": {"East"}, "accept cluster": {"East=1"}, "cluster add": {"East", "--context", "dead"}, "describe cluster": append(from, "East"), "reconcile": {"East"},
+			"abandon": {"East"}, "accept cluster": {"East=1"}, "cluster add": {"East", "--context", "dead"}, "describe cluster": append(from, "East"), "get clusters": {"East"}, "reconcile": {"East"},
 			"render": {repo, "--cluster", "East"}, "rbac": {repo, "--cluster", "East"}, "suspend": {"East", "--reason", "x"}, "sync": append(from, "--only-write", "East"),
 		}, want: cli.ExitUsage, words: `"East"`},
 		{name: "a cluster that is not declared", args: map[string][]string{
@@ -73,7 +74,8 @@ func exitCases(dir, repo string) []exitCase {
 			"cluster add": {"north", "--context", "dead", "--kubeconfig", at("dead.yaml"), repo},
 		}, want: cli.ExitError, words: "declared"},
 		{name: "an unknown format", more: []string{"-o", "xml"}, args: map[string][]string{
-			"check": from, "diff": from, "release": append(from, "--all"), "status": {}, "sync": from, "uninstall": from, "validate": {repo},
+			"check": from, "describe cluster": {"east"}, "describe link": {"west/east"}, "diff": from, "events": {}, "get clusters": {}, "get links": {}, "get revisions": {},
+			"release": append(from, "--all"), "status": {}, "sync": from, "uninstall": from, "validate": {repo}, "version": {},
 		}, want: cli.ExitUsage, words: "xml"},
 		{name: "an unknown dry run", more: []string{"--dry-run", "yes"}, args: map[string][]string{
 			"abandon": {"east"}, "accept cluster": {"east=1"}, "adopt": from, "allow non-fast-forward": {"x"}, "approve": {"x"}, "cluster add": {"east"}, "reconcile": {},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -29,7 +30,7 @@ func resources() []resource {
 AGE is the time since READY changed.`,
 			ref: func(name string) (string, bool) {
 				p, ok := cli.ParsePair(name)
-				return "link/" + string(p.Source) + "/" + string(p.Target), ok
+				return "link/" + string(p.Source) + "/" + string(p.Target), ok && cli.CheckPair(p) == nil
 			},
 		},
 		{
@@ -37,7 +38,7 @@ AGE is the time since READY changed.`,
 			long: `List the clusters of the management cluster's record, with the revision that is
 applied there. LINKS counts the links that are Ready, of all links with an end
 in the cluster.`,
-			ref: func(name string) (string, bool) { return "cluster/" + name, name != "" },
+			ref: func(name string) (string, bool) { return "cluster/" + name, api.CheckClusterName(api.ClusterName(name)) == nil },
 		},
 		{
 			kind: "revision", use: "[COMMIT...]", list: report.Overview.RevisionList,

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/access"
 )
 
@@ -115,9 +116,18 @@ func (w Writing) Confirm(c *cobra.Command, question string) error {
 		return Exit{Code: ExitPartial, Err: fmt.Errorf("nothing was written: this needs a confirmation, and standard input is not a terminal; to go on, run:\n  %s --yes", again(c))}
 	}
 	_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(in).ReadString('\n') // what ends without an answer is none
-	if slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
-		return nil
+	answered := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(in).ReadString('\n') // what ends without an answer is none
+		answered <- answer
+	}()
+	select {
+	case <-c.Context().Done():
+		return Exit{Code: ExitPartial, Err: sync.Interrupted(c.Context())}
+	case answer := <-answered:
+		if slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+			return nil
+		}
 	}
 	return Exit{Code: ExitPartial, Err: errors.New("nothing was written: you did not confirm it")}
 }

@@ -44,6 +44,7 @@ func TestConfirmOnATerminal(t *testing.T) {
 		w.AddAsking(c.Flags())
 		c.SetIn(program)
 		c.SetErr(&stderr)
+		c.SetContext(t.Context())
 		if _, err := person.WriteString(answer); err != nil {
 			t.Fatal(err)
 		}

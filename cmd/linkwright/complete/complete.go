@@ -51,6 +51,8 @@ func arguments() map[string]choice {
 		"accept cluster":   once(assigned(clusters)),
 		"describe link":    once(links),
 		"describe cluster": once(clusters),
+		"get links":        links,
+		"get clusters":     clusters,
 	}
 }
 
@@ -71,6 +73,7 @@ func ofFlag(f *pflag.Flag) choice {
 		"status":     {"github", "gitlab", "gitea"},
 		"access":     {"secret", "path"},
 		"verify":     modes(),
+		"color":      {"auto", "always", "never"},
 	}[f.Name]
 	if format, ok := f.Value.(interface{ Words() []string }); ok {
 		words = format.Words()

@@ -78,6 +78,13 @@ type Display struct {
 // New gives a display. Records go to a log that is set later.
 func New(o Options) *Display { return &Display{options: o, screen: screen{out: o.Out}} }
 
+// Writes says that the work from now on changes something: a person saw what it will be, and confirmed it.
+func (d *Display) Writes() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.options.Writes = true
+}
+
 // RecordTo names the log that gets records.
 func (d *Display) RecordTo(log *slog.Logger) { d.log = log }
 
@@ -208,10 +215,10 @@ func (d *Display) take(r report.Report) []progress.Row {
 func (d *Display) stopping(why error) {
 	stopped, ok := by(why)
 	d.mu.Lock()
-	said := d.ending
+	said, writes := d.ending, d.options.Writes
 	d.ending = said || ok
 	d.mu.Unlock()
-	if !ok || said || !d.options.Writes {
+	if !ok || said || !writes {
 		return
 	}
 	text := "finishing what has begun"

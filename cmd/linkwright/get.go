@@ -38,7 +38,9 @@ AGE is the time since READY changed.`,
 			long: `List the clusters of the management cluster's record, with the revision that is
 applied there. LINKS counts the links that are Ready, of all links with an end
 in the cluster.`,
-			ref: func(name string) (string, bool) { return "cluster/" + name, api.CheckClusterName(api.ClusterName(name)) == nil },
+			ref: func(name string) (string, bool) {
+				return "cluster/" + name, api.CheckClusterName(api.ClusterName(name)) == nil
+			},
 		},
 		{
 			kind: "revision", use: "[COMMIT...]", list: report.Overview.RevisionList,

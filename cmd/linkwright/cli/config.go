@@ -50,9 +50,10 @@ func FromConfig(c *cobra.Command) error {
 	return settings{file: name, command: c, known: keysOf(c.Root())}.all(doc.Content[0])
 }
 
-// configurable says that a command has a flag that a config file can set.
+// configurable says that a command has a flag that a config file can set. --color alone is no reason to read one: a command that only prints
+// help works with a broken file, too.
 func configurable(c *cobra.Command) (yes bool) {
-	c.Flags().VisitAll(func(f *pflag.Flag) { yes = yes || keyOf(f) != "" })
+	c.Flags().VisitAll(func(f *pflag.Flag) { yes = yes || f.Name != colourFlag && keyOf(f) != "" })
 	return yes
 }
 

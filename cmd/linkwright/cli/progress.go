@@ -59,7 +59,7 @@ func (f *Common) display(stderr io.Writer) (*live.Display, *slog.Logger, error) 
 		Title: f.shown.title, Writes: f.shown.writes, Timeout: f.Home.Timeout, Out: stderr,
 		Colours: f.shown.colour.On(stderr), Size: func() progress.Size { return live.SizeOf(stderr) },
 	}
-	logged := f.Home.Log
+	logged := &f.Home.Log
 	switch {
 	case o.Title == "":
 	case logged.given():

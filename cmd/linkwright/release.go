@@ -101,7 +101,10 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 		return cli.Exit{Code: cli.ExitPartial}
 	case len(changes) == 0:
 		cli.Say(r.out.told, "nothing to give up")
-		return nil
+		if !r.Loop.Release.All {
+			return nil
+		}
+		return r.finish(ctx, term, write, r.out)
 	case r.Writing.Mode == cli.DryRunServer:
 		return cmp.Or(errors.Join(r.rehearse(ctx, changes), denied), errPending)
 	case r.Writing.Dry():

@@ -17,6 +17,7 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 	l.must(cli.ExitPartial, []string{"leave Link", "othing was written"}, "release", "--all")
 	l.dryRuns([]string{"leave Link"}, "release", "--all")
 	l.must(cli.ExitError, []string{"no cluster eats is declared or in the record"}, "release", "west/eats")
+	record := l.readRecord()
 	if told := l.must(cli.ExitDone, []string{"are Blocked (ObjectExists) from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
 	}
@@ -31,9 +32,32 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 		}
 	}
 	l.recordless()
+	l.restore(record) // the release was killed before it deleted the record
+	l.must(cli.ExitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
+	l.recordless()
 	l.must(cli.ExitPartial, []string{"1 link: 1 Blocked"}, "sync")
 	if accounts, err := l.client("east").CoreV1().ServiceAccounts("linkwright-access").List(l.t.Context(), metav1.ListOptions{}); err != nil || len(accounts.Items) != 2 {
 		l.t.Errorf("released: accounts in east: %v, %v", accounts, err)
+	}
+}
+
+// readRecord reads the record of clusters.
+func (l *lab) readRecord() *corev1.ConfigMap {
+	l.t.Helper()
+	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return record
+}
+
+// restore creates the record again as it was read.
+func (l *lab) restore(record *corev1.ConfigMap) {
+	l.t.Helper()
+	record.ResourceVersion, record.UID, record.ManagedFields = "", "", nil
+	ours := metav1.CreateOptions{FieldManager: "linkwright"}
+	if _, err := l.client("west").CoreV1().ConfigMaps("linkwright").Create(l.t.Context(), record, ours); err != nil {
+		l.t.Fatal(err)
 	}
 }
 
@@ -90,10 +114,7 @@ func (l *lab) uninstalls() {
 	l.dryRuns([]string{"delete Deployment.apps linkerd-multicluster/controller-west"}, "uninstall")
 	l.dryRuns([]string{"another token would be requested", "management cluster: https://"}, "rotate")
 	l.uninstallsBegun()
-	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	record := l.readRecord()
 	if told := l.must(cli.ExitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("uninstall -o json gives no JSON:\n%s", told.out)
 	}
@@ -105,11 +126,7 @@ func (l *lab) uninstalls() {
 // uninstallsAgain: an uninstall was killed at its very end, before it deleted the record.
 func (l *lab) uninstallsAgain(record *corev1.ConfigMap) {
 	l.t.Helper()
-	record.ResourceVersion, record.UID, record.ManagedFields = "", "", nil
-	ours := metav1.CreateOptions{FieldManager: "linkwright"}
-	if _, err := l.client("west").CoreV1().ConfigMaps("linkwright").Create(l.t.Context(), record, ours); err != nil {
-		l.t.Fatal(err)
-	}
+	l.restore(record)
 	l.must(cli.ExitDone, []string{"nothing of linkwright is left"}, "uninstall", "--yes")
 	l.uninstalled()
 }

@@ -212,8 +212,8 @@ func sayLeft(out printer, left []plan.LeftOver) {
 	}
 }
 
-// finish deletes the record of an installation of which nothing is left in any cluster. An uninstall that was killed at its very end may
-// have left clusters in the record: one more sync takes them out.
+// finish deletes the record of an installation of which nothing is left in any cluster. An uninstall or a release of everything that was
+// killed at its very end may have left clusters in the record: one more sync takes them out.
 func (e engine) finish(ctx context.Context, term int64, yes bool, out printer) error {
 	if !yes {
 		return nil

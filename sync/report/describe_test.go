@@ -35,7 +35,7 @@ access works           unknown
 gateway alive          failed     GatewayNotAlive: no; address is ready
 mirrors have endpoints  not asked
 
-Next step: Check that the source's pods reach the gateway (see docs/explanation/health.md).
+Next step: Check that the source's pods reach the gateway's address and probe port (see docs/explanation/health.md).
 `
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(out.String())); diff != "" {
 		t.Errorf("-want +got\n%s\n%s", diff, out.String())

@@ -81,7 +81,7 @@ Since:      2026-11-22 15:04:05Z (4s ago)
 Revision:   0123456789abcdef0123456789abcdef01234567
 Reason:     GatewayNotAlive
 Message:    gateway alive: GatewayNotAlive
-Meaning:    The controller's probe of the target's gateway fails: no mirror has a ready address.
+Meaning:    Requests to mirrors fail, because the controller's probe of the target's gateway fails. No mirror has a ready address.
 
 END     CLUSTER  STATUS    MESSAGE
 source  west     Recorded
@@ -92,7 +92,7 @@ LAST SEEN  TYPE     REASON           OBJECT           MESSAGE
 4s         Warning  GatewayNotAlive  link/west/north  Ready is False: gateway alive: GatewayNotAlive
 4s         Warning  GatewayNotAlive  link/west/north  Stalled is True: gateway alive: GatewayNotAlive
 
-Next step:  Check that the source's pods reach the gateway (see docs/explanation/health.md).
+Next step:  Check that the source's pods reach the gateway's address and probe port (see docs/explanation/health.md).
 `
 	if diff := cmp.Diff(want, writtenAs(t, a, Text)); diff != "" || !ok {
 		t.Errorf("link: -want +got\n%s", diff)

@@ -19,8 +19,8 @@ type cost struct {
 	requests                   tally
 }
 
-// ticks are the kernel's, a hundred a second, in which /proc counts.
-const ticksPerSecond = 10 * time.Millisecond
+// tickLength is how long a tick of the kernel lasts: /proc counts a hundred a second.
+const tickLength = 10 * time.Millisecond
 
 // meter measures one control plane.
 type meter struct {
@@ -141,7 +141,7 @@ func cpuOf(pid int) (time.Duration, error) {
 		return 0, err
 	}
 	system, err := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * ticksPerSecond, err
+	return time.Duration(user+system) * tickLength, err
 }
 
 // stat returns the fields of /proc/PID/stat behind the command's name.

@@ -80,10 +80,10 @@ func (s *sweep) work(d *deed, process chan<- *os.Process) result {
 			return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
 		case <-tick.C:
 			var told struct {
-				Commit string `json:"appliedRevision"`
-				Clean  bool
+				Commit     string `json:"appliedRevision"`
+				AsDeclared bool
 			}
-			if d.daemon && json.Unmarshal([]byte(get("http://"+s.listen+"/").body), &told) == nil && told.Commit == tip && told.Clean {
+			if d.daemon && json.Unmarshal([]byte(get("http://"+s.listen+"/").body), &told) == nil && told.Commit == tip && told.AsDeclared {
 				stop()
 			}
 		}
@@ -173,10 +173,10 @@ func (s *sweep) clean(what string) {
 		r = s.run("sync", "-o", "json")
 	}
 	var told struct {
-		Clean   bool
-		Summary struct{ Failed, Planned int }
+		AsDeclared bool
+		Summary    struct{ Failed, Planned int }
 	}
-	if err := json.Unmarshal([]byte(r.out), &told); err != nil || r.code != cli.ExitDone || !told.Clean || told.Summary.Failed > 0 {
+	if err := json.Unmarshal([]byte(r.out), &told); err != nil || r.code != cli.ExitDone || !told.AsDeclared || told.Summary.Failed > 0 {
 		s.t.Fatalf("%s: exit code %d, %v\n%s%s", what, r.code, err, r.out, r.stderr)
 	}
 }

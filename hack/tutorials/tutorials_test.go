@@ -228,7 +228,8 @@ func (r *reader) readable(text string) string {
 			out.WriteString(regexp.MustCompile(`(?m)(valid: .*), \d+ warnings?$`).ReplaceAllString(line, "$1"))
 		}
 	}
-	text = strings.ReplaceAll(out.String(), r.dir, "/home/you")
+	text = strings.ReplaceAll(out.String(), r.beside("kubeconfig"), "/home/you/.kube/config")
+	text = strings.ReplaceAll(text, r.dir, "/home/you")
 	for _, c := range r.bed.Clusters {
 		text = strings.ReplaceAll(text, c.Config.Host, "https://"+c.Name+".example.com:6443")
 	}

@@ -48,32 +48,7 @@ server issues, or pods that end. The next sync continues with the rest.`,
 			if err != nil {
 				return err
 			}
-			locks, err := e.Locks(e.Loop.Only...)
-			if err != nil {
-				return err
-			}
-			var done report.Report
-			var told error
-			shown := e.Live.Show(c.Context(), live.Lease)
-			defer shown()
-			err = setup.Lead(c.Context(), setup.Syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
-				r, failed := e.Once(ctx, term)
-				if ctx.Err() == nil {
-					e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
-				}
-				shown()
-				done, told = r, cli.Show(c.OutOrStdout(), out.Format, r, failed)
-				return nil
-			})
-			if errors.Is(err, lease.ErrHeld) {
-				return cli.Exit{Code: cli.ExitHeld, Err: err}
-			}
-			if err != nil {
-				return err // the lease is lost; what was written is told
-			}
-			defer e.Live.Show(c.Context(), live.Status)()
-			poster.once(c.Context(), done, e.Live)
-			return told
+			return syncOnce(c, e, poster, out.Format)
 		},
 	}
 	f.Add(c.Flags())
@@ -86,4 +61,34 @@ server issues, or pods that end. The next sync continues with the rest.`,
 	cli.Group(c.Flags(), cli.GroupForge, status.add)
 	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what happens by itself")
 	return c
+}
+
+// syncOnce syncs during one leadership, shows the report, and posts the status of the commit.
+func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.Format) error {
+	locks, err := e.Locks(e.Loop.Only...)
+	if err != nil {
+		return err
+	}
+	var done report.Report
+	var told error
+	shown := e.Live.Show(c.Context(), live.Lease)
+	defer shown()
+	err = setup.Lead(c.Context(), setup.Syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
+		r, failed := e.Once(ctx, term)
+		if ctx.Err() == nil {
+			e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
+		}
+		shown()
+		done, told = r, cli.Show(c.OutOrStdout(), as, r, failed)
+		return nil
+	})
+	if errors.Is(err, lease.ErrHeld) {
+		return cli.Exit{Code: cli.ExitHeld, Err: err}
+	}
+	if err != nil {
+		return err // the lease is lost; the report was shown
+	}
+	defer e.Live.Show(c.Context(), live.Status)()
+	poster.once(c.Context(), done, e.Live)
+	return told
 }

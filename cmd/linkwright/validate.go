@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -59,13 +60,7 @@ The exit code is 3 if there are errors, or warnings with --strict.`,
 			}
 			p := problemsOf(fl, problems)
 			p.Strict, p.Version = strict, versionString()
-			if err := cli.Write(c.OutOrStdout(), out.Format, p.Answer()); err != nil {
-				return err
-			}
-			if !p.Valid() {
-				return cli.Exit{Code: cli.ExitInvalid}
-			}
-			return nil
+			return showProblems(c.OutOrStdout(), out.Format, p)
 		},
 	}
 	g.Here = true
@@ -75,6 +70,17 @@ The exit code is 3 if there are errors, or warnings with --strict.`,
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts, as render --save-facts writes it: also check that Linkerd there is new enough for every link")
 	c.Flags().BoolVar(&strict, "strict", false, "count warnings as errors")
 	return c
+}
+
+// showProblems shows problems, and gives the exit code.
+func showProblems(w io.Writer, as report.Format, p report.Problems) error {
+	if err := cli.Write(w, as, p.Answer()); err != nil {
+		return err
+	}
+	if !p.Valid() {
+		return cli.Exit{Code: cli.ExitInvalid}
+	}
+	return nil
 }
 
 // problemsOf counts what is declared, too; a nil fleet declares nothing.

@@ -101,7 +101,7 @@ func (c *clusters) takeWrites() []object.Change {
 // single sync.
 func loop(d *declared, c lw.Clusters, home *simCluster, changes lw.Changes) *lw.Loop {
 	return &lw.Loop{
-		Options: lw.Options{Owner: object.DefaultOwner}, Declared: d, Clusters: c, Home: record.Home{Cluster: home, Namespace: "linkwright"},
+		Options: lw.Options{Owner: object.DefaultOwner}, Declared: d, Clusters: c, Management: record.ManagementCluster{Cluster: home, Namespace: "linkwright"},
 		Renderer: render.New(object.DefaultOwner), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Explain: cluster.Explain, Changes: changes, Log: slog.New(slog.DiscardHandler),
 	}

@@ -23,7 +23,7 @@ import (
 
 // environment is one light control plane with the objects of a Linkerd installation, and the kinds that links use in it.
 type environment struct {
-	*testbed.Bed
+	*testbed.ControlPlanes
 	meter  *meter
 	count  *counter
 	client dynamic.Interface
@@ -41,7 +41,7 @@ func newEnvironment(ctx context.Context) (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &environment{Bed: clusters, count: &counter{}, kinds: map[namespacedKind]bool{}}
+	b := &environment{ControlPlanes: clusters, count: &counter{}, kinds: map[namespacedKind]bool{}}
 	if err := b.setUp(ctx); err != nil {
 		return nil, errors.Join(err, clusters.Close())
 	}
@@ -50,7 +50,7 @@ func newEnvironment(ctx context.Context) (*environment, error) {
 
 func (b *environment) setUp(ctx context.Context) error {
 	c := b.Clusters[0]
-	if err := testbed.Dress(ctx, c.Config, testbed.Dressing{}); err != nil {
+	if err := testbed.InstallLinkerd(ctx, c.Config, testbed.Linkerd{}); err != nil {
 		return err
 	}
 	var err error

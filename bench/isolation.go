@@ -22,7 +22,7 @@ const need = 500
 
 // clusterRing is a fleet of real clusters, each linked to the next, and a daemon.
 type clusterRing struct {
-	bed      *testbed.Bed
+	bed      *testbed.ControlPlanes
 	fleet    *declared
 	registry *cluster.Registry
 	daemon   *daemon
@@ -99,7 +99,7 @@ func newRing(ctx context.Context, clusters int) (_ *clusterRing, err error) {
 	}()
 	r.registry = cluster.New(cluster.Options{})
 	for i, c := range bed.Clusters {
-		if err := testbed.Dress(ctx, c.Config, testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
+		if err := testbed.InstallLinkerd(ctx, c.Config, testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
 			return nil, err
 		}
 		if err := r.registry.Spawn(ctx, api.ClusterName(c.Name), c.Config); err != nil {

@@ -152,7 +152,7 @@ func (c *benchmark) connectionMemory(ctx context.Context, profiles string) (took
 // usualWatches are the watches of a cluster with the default declarations.
 func usualWatches() []object.Watch {
 	usual := api.Cluster{}.WithDefaults()
-	return slices.Concat(plan.Ledger(), linkerd.Watches(usual), linkerd.MirrorWatches(usual.Linkerd), render.Watches(usual.Linkerd, nil))
+	return slices.Concat(plan.InventoryWatches(), linkerd.Watches(usual), linkerd.MirrorWatches(usual.Linkerd), render.Watches(usual.Linkerd, nil))
 }
 
 // unlinkedMemory is what a daemon at rest takes for the same clusters without links.

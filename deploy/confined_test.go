@@ -162,10 +162,10 @@ func TestConfined(t *testing.T) {
 	testbed.Need(t)
 	b := &testEnv{T: t}
 	var err error
-	b.Bed, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"west"}})
+	b.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"west"}})
 	b.must(err)
 	t.Cleanup(func() { _ = b.Close() })
-	b.must(testbed.Dress(t.Context(), b.Clusters[0].Config, testbed.Dressing{GatewayAddresses: []string{"192.0.2.10"}}))
+	b.must(testbed.InstallLinkerd(t.Context(), b.Clusters[0].Config, testbed.Linkerd{GatewayAddresses: []string{"192.0.2.10"}}))
 	var rights, policies []*unstructured.Unstructured
 	for _, o := range cluster(t, "east", "thief") {
 		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {

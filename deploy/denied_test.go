@@ -80,7 +80,7 @@ func TestDenied(t *testing.T) {
 	b.run(0, "sync")
 	for _, d := range denials() {
 		t.Run(d.String(), func(t *testing.T) {
-			b := &testEnv{b.Bed, t, b.program, b.repo, b.managementKubeconfig}
+			b := &testEnv{b.ControlPlanes, t, b.program, b.repo, b.managementKubeconfig}
 			b.apply(d.cluster, without(t, installed[d.cluster], d.grant))
 			b.permits(d.cluster, d.grant, false)
 			d.needs(b)

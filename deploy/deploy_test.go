@@ -39,7 +39,7 @@ const (
 
 // testEnv is two real clusters, dressed as Linkerd's: east, and west, which is linkwright's home as well.
 type testEnv struct {
-	*testbed.Bed
+	*testbed.ControlPlanes
 	*testing.T
 	program              string
 	repo                 string
@@ -82,11 +82,11 @@ func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	b := &testEnv{T: t, program: program(t), repo: t.TempDir()}
 	var err error
-	b.Bed, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"east", "west"}})
+	b.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"east", "west"}})
 	b.must(err)
 	t.Cleanup(func() { _ = b.Close() })
 	for i, c := range b.Clusters {
-		b.must(testbed.Dress(t.Context(), c.Config, testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}))
+		b.must(testbed.InstallLinkerd(t.Context(), c.Config, testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}))
 		b.must(testbed.Export(t.Context(), c.Config, testbed.Exported{Namespace: "default", Name: "web-of-" + c.Name}))
 		b.must(testbed.Export(t.Context(), c.Config, testbed.Exported{
 			Namespace: "default", Name: "api", Labels: map[string]string{testbed.FederatedLabel: "member"},

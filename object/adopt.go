@@ -31,6 +31,6 @@ func AdoptPatch(owner string, more map[string]string) Body {
 func Adopted(r Record) Record {
 	return Record{
 		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Ours,
-		Keep: r.Keep, Going: r.Going, Rivals: r.Rivals, Health: r.Health,
+		PruneDisabled: r.PruneDisabled, Terminating: r.Terminating, ForeignManagers: r.ForeignManagers, Health: r.Health,
 	}
 }

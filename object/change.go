@@ -25,12 +25,12 @@ type Watch struct {
 	Health bool
 	// Spec: Record.Digest is the digest of the object's spec. It is for kinds that linkwright never writes.
 	Spec bool
-	// MayHide: if the account may not read it, Observation.Hidden has it. Without MayHide the whole read fails.
-	MayHide bool
+	// MayBeForbidden: if the account may not read it, Observation.Hidden has it. Without MayBeForbidden the whole read fails.
+	MayBeForbidden bool
 }
 
-// Called is the watched kind as in Observation.Unserved: Kind.version.group, without a version Kind.group.
-func (w Watch) Called() string {
+// KindName is the watched kind as in Observation.Unserved: Kind.version.group, without a version Kind.group.
+func (w Watch) KindName() string {
 	if w.Version == "" {
 		return w.Kind + "." + w.Group
 	}
@@ -57,26 +57,26 @@ func (a Action) String() string {
 	return [...]string{"none", "create", "update", "adopt", "replace", "drain", "release", "delete"}[a]
 }
 
-// Takes reports whether the action removes something: guards treat such actions as deletes.
-func (a Action) Takes() bool { return a >= Replace && a != None }
+// Removes reports whether the action removes something: guards treat such actions as deletes.
+func (a Action) Removes() bool { return a >= Replace && a != None }
 
-// Takes is Action.Takes, except for the release of an object of linkwright, which stays as it is. Such a release
+// Removes is Action.Takes, except for the release of an object of linkwright, which stays as it is. Such a release
 // is a write nevertheless, which only an adoption undoes.
-func (c Change) Takes() bool { return c.Action.Takes() && !c.Frees() }
+func (c Change) Removes() bool { return c.Action.Removes() && !c.Releases() }
 
-// Frees reports whether the change releases an object of linkwright.
-func (c Change) Frees() bool { return c.Action == Release && c.Was.Mark == Ours }
+// Releases reports whether the change releases an object of linkwright.
+func (c Change) Releases() bool { return c.Action == Release && c.Was.Mark == Ours }
 
 // Change is one write. Was has the preconditions of Adopt, Replace, Release and Delete, and of every
-// Fenced write: it fails unless the object is exactly the one that was read (absent, if Was is zero).
+// Conditional write: it fails unless the object is exactly the one that was read (absent, if Was is zero).
 type Change struct {
-	End    End
-	Action Action
-	Key    Key
-	Object Object // zero for Delete; for Adopt and Release its Body is the merge patch
-	Was    Record
-	Fenced bool
-	Why    Reason
+	End         End
+	Action      Action
+	Key         Key
+	Object      Object // zero for Delete; for Adopt and Release its Body is the merge patch
+	Was         Record
+	Conditional bool
+	Why         Reason
 }
 
 // Outcome is the result of a change.

@@ -34,12 +34,12 @@ const (
 	Unknown = "Unknown"
 )
 
-// Stands reports whether two conditions have the same type, status and reason.
-func (c Condition) Stands(d Condition) bool {
+// SameState reports whether two conditions have the same type, status and reason.
+func (c Condition) SameState(d Condition) bool {
 	return c.Type == d.Type && c.Status == d.Status && c.Reason == d.Reason
 }
 
 // Same reports whether two conditions are equal.
 func (c Condition) Same(d Condition) bool {
-	return c.Stands(d) && c.Message == d.Message && c.Since.Equal(d.Since)
+	return c.SameState(d) && c.Message == d.Message && c.Since.Equal(d.Since)
 }

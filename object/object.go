@@ -161,8 +161,8 @@ func Because(code reason.Code, format string, a ...any) *Reason {
 	return &Reason{Code: code, Message: fmt.Sprintf(format, a...)}
 }
 
-// Wanted is what an end must hold now. Blocked ≠ nil: it cannot be rendered, and its objects stay as they are.
-type Wanted struct {
+// Desired is what an end must hold now. Blocked ≠ nil: it cannot be rendered, and its objects stay as they are.
+type Desired struct {
 	End     End
 	Objects []Object // sorted by phase, then key
 	Blocked *Reason

@@ -63,7 +63,7 @@ func TestWords(t *testing.T) {
 	}
 	var takes []string
 	for a := None; a <= Delete; a++ {
-		if a.Takes() {
+		if a.Removes() {
 			takes = append(takes, a.String())
 		}
 	}

@@ -43,7 +43,7 @@ type Observation struct {
 	// Unwatched are objects, or without a name all of a kind in a namespace or everywhere, that the account may read but not watch, so
 	// they are read every 30 s; sorted.
 	Unwatched []Key
-	// Hidden is what the account may not read, of watches with MayHide; sorted.
+	// Hidden is what the account may not read, of watches with MayBeForbidden; sorted.
 	Hidden []Hidden
 	Server string  // URL of the API server
 	User   string  // user name of the account there; empty: not known

@@ -35,11 +35,11 @@ type Record struct {
 	Digest               uint64                // the annotation; 0: none
 	Fields               unique.Handle[string] // linkwright's managedFields entry, interned: its apiVersion, then its fields as JSON
 	Mark                 Mark
-	Keep                 bool                  // linkwright.dev/prune: disabled
+	PruneDisabled        bool                  // linkwright.dev/prune: disabled
 	HelmKeeps            bool                  // helm.sh/resource-policy: keep, which an adoption may have set
-	Going                bool                  // being deleted
+	Terminating          bool                  // being deleted
 	HasSelector          bool                  // on objects with Linkerd's label of mirrors: a manager set spec.selector
-	Rivals               unique.Handle[string] // other managers, comma separated
+	ForeignManagers      unique.Handle[string] // other managers, comma separated
 	Health               Health                // if the Watch has Health
 }
 
@@ -53,10 +53,10 @@ func (r Record) WrittenBy(managers ...string) bool {
 
 // Managers are the foreign field managers of the object, sorted.
 func (r Record) Managers() []string {
-	if r.Rivals == (unique.Handle[string]{}) || r.Rivals.Value() == "" {
+	if r.ForeignManagers == (unique.Handle[string]{}) || r.ForeignManagers.Value() == "" {
 		return nil
 	}
-	return strings.Split(r.Rivals.Value(), ",")
+	return strings.Split(r.ForeignManagers.Value(), ",")
 }
 
 // Writers names the foreign managers for a message.
@@ -96,7 +96,7 @@ const allFields = "*"
 func Written(o Object) Record {
 	return Record{
 		UID: "simulated", ResourceVersion: FormatDigest(o.Digest), Digest: o.Digest,
-		Fields: unique.Make(allFields), Mark: Ours, Rivals: unique.Make(""),
+		Fields: unique.Make(allFields), Mark: Ours, ForeignManagers: unique.Make(""),
 	}
 }
 
@@ -104,7 +104,7 @@ func Written(o Object) Record {
 func Released(r Record) Record {
 	return Record{
 		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Unmarked,
-		Going: r.Going, Rivals: unique.Make(""), Health: r.Health,
+		Terminating: r.Terminating, ForeignManagers: unique.Make(""), Health: r.Health,
 	}
 }
 
@@ -117,11 +117,11 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 		Digest:          parseDigest(m.Annotations[DigestAnnotation]),
 		Fields:          unique.Make(fields),
 		Mark:            markOf(m, owner),
-		Keep:            m.Annotations[PruneAnnotation] == PruneDisabled,
+		PruneDisabled:   m.Annotations[PruneAnnotation] == PruneDisabled,
 		HelmKeeps:       m.Annotations[HelmPolicy] == HelmKeep,
-		Going:           m.DeletionTimestamp != nil,
+		Terminating:     m.DeletionTimestamp != nil,
 		HasSelector:     hasSelector(m),
-		Rivals:          unique.Make(rivals),
+		ForeignManagers: unique.Make(rivals),
 	}
 }
 

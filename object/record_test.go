@@ -93,8 +93,8 @@ func TestReduce(t *testing.T) {
 		ManagedFields: []metav1.ManagedFieldsEntry{status, entry("z", put), ours, entry("helm", apply), entry("z", apply)},
 	}
 	want := Record{
-		UID: "u", ResourceVersion: "7", Digest: 0xff, Keep: true, Going: true,
-		Fields: unique.Make(string(ours.FieldsV1.GetRawBytes())), Rivals: unique.Make("helm,z"),
+		UID: "u", ResourceVersion: "7", Digest: 0xff, PruneDisabled: true, Terminating: true,
+		Fields: unique.Make(string(ours.FieldsV1.GetRawBytes())), ForeignManagers: unique.Make("helm,z"),
 	}
 	if got := Reduce(m, "linkwright"); got != want {
 		t.Errorf("Reduce: got %+v, want %+v", got, want)

@@ -32,7 +32,7 @@ func FuzzReduce(f *testing.F) {
 		if got.Mark == Ours && !provenOurs(m) {
 			t.Errorf("Reduce(%s): ours without proof", text)
 		}
-		if got.Keep != (m.Annotations[PruneAnnotation] == PruneDisabled) || got.Going != (m.DeletionTimestamp != nil) || got.UID != string(m.UID) {
+		if got.PruneDisabled != (m.Annotations[PruneAnnotation] == PruneDisabled) || got.Terminating != (m.DeletionTimestamp != nil) || got.UID != string(m.UID) {
 			t.Errorf("Reduce(%s): %+v", text, got)
 		}
 		if resent := Reduce(sentAgain(t, m), DefaultOwner); resent != got {

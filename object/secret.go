@@ -47,9 +47,9 @@ func (s Secret) Bytes() []byte { return s.value.bytes() }
 // IsZero reports whether there is no value.
 func (s Secret) IsZero() bool { return len(s.value.bytes()) == 0 }
 
-// Print is the fingerprint of a secret: HMAC-SHA-256 in 12 hex digits, which shows only whether the value changed. The key is the uid
+// Fingerprint is the fingerprint of a secret: HMAC-SHA-256 in 12 hex digits, which shows only whether the value changed. The key is the uid
 // of the source's kube-system namespace. Values that belong to the secret and are not secret can be part of it (beside).
-func (s Secret) Print(key string, beside ...string) string {
+func (s Secret) Fingerprint(key string, beside ...string) string {
 	m := hmac.New(sha256.New, []byte(key))
 	m.Write(s.value.bytes())
 	for _, part := range beside {

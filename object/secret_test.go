@@ -20,7 +20,7 @@ func TestSecretsRedactThemselves(t *testing.T) {
 	s := NewSecret([]byte("hush"))
 	type closed struct{ o Object }
 	h := holder{s, NewBody([]byte(`{"data":"hush"}`)), Object{Body: NewBody([]byte(`"hush"`))}, &s}
-	for _, v := range []any{h.B, &h.B, []Body{h.B}, struct{ b Body }{h.B}, h, &h, h.S, &h.S, h.O, []Secret{s}, []Object{h.O}, map[string]Body{"b": h.B}, Change{Object: h.O}, Wanted{Objects: []Object{h.O}}, NewObservation(nil, Layer{Items: []Item{{Body: h.B}}}), closed{h.O}, &closed{h.O}, []closed{{h.O}}} {
+	for _, v := range []any{h.B, &h.B, []Body{h.B}, struct{ b Body }{h.B}, h, &h, h.S, &h.S, h.O, []Secret{s}, []Object{h.O}, map[string]Body{"b": h.B}, Change{Object: h.O}, Desired{Objects: []Object{h.O}}, NewObservation(nil, Layer{Items: []Item{{Body: h.B}}}), closed{h.O}, &closed{h.O}, []closed{{h.O}}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			checkRedacted(t, v, verb, fmt.Sprintf(verb, v))
 		}
@@ -59,12 +59,12 @@ func checkRedacted(t *testing.T, v any, how, text string) {
 
 func TestPrint(t *testing.T) {
 	a, b := NewSecret([]byte("a")), NewSecret([]byte("b"))
-	prints := []string{a.Print("k"), b.Print("k"), a.Print("l")}
+	prints := []string{a.Fingerprint("k"), b.Fingerprint("k"), a.Fingerprint("l")}
 	if slices.Sort(prints); len(slices.Compact(prints)) != 3 || len(prints[0]) != 12 {
 		t.Errorf("Print: got %v, want three of twelve digits", prints)
 	}
 	// HMAC-SHA-256, RFC 4231 test case 2.
-	if got := NewSecret([]byte("what do ya want for nothing?")).Print("Jefe"); got != "5bdcc146bf60" {
+	if got := NewSecret([]byte("what do ya want for nothing?")).Fingerprint("Jefe"); got != "5bdcc146bf60" {
 		t.Errorf("Print: got %s, want 5bdcc146bf60", got)
 	}
 }

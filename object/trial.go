@@ -2,8 +2,8 @@ package object
 
 import "github.com/linkwright/linkwright/api"
 
-// Trial is a login to verify: a kubeconfig for a cluster, and the lists that its reader will request.
-type Trial struct {
+// Login is a login to verify: a kubeconfig for a cluster, and the lists that its reader will request.
+type Login struct {
 	Target api.ClusterName
 	Config Secret
 	Lists  []List

@@ -26,13 +26,15 @@ func TestLeaveBase(t *testing.T) {
 		{"nothing recorded", func(in *Input) { in.Recorded[0].Entries = nil }, "drop", false},
 		{"one object", func(*Input) {}, "delete NetworkPolicy gateway", true},
 		{
-			"being deleted", func(in *Input) { record(&in.Seen, policyKey, object.Record{UID: "1", Mark: object.Ours, Going: true}) },
+			"being deleted", func(in *Input) {
+				record(&in.Observation, policyKey, object.Record{UID: "1", Mark: object.Ours, Terminating: true})
+			},
 			"wait: objects of the cluster: 1 not gone yet, the first is NetworkPolicy.networking.k8s.io linkerd-multicluster/gateway", true,
 		},
-		{"gone", func(in *Input) { drop(&in.Seen, policyKey) }, "drop", false},
-		{"somebody else's by now", func(in *Input) { record(&in.Seen, policyKey, object.Record{UID: "1", Mark: object.Theirs}) }, "drop", false},
+		{"gone", func(in *Input) { drop(&in.Observation, policyKey) }, "drop", false},
+		{"somebody else's by now", func(in *Input) { record(&in.Observation, policyKey, object.Record{UID: "1", Mark: object.Theirs}) }, "drop", false},
 		{
-			"not looked for", func(in *Input) { in.Saw = func(object.Key) bool { return false } },
+			"not looked for", func(in *Input) { in.WasRead = func(object.Key) bool { return false } },
 			"wait: objects of the cluster: 1 not gone yet, the first is NetworkPolicy.networking.k8s.io linkerd-multicluster/gateway", true,
 		},
 		{
@@ -44,13 +46,13 @@ func TestLeaveBase(t *testing.T) {
 			in.Recorded = append(in.Recorded, inventory.Inventory{End: source, Leaving: true})
 		}, "wait: linkwright is still removing links of this cluster", false},
 		{"a link wants it", func(in *Input) {
-			in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: policyKey}}}
+			in.Desired[source] = object.Desired{End: source, Objects: []object.Object{{Key: policyKey}}}
 			in.Recorded = append(in.Recorded, inventory.Inventory{End: source, Entries: sorted(policyKey)})
 		}, "wait: linkwright is still removing links of this cluster", false},
 		{"kept", func(in *Input) {
 			r := ours(policyKey)
-			r.Keep = true
-			record(&in.Seen, policyKey, r)
+			r.PruneDisabled = true
+			record(&in.Observation, policyKey, r)
 		}, "refused: PruneDisabled", false},
 		{"nothing may be deleted", func(in *Input) { in.Policy.Prune.Policy = api.UpsertOnly }, "refused: PrunePolicy", false},
 		{"begun, then nothing may be deleted", func(in *Input) {
@@ -70,27 +72,27 @@ func TestLeaveBase(t *testing.T) {
 // A declared base loses what it no longer wants, unless the revision is over a limit.
 func TestTrimBase(t *testing.T) {
 	in := input(base, sorted(policyKey), linkerd.Mirror{})
-	in.Wanted[base] = object.Wanted{End: base}
+	in.Desired[base] = object.Desired{End: base}
 	if v := onlyVerdict(t, in, absentPeer()); summarize(v) != "delete NetworkPolicy gateway" || v.Next.Leaving || !v.Next.Has(policyKey) {
 		t.Errorf("surplus: %s, next %v", summarize(v), v.Next)
 	}
-	in.Wanted[base] = object.Wanted{End: base, Objects: []object.Object{{Key: policyKey}}}
+	in.Desired[base] = object.Desired{End: base, Objects: []object.Object{{Key: policyKey}}}
 	if v := onlyVerdict(t, in, absentPeer()); summarize(v) != "" {
 		t.Errorf("wanted: %s", summarize(v))
 	}
-	in.Wanted[base] = object.Wanted{End: base, Blocked: &object.Reason{Code: reason.KindNotServed}}
+	in.Desired[base] = object.Desired{End: base, Blocked: &object.Reason{Code: reason.KindNotServed}}
 	if v := onlyVerdict(t, in, absentPeer()); summarize(v) != "" || !v.Next.Has(policyKey) {
 		t.Errorf("held: %s", summarize(v))
 	}
 	in.Removal = denied()
-	in.Wanted[base] = object.Wanted{End: base}
-	if why := Judge(in)[base]; why == nil || why.Code != reason.PruneLimitExceeded {
+	in.Desired[base] = object.Desired{End: base}
+	if why := Denials(in)[base]; why == nil || why.Code != reason.PruneLimitExceeded {
 		t.Errorf("over a limit: %v", why)
 	}
 	r := denied()()
 	r.Approved = map[inventory.Unit]bool{{Kind: inventory.UnitOverlay, Cluster: base.Cluster, To: "01234567"}: true}
 	in.Removal = func() Removal { return r }
-	if why := Judge(in)[base]; why != nil {
+	if why := Denials(in)[base]; why != nil {
 		t.Errorf("approved: %v", why)
 	}
 }
@@ -98,7 +100,7 @@ func TestTrimBase(t *testing.T) {
 // Where nothing is written at the other end, nothing begins, and nobody need know what else is against it; what has
 // begun goes on in a source, and waits in a target for its source.
 func TestClosedPeer(t *testing.T) {
-	closed := Peer{State: PeerHolds, Closed: &object.Reason{Code: reason.Suspended}, Denied: &object.Reason{Code: reason.PruneLimitExceeded}}
+	closed := Peer{State: PeerHasObjects, Closed: &object.Reason{Code: reason.Suspended}, Denied: &object.Reason{Code: reason.PruneLimitExceeded}}
 	gone := closed
 	gone.State, gone.Denied = PeerAbsent, nil
 	tests := []struct {
@@ -135,7 +137,7 @@ func TestBaseOfALeavingCluster(t *testing.T) {
 	for leaving, refused := range map[api.ClusterName]int{"west": 0, "north": 1} {
 		in := input(base, sorted(policyKey), linkerd.Mirror{})
 		in.Leaving, in.Removal = map[api.ClusterName]bool{leaving: true}, denied()
-		if got := Judge(in); len(got) != refused {
+		if got := Denials(in); len(got) != refused {
 			t.Errorf("%s leaves: %v", leaving, got)
 		}
 	}

@@ -12,12 +12,12 @@ import (
 // TestWaitsUntilObjectsAreRead: an unlink does not begin while something of it was not looked for, and writes down nothing but what it knew.
 func TestWaitsUntilObjectsAreRead(t *testing.T) {
 	in := input(source, perLink(), linkerd.Mirror{})
-	in.Saw = func(k object.Key) bool { return k.Kind != "Deployment" }
+	in.WasRead = func(k object.Key) bool { return k.Kind != "Deployment" }
 	v := onlyVerdict(t, in, absentPeer())
-	if v.Waiting == nil || !strings.Contains(v.Waiting.Message, deploymentKey.String()) || len(v.Go) > 0 || v.Next.Leaving {
+	if v.Waiting == nil || !strings.Contains(v.Waiting.Message, deploymentKey.String()) || len(v.Changes) > 0 || v.Next.Leaving {
 		t.Errorf("got %s, leaving %t", summarize(v), v.Next.Leaving)
 	}
-	in.Saw = func(object.Key) bool { return true }
+	in.WasRead = func(object.Key) bool { return true }
 	if v := onlyVerdict(t, in, absentPeer()); v.Waiting != nil || !v.Next.Leaving {
 		t.Errorf("all seen: got %s, leaving %t", summarize(v), v.Next.Leaving)
 	}
@@ -33,15 +33,15 @@ func TestTargetNotRead(t *testing.T) {
 		held    bool
 	}{
 		"it answers":                {peer: Peer{Unread: unread}, held: true},
-		"its inventory is broken":   {peer: Peer{State: PeerUnjudged, Unread: unread}, held: true},
+		"its inventory is broken":   {peer: Peer{State: PeerUnknown, Unread: unread}, held: true},
 		"it answers, and has begun": {peer: Peer{Unread: unread}, leaving: true},
-		"dead":                      {peer: Peer{State: PeerDead}},
+		"dead":                      {peer: Peer{State: PeerUnreachable}},
 		"nobody can ask":            {},
 	} {
 		in := input(source, perLink(), all())
 		in.Recorded[0].Leaving, in.In.Owner = tt.leaving, "blue"
 		v := onlyVerdict(t, in, tt.peer)
-		if held := len(v.Go) == 0 && v.Waiting != nil && v.Waiting.Code == reason.WaitingForTarget; held != tt.held || v.Next.Leaving == held {
+		if held := len(v.Changes) == 0 && v.Waiting != nil && v.Waiting.Code == reason.WaitingForTarget; held != tt.held || v.Next.Leaving == held {
 			t.Errorf("%s: %s, leaving %t", name, summarize(v), v.Next.Leaving)
 		}
 		if tt.held && (!strings.Contains(v.Waiting.Message, unread.Message) || !strings.Contains(v.Waiting.Message, "run linkwright abandon east --owner blue")) {
@@ -55,7 +55,7 @@ func TestLostInventoryIsWrittenFirst(t *testing.T) {
 	in := input(target, sorted(accountOfWest), linkerd.Mirror{})
 	in.Recorded[0].Was = object.Record{}
 	v := onlyVerdict(t, in, absentPeer())
-	if len(v.Go) > 0 || v.Next.Leaving || v.Drop || v.Waiting == nil || v.Waiting.Code != reason.Waiting {
+	if len(v.Changes) > 0 || v.Next.Leaving || v.Drop || v.Waiting == nil || v.Waiting.Code != reason.Waiting {
 		t.Errorf("%s, leaving %t: %v", summarize(v), v.Next.Leaving, v.Waiting)
 	}
 }

@@ -25,12 +25,12 @@ func Drains(o object.Object, observed object.Observation) bool {
 }
 
 // withDrained adds what a declared end would lose by the changed selectors of its Links.
-func (j evaluation) withDrained(t endLoss, want object.Wanted) endLoss {
+func (j evaluation) withDrained(t endLoss, want object.Desired) endLoss {
 	for _, o := range want.Objects {
-		if Drains(o, j.Seen) {
-			body, _ := j.Seen.Body(o.Key)
+		if Drains(o, j.Observation) {
+			body, _ := j.Observation.Body(o.Key)
 			t.keys = append(t.keys, o.Key)
-			t.mirrors = linkerd.SelectorsIn(o.Body).Lost(linkerd.SelectorsIn(body), j.Mirrors()[t.end.Link.Target], j.Seen)
+			t.mirrors = linkerd.SelectorsIn(o.Body).Lost(linkerd.SelectorsIn(body), j.Mirrors()[t.end.Link.Target], j.Observation)
 		}
 	}
 	return t
@@ -71,9 +71,9 @@ func (u unlink) within(until time.Time) bool {
 // drainable are the listed Links that a controller may still act on, and that linkwright may write.
 func (u unlink) drainable() []object.Key {
 	return slices.DeleteFunc(ifRecorded(u.inv, u.link(u.inv.End)), func(k object.Key) bool {
-		r := u.Seen.Record(k)
-		body, whole := u.Seen.Body(k)
-		return !u.Saw(k) || !whole || u.needs(k) || r.Mark != object.Ours || r.Going || selectorsSetAgain(k, r, body)
+		r := u.Observation.Record(k)
+		body, whole := u.Observation.Body(k)
+		return !u.WasRead(k) || !whole || u.needs(k) || r.Mark != object.Ours || r.Terminating || selectorsSetAgain(k, r, body)
 	})
 }
 
@@ -87,13 +87,13 @@ func selectorsSetAgain(k object.Key, r object.Record, live object.Body) bool {
 // emptySelectors removes the selectors from Links, and nothing else.
 func (l Live) emptySelectors(end object.End, links []object.Key) (out []object.Change) {
 	for _, k := range links {
-		body, _ := l.Seen.Body(k)
+		body, _ := l.Observation.Body(k)
 		o, ok := withoutSelectors(k, body)
-		if !ok || !Drains(o, l.Seen) {
+		if !ok || !Drains(o, l.Observation) {
 			continue
 		}
 		out = append(out, object.Change{
-			End: end, Action: object.Drain, Key: k, Object: o, Was: l.Seen.Record(k), Fenced: true,
+			End: end, Action: object.Drain, Key: k, Object: o, Was: l.Observation.Record(k), Conditional: true,
 			Why: object.Reason{Code: reason.Draining, Message: "no longer declared: Linkerd's controller removes its mirrors"},
 		})
 	}

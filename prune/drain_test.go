@@ -25,7 +25,7 @@ const choosing = `{"apiVersion":"multicluster.linkerd.io/v1alpha3","kind":"Link"
 	`"federatedServiceSelector":{"matchLabels":{"c":"d"}},"remoteDiscoverySelector":{"matchExpressions":[{"key":"e","operator":"Exists"}]},"later":12345678901234567890},` +
 	`"status":{"mirrorServices":[]}}`
 
-func served() Peer { return Peer{State: PeerHolds} }
+func served() Peer { return Peer{State: PeerHasObjects} }
 
 // draining is the source of a link whose drain is under way, or begins, at noon.
 func draining(recorded []object.Key) Input {
@@ -37,7 +37,7 @@ func draining(recorded []object.Key) Input {
 
 // shown puts a body under the Link's record.
 func shown(in *Input, body string) {
-	show(&in.Seen, linkKey, object.NewBody([]byte(body)))
+	show(&in.Observation, linkKey, object.NewBody([]byte(body)))
 }
 
 // emptyLink is what the first gate writes.
@@ -59,8 +59,8 @@ func TestDrainKeepsTheRest(t *testing.T) {
 		if got := summarize(v); got != "drain Link east" || !v.Next.Leaving || v.Next.Since != noon || !v.Until.IsZero() {
 			t.Fatalf("%s, next %+v", got, v.Next)
 		}
-		c := v.Go[0]
-		if !c.Fenced || c.Was != in.Seen.Record(linkKey) || c.Object.Version != "v1alpha3" || c.Object.Key != linkKey {
+		c := v.Changes[0]
+		if !c.Conditional || c.Was != in.Observation.Record(linkKey) || c.Object.Version != "v1alpha3" || c.Object.Key != linkKey {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -107,9 +107,9 @@ func TestDrainWaits(t *testing.T) {
 		}, stops},
 		{"begun by a clock far ahead", func(in *Input) { in.Recorded[0].Since = noon.Add(6 * time.Minute) }, stops},
 		{"somebody else sets a selector, too", func(in *Input) {
-			r := in.Seen.Record(linkKey)
+			r := in.Observation.Record(linkKey)
 			r.Digest = emptyLink(t).Digest
-			record(&in.Seen, linkKey, r)
+			record(&in.Observation, linkKey, r)
 			shown(in, choosing)
 		}, stops},
 	}
@@ -146,18 +146,18 @@ func TestDrainSkipped(t *testing.T) {
 			m.Pods = nil
 			in.Mirrors()["east"] = m
 		}},
-		{"the Link is gone", func(in *Input, _ *Peer) { drop(&in.Seen, linkKey) }},
+		{"the Link is gone", func(in *Input, _ *Peer) { drop(&in.Observation, linkKey) }},
 		{"the Link is going", func(in *Input, _ *Peer) {
-			record(&in.Seen, linkKey, object.Record{UID: "1", Mark: object.Ours, Going: true})
+			record(&in.Observation, linkKey, object.Record{UID: "1", Mark: object.Ours, Terminating: true})
 			shown(in, choosing)
 		}},
 		{"the Link is somebody else's", func(in *Input, _ *Peer) {
-			record(&in.Seen, linkKey, object.Record{UID: "1", Mark: object.Unmarked})
+			record(&in.Observation, linkKey, object.Record{UID: "1", Mark: object.Unmarked})
 			shown(in, choosing)
 		}},
-		{"the Link's content is not known", func(in *Input, _ *Peer) { show(&in.Seen, linkKey, object.Body{}) }},
+		{"the Link's content is not known", func(in *Input, _ *Peer) { show(&in.Observation, linkKey, object.Body{}) }},
 		{"the Link was not looked for", func(in *Input, _ *Peer) {
-			in.Recorded[0], in.Saw = in.Recorded[0].Leave(in.Now), func(k object.Key) bool { return k != linkKey }
+			in.Recorded[0], in.WasRead = in.Recorded[0].Leave(in.Now), func(k object.Key) bool { return k != linkKey }
 		}},
 		{"sweep at once", func(in *Input, _ *Peer) { in.Policy.Prune.DrainDeadline = "0s" }},
 		{"an earlier release began", func(in *Input, _ *Peer) { in.Recorded[0].Leaving = true }},
@@ -174,15 +174,15 @@ func TestDrainSkipped(t *testing.T) {
 // What guards refuse is not drained, and what is declared again is not either.
 func TestDrainIsGuarded(t *testing.T) {
 	in := draining(perLink())
-	r := in.Seen.Record(accountKey)
-	r.Keep = true
-	record(&in.Seen, accountKey, r)
+	r := in.Observation.Record(accountKey)
+	r.PruneDisabled = true
+	record(&in.Observation, accountKey, r)
 	if got := summarize(onlyVerdict(t, in, served())); got != "refused: PruneDisabled" {
 		t.Errorf("kept: %s", got)
 	}
 	in = draining(external())
 	in.Recorded[0] = in.Recorded[0].Leave(noon)
-	in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}, {Key: mirrorSecret}, {Key: planeSecret}}}
+	in.Desired[source] = object.Desired{End: source, Objects: []object.Object{{Key: linkKey}, {Key: mirrorSecret}, {Key: planeSecret}}}
 	if v := onlyVerdict(t, in, served()); summarize(v) != "" || v.Next.Leaving || !v.Next.Since.IsZero() {
 		t.Errorf("declared again: %s, next %+v", summarize(v), v.Next)
 	}
@@ -203,8 +203,8 @@ func TestDrainOfExternal(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 		in.Recorded[0] = v.Next
-		for _, c := range v.Go {
-			if drop(&in.Seen, c.Key); c.Key == federatedKey {
+		for _, c := range v.Changes {
+			if drop(&in.Observation, c.Key); c.Key == federatedKey {
 				in.Mirrors()["east"] = linkerd.Mirror{Pods: []object.Key{podKey}}
 			}
 		}
@@ -216,15 +216,15 @@ func TestLegacyController(t *testing.T) {
 	in := input(source, perLink(), all())
 	legacy := deploymentKey
 	legacy.Name = "linkerd-service-mirror-east"
-	record(&in.Seen, legacy, object.Record{UID: "x", Mark: object.Unmarked})
+	record(&in.Observation, legacy, object.Record{UID: "x", Mark: object.Unmarked})
 	for _, k := range []object.Key{deploymentKey, budgetKey} {
-		drop(&in.Seen, k)
+		drop(&in.Observation, k)
 	}
 	if got := summarize(onlyVerdict(t, in, served())); got != "delete Link east" {
 		t.Errorf("theirs: %s", got)
 	}
 	r := ours(legacy)
-	record(&in.Seen, legacy, r)
+	record(&in.Observation, legacy, r)
 	in.Recorded[0].Entries = sorted(append(slices.Clone(in.Recorded[0].Entries), legacy)...)
 	if got := summarize(onlyVerdict(t, in, served())); got != "delete Deployment linkerd-service-mirror-east" {
 		t.Errorf("ours: %s", got)
@@ -234,14 +234,14 @@ func TestLegacyController(t *testing.T) {
 // What is written once is no drain again: a selector that somebody else sets beside us does not make each look one.
 func TestDrainsOnce(t *testing.T) {
 	in, o := draining(perLink()), emptyLink(t)
-	if !Drains(o, in.Seen) {
+	if !Drains(o, in.Observation) {
 		t.Error("emptying a Link drains nothing")
 	}
-	r := in.Seen.Record(linkKey)
+	r := in.Observation.Record(linkKey)
 	r.Digest = o.Digest
-	record(&in.Seen, linkKey, r)
+	record(&in.Observation, linkKey, r)
 	shown(&in, choosing)
-	if Drains(o, in.Seen) {
+	if Drains(o, in.Observation) {
 		t.Error("what was written already drains again")
 	}
 }
@@ -273,7 +273,7 @@ func TestDrainSparesLinksOfBlockedEnds(t *testing.T) {
 	blocked := object.End{Cluster: "west", Link: api.Pair{Source: "oldwest", Target: "east"}}
 	drains := func() (keys []object.Key) {
 		for _, v := range Select(in, peerAlways(served())) {
-			for _, c := range v.Go {
+			for _, c := range v.Changes {
 				keys = append(keys, c.Key)
 			}
 		}
@@ -283,7 +283,7 @@ func TestDrainSparesLinksOfBlockedEnds(t *testing.T) {
 		t.Fatalf("nobody else's: %v", got)
 	}
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: blocked, Entries: []object.Key{linkKey}})
-	in.Wanted[blocked] = object.Wanted{End: blocked, Blocked: &object.Reason{Code: reason.GatewayIncomplete}}
+	in.Desired[blocked] = object.Desired{End: blocked, Blocked: &object.Reason{Code: reason.GatewayIncomplete}}
 	if got := drains(); slices.Contains(got, linkKey) {
 		t.Errorf("a held end has it: %v", got)
 	}

@@ -68,20 +68,20 @@ func inventoryRecord() object.Record {
 func input(end object.End, recorded []object.Key, mirrors linkerd.Mirror) Input {
 	in := Input{
 		Live: Live{
-			Linkerd: api.Cluster{}.WithDefaults().Linkerd, Saw: func(object.Key) bool { return true },
+			Linkerd: api.Cluster{}.WithDefaults().Linkerd, WasRead: func(object.Key) bool { return true },
 			Mirrors: mirrorsFunc(map[api.ClusterName]linkerd.Mirror{end.Link.Target: mirrors}),
 		},
-		Ends:  Ends{Wanted: map[object.End]object.Wanted{}, Recorded: []inventory.Inventory{{End: end, Entries: recorded, Was: inventoryRecord()}}},
+		Ends:  Ends{Desired: map[object.End]object.Desired{}, Recorded: []inventory.Inventory{{End: end, Entries: recorded, Was: inventoryRecord()}}},
 		Rules: Rules{Policy: api.SyncPolicy{}.WithDefaults()},
 	}
 	for _, k := range recorded {
-		record(&in.Seen, k, ours(k))
+		record(&in.Observation, k, ours(k))
 	}
 	for _, k := range slices.Concat(mirrors.Pods, mirrors.Services, mirrors.Endpoints, mirrors.Probe, mirrors.Lease) {
-		record(&in.Seen, k, object.Record{UID: "uid of " + k.String(), ResourceVersion: "1"})
+		record(&in.Observation, k, object.Record{UID: "uid of " + k.String(), ResourceVersion: "1"})
 	}
 	for _, m := range mirrors.Federated {
-		record(&in.Seen, m.Key, object.Record{UID: "uid of " + m.Key.String(), ResourceVersion: "1"})
+		record(&in.Observation, m.Key, object.Record{UID: "uid of " + m.Key.String(), ResourceVersion: "1"})
 	}
 	return in
 }
@@ -103,7 +103,7 @@ func onlyVerdict(t *testing.T, in Input, p Peer) Verdict {
 // summarize puts a verdict into words.
 func summarize(v Verdict) string {
 	var out []string
-	for _, c := range v.Go {
+	for _, c := range v.Changes {
 		out = append(out, c.Action.String()+" "+c.Key.Kind+" "+c.Key.Name)
 	}
 	if v.Waiting != nil {

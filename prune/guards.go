@@ -38,8 +38,8 @@ type evaluation struct {
 
 func (in Input) evaluation() evaluation { return evaluation{newHoldings(in.Live, in.Ends), in.Rules} }
 
-// Judge returns the ends that may not lose anything now; the first guard that denies an end gives the reason.
-func Judge(in Input) map[object.End]*object.Reason { return in.evaluation().denials() }
+// Denials returns the ends that may not lose anything now; the first guard that denies an end gives the reason.
+func Denials(in Input) map[object.End]*object.Reason { return in.evaluation().denials() }
 
 func (j evaluation) denials() map[object.End]*object.Reason {
 	all := j.losses()
@@ -57,7 +57,7 @@ func (j evaluation) denials() map[object.End]*object.Reason {
 // losses are what the ends would lose whose unlink has not begun.
 func (j evaluation) losses() (all []endLoss) {
 	for _, inv := range j.Recorded {
-		want, declared := j.Wanted[inv.End]
+		want, declared := j.Desired[inv.End]
 		if inv.Leaving && !declared || declared && want.Blocked != nil {
 			continue
 		}
@@ -70,7 +70,7 @@ func (j evaluation) losses() (all []endLoss) {
 
 // guardedKeys are the keys of an end that guards decide on.
 func (j evaluation) guardedKeys(inv inventory.Inventory) []object.Key {
-	return slices.DeleteFunc(j.toDelete(inv), func(k object.Key) bool { return j.Retired[k] && !j.Seen.Record(k).Keep })
+	return slices.DeleteFunc(j.toDelete(inv), func(k object.Key) bool { return j.Retired[k] && !j.Observation.Record(k).PruneDisabled })
 }
 
 // policyAllows denies every delete unless the prune policy is Sync.
@@ -88,7 +88,7 @@ func withinLimits(j evaluation, all []endLoss) map[object.End]*object.Reason {
 		if j.Removal == nil || j.declaredLeaving(t.end) {
 			continue
 		}
-		_, declared := j.Wanted[t.end]
+		_, declared := j.Desired[t.end]
 		if why := j.Removal().Denies(t.end, declared); why != nil {
 			out[t.end] = why
 		}
@@ -107,7 +107,7 @@ func noProtectedObject(j evaluation, all []endLoss) map[object.End]*object.Reaso
 	for _, t := range all {
 		var protected []string
 		for _, k := range t.all() {
-			if j.Seen.Record(k).Keep {
+			if j.Observation.Record(k).PruneDisabled {
 				protected = append(protected, k.String())
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // denied is a removal that is over a limit, and names these units.
 func denied(units ...inventory.Unit) func() Removal {
 	return func() Removal {
-		return Removal{Units: units, Hash: inventory.HashOf(units), Over: []string{"too much"}}
+		return Removal{Units: units, Hash: inventory.HashOf(units), Exceeded: []string{"too much"}}
 	}
 }
 
@@ -23,26 +23,26 @@ func denied(units ...inventory.Unit) func() Removal {
 func TestWithinLimits(t *testing.T) {
 	in := many(3, 2)
 	in.Removal = denied()
-	if refused := Judge(in); len(refused) != 3 {
+	if refused := Denials(in); len(refused) != 3 {
 		t.Errorf("refused: %v", refused)
 	}
-	in.Wanted[source] = object.Wanted{End: source} // it loses two
-	refused := Judge(in)
+	in.Desired[source] = object.Desired{End: source} // it loses two
+	refused := Denials(in)
 	if why := refused[source]; len(refused) != 4 || why.Code != reason.PruneLimitExceeded || !strings.Contains(why.Message, "linkwright approve "+inventory.HashOf(nil)) {
 		t.Errorf("refused: %v", refused)
 	}
 	r := in.Removal()
 	r.Approved = map[inventory.Unit]bool{inventory.LinkUnit(api.Pair{Source: "west", Target: "gone1"}): true, {Kind: inventory.UnitCluster, Cluster: "gone2"}: true}
 	in.Removal = func() Removal { return r }
-	if refused := Judge(in); len(refused) != 2 {
+	if refused := Denials(in); len(refused) != 2 {
 		t.Errorf("with two approved: %v", refused)
 	}
 	in.Leaving = map[api.ClusterName]bool{"gone0": true}
-	if refused := Judge(in); len(refused) != 1 || refused[source] == nil {
+	if refused := Denials(in); len(refused) != 1 || refused[source] == nil {
 		t.Errorf("with one leaving: %v", refused)
 	}
 	in.Removal = func() Removal { return Removal{} }
-	if refused := Judge(in); len(refused) > 0 {
+	if refused := Denials(in); len(refused) > 0 {
 		t.Errorf("within limits: %v", refused)
 	}
 }
@@ -51,10 +51,10 @@ func TestWithinLimits(t *testing.T) {
 func many(undeclared, declared int) Input {
 	in := input(source, nil, linkerd.Mirror{})
 	in.Recorded = nil
-	want := object.Wanted{End: source}
+	want := object.Desired{End: source}
 	add := func(end object.End, name string) {
 		k := object.Key{Kind: "Secret", Namespace: mc, Name: name}
-		record(&in.Seen, k, ours(k))
+		record(&in.Observation, k, ours(k))
 		in.Recorded = append(in.Recorded, inventory.Inventory{End: end, Entries: []object.Key{k}, Was: inventoryRecord()})
 		if end == source {
 			want.Objects = append(want.Objects, object.Object{Key: k})
@@ -66,7 +66,7 @@ func many(undeclared, declared int) Input {
 	for i := range declared {
 		add(source, fmt.Sprintf("kept%d", i))
 	}
-	in.Wanted[source] = want
+	in.Desired[source] = want
 	return in
 }
 
@@ -77,17 +77,17 @@ func TestLeavingIsNotGuarded(t *testing.T) {
 		in.Recorded[i].Leaving = i > 0
 	}
 	in.Policy.Prune.Policy = api.UpsertOnly
-	if refused := Judge(in); len(refused) != 1 || refused[in.Recorded[0].End] == nil {
+	if refused := Denials(in); len(refused) != 1 || refused[in.Recorded[0].End] == nil {
 		t.Errorf("refused: %v", refused)
 	}
 	in.Recorded[0].Leaving = true
 	kept := in.Recorded[0].Entries[0]
-	r := in.Seen.Record(kept)
-	r.Keep = true
-	record(&in.Seen, kept, r)
+	r := in.Observation.Record(kept)
+	r.PruneDisabled = true
+	record(&in.Observation, kept, r)
 	refused := &object.Reason{Code: reason.PruneDisabled}
-	for _, v := range Select(in, peerAlways(Peer{State: PeerHolds, Denied: refused})) {
-		if v.Denied != nil || len(v.Go) == 0 {
+	for _, v := range Select(in, peerAlways(Peer{State: PeerHasObjects, Denied: refused})) {
+		if v.Denied != nil || len(v.Changes) == 0 {
 			t.Errorf("%s: %s", v.End, summarize(v))
 		}
 	}
@@ -97,10 +97,10 @@ func TestLeavingIsNotGuarded(t *testing.T) {
 func TestDeclaredAgainIsGuarded(t *testing.T) {
 	in := input(source, external(), linkerd.Mirror{})
 	in.Recorded[0].Leaving = true
-	in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}}}
+	in.Desired[source] = object.Desired{End: source, Objects: []object.Object{{Key: linkKey}}}
 	in.Policy.Prune.Policy = api.UpsertOnly
 	v := onlyVerdict(t, in, absentPeer())
-	if v.Denied == nil || v.Next.Leaving || len(v.Go) > 0 {
+	if v.Denied == nil || v.Next.Leaving || len(v.Changes) > 0 {
 		t.Errorf("%s, leaving %t", summarize(v), v.Next.Leaving)
 	}
 }
@@ -110,7 +110,7 @@ func TestPolicyAllows(t *testing.T) {
 		in := input(source, external(), linkerd.Mirror{})
 		in.Policy.Prune.Policy = policy
 		v := onlyVerdict(t, in, absentPeer())
-		if (v.Denied != nil) != refused || len(v.Go) > 0 == refused || refused && v.Denied.Code != reason.PrunePolicy {
+		if (v.Denied != nil) != refused || len(v.Changes) > 0 == refused || refused && v.Denied.Code != reason.PrunePolicy {
 			t.Errorf("%s: %s", policy, summarize(v))
 		}
 	}
@@ -122,7 +122,7 @@ func drained(mirrors, recorded int) Input {
 	for i := range mirrors - 1 {
 		m.Services = append(m.Services, object.Key{Kind: "Service", Namespace: "shop", Name: fmt.Sprintf("web%d-east", i)})
 	}
-	keys, want := []object.Key{linkKey}, object.Wanted{End: source}
+	keys, want := []object.Key{linkKey}, object.Desired{End: source}
 	for i := range recorded - 1 {
 		keys = append(keys, object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("kept%d", i)})
 	}
@@ -131,8 +131,8 @@ func drained(mirrors, recorded int) Input {
 	}
 	want.Objects[0].Digest, want.Objects[0].Body = 1, object.NewBody([]byte(`{"spec":{}}`))
 	in := input(source, sorted(keys...), m)
-	in.Wanted[source] = want
-	show(&in.Seen, linkKey, object.NewBody([]byte(`{"spec":{"selector":{"matchLabels":{"a":"b"}},"federatedServiceSelector":{"matchLabels":{"a":"b"}}}}`)))
+	in.Desired[source] = want
+	show(&in.Observation, linkKey, object.NewBody([]byte(`{"spec":{"selector":{"matchLabels":{"a":"b"}},"federatedServiceSelector":{"matchLabels":{"a":"b"}}}}`)))
 	return in
 }
 
@@ -140,26 +140,26 @@ func drained(mirrors, recorded int) Input {
 func TestDrainOfProtected(t *testing.T) {
 	for _, k := range []object.Key{linkKey, federatedKey} {
 		in := drained(3, 2)
-		if refused := Judge(in); len(refused) != 0 {
+		if refused := Denials(in); len(refused) != 0 {
 			t.Errorf("nothing kept: %v", refused)
 		}
-		r := in.Seen.Record(k)
-		r.Keep = true
-		record(&in.Seen, k, r)
+		r := in.Observation.Record(k)
+		r.PruneDisabled = true
+		record(&in.Observation, k, r)
 		if v := onlyVerdict(t, in, absentPeer()); v.Denied == nil || v.Denied.Code != reason.PruneDisabled || !strings.Contains(v.Denied.Message, k.String()) {
 			t.Errorf("%s kept: %v", k, v.Denied)
 		}
-		want := in.Wanted[source]
+		want := in.Desired[source]
 		want.Blocked = &object.Reason{Code: "Held"}
-		in.Wanted[source] = want
-		if refused := Judge(in); len(refused) != 0 {
+		in.Desired[source] = want
+		if refused := Denials(in); len(refused) != 0 {
 			t.Errorf("held: %v", refused)
 		}
-		want.Blocked, r = nil, in.Seen.Record(linkKey)
+		want.Blocked, r = nil, in.Observation.Record(linkKey)
 		r.Mark = object.Unmarked
-		in.Wanted[source] = want
-		record(&in.Seen, linkKey, r)
-		if refused := Judge(in); len(refused) != 0 {
+		in.Desired[source] = want
+		record(&in.Observation, linkKey, r)
+		if refused := Denials(in); len(refused) != 0 {
 			t.Errorf("not ours: %v", refused)
 		}
 	}
@@ -169,7 +169,7 @@ func TestPolicyAllowsNoDrain(t *testing.T) {
 	for policy, refused := range map[api.PrunePolicy]bool{api.PruneSync: false, api.UpsertOnly: true, api.CreateOnly: true} {
 		in := drained(1, 1)
 		in.Policy.Prune.Policy = policy
-		if why := Judge(in)[source]; (why != nil) != refused || refused && why.Code != reason.PrunePolicy {
+		if why := Denials(in)[source]; (why != nil) != refused || refused && why.Code != reason.PrunePolicy {
 			t.Errorf("%s: %v", policy, why)
 		}
 	}
@@ -179,10 +179,10 @@ func TestPolicyAllowsNoDrain(t *testing.T) {
 func TestNoProtectedObject(t *testing.T) {
 	in := many(3, 0)
 	kept := in.Recorded[1].Entries[0]
-	r := in.Seen.Record(kept)
-	r.Keep = true
-	record(&in.Seen, kept, r)
-	refused := Judge(in)
+	r := in.Observation.Record(kept)
+	r.PruneDisabled = true
+	record(&in.Observation, kept, r)
+	refused := Denials(in)
 	if why := refused[in.Recorded[1].End]; len(refused) != 1 || why.Code != reason.PruneDisabled || !strings.Contains(why.Message, kept.String()) {
 		t.Errorf("refused: %v", refused)
 	}
@@ -193,14 +193,14 @@ func TestFirstGuardNames(t *testing.T) {
 	in := many(30, 0)
 	in.Removal = denied()
 	kept := in.Recorded[0].Entries[0]
-	r := in.Seen.Record(kept)
-	r.Keep = true
-	record(&in.Seen, kept, r)
-	if why := Judge(in)[in.Recorded[0].End]; why.Code != reason.PruneLimitExceeded {
+	r := in.Observation.Record(kept)
+	r.PruneDisabled = true
+	record(&in.Observation, kept, r)
+	if why := Denials(in)[in.Recorded[0].End]; why.Code != reason.PruneLimitExceeded {
 		t.Errorf("limits before kept: %v", why)
 	}
 	in.Policy.Prune.Policy = api.UpsertOnly
-	if why := Judge(in)[in.Recorded[0].End]; why.Code != reason.PrunePolicy {
+	if why := Denials(in)[in.Recorded[0].End]; why.Code != reason.PrunePolicy {
 		t.Errorf("policy before all: %v", why)
 	}
 }
@@ -210,7 +210,7 @@ func TestBeginsOnlyTogether(t *testing.T) {
 	refused := &object.Reason{Code: reason.PruneLimitExceeded, Message: "too much"}
 	for _, end := range []object.End{source, target} {
 		v := onlyVerdict(t, input(end, external(), linkerd.Mirror{}), Peer{State: PeerAbsent, Denied: refused})
-		if v.Denied == nil || v.Denied.Code != reason.PruneLimitExceeded || !strings.Contains(v.Denied.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
+		if v.Denied == nil || v.Denied.Code != reason.PruneLimitExceeded || !strings.Contains(v.Denied.Message, "other end") || v.Next.Leaving || len(v.Changes) > 0 {
 			t.Errorf("%s: %s", end, summarize(v))
 		}
 	}
@@ -225,9 +225,9 @@ func TestLeavingKeeps(t *testing.T) {
 		t.Errorf("UpsertOnly: %s", summarize(v))
 	}
 	in.Policy.Prune.Policy = api.PruneSync
-	r := in.Seen.Record(linkKey)
-	r.Keep = true
-	record(&in.Seen, linkKey, r)
+	r := in.Observation.Record(linkKey)
+	r.PruneDisabled = true
+	record(&in.Observation, linkKey, r)
 	if v := onlyVerdict(t, in, absentPeer()); v.Denied == nil || v.Denied.Code != reason.PruneDisabled {
 		t.Errorf("kept: %s", summarize(v))
 	}

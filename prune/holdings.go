@@ -22,13 +22,13 @@ func newHoldings(l Live, e Ends) holdings { return holdings{l, e, sync.OnceValue
 // allNeeded are the keys that may not be deleted, whichever end lists them: every desired key, and all that blocked ends list.
 func (e Ends) allNeeded() map[object.Key]bool {
 	out := map[object.Key]bool{}
-	for _, want := range e.Wanted {
+	for _, want := range e.Desired {
 		for _, o := range want.Objects {
 			out[o.Key] = true
 		}
 	}
 	for _, inv := range e.Recorded {
-		if e.Wanted[inv.End].Blocked != nil {
+		if e.Desired[inv.End].Blocked != nil {
 			for _, k := range inv.Entries {
 				out[k] = true
 			}
@@ -54,7 +54,7 @@ func (h holdings) untilRecordedElsewhere(inv inventory.Inventory) gate {
 
 // surplus are the keys that an end lists, that no end needs, and that are not confirmed to be gone.
 func (h holdings) surplus(inv inventory.Inventory) []object.Key {
-	if inv.Lists(h.Wanted[inv.End].Objects) {
+	if inv.Lists(h.Desired[inv.End].Objects) {
 		return nil
 	}
 	var out []object.Key

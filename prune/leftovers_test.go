@@ -13,7 +13,7 @@ func TestLeftoversOfForeignLink(t *testing.T) {
 		m := all()
 		m.Pods = nil
 		in := input(source, perLink(), m)
-		record(&in.Seen, linkKey, object.Record{UID: "x", Mark: mark})
+		record(&in.Observation, linkKey, object.Record{UID: "x", Mark: mark})
 		for _, want := range []string{
 			"delete Deployment controller-east; delete PodDisruptionBudget controller-east",
 			"delete Service probe-east; delete ServiceAccount controller-east",
@@ -23,8 +23,8 @@ func TestLeftoversOfForeignLink(t *testing.T) {
 			if got := summarize(v); got != want {
 				t.Errorf("%s: %s, want %s", mark, got, want)
 			}
-			for _, c := range v.Go {
-				drop(&in.Seen, c.Key)
+			for _, c := range v.Changes {
+				drop(&in.Observation, c.Key)
 			}
 		}
 	}
@@ -46,19 +46,19 @@ func TestLeftoversOfOthers(t *testing.T) {
 		"nobody":       {swept, object.Key{Kind: "Secret", Name: "else"}, theirs, "delete Endpoints probe-east"},
 		"a controller": {swept, deploymentKey, theirs, "drop"},
 		"its pod":      {run, podKey, theirs, "drop"},
-		"a pod ends":   {run, podKey, object.Record{UID: "theirs", Going: true}, "wait: controller: 1 not gone yet, the first is " + podKey.String()},
+		"a pod ends":   {run, podKey, object.Record{UID: "theirs", Terminating: true}, "wait: controller: 1 not gone yet, the first is " + podKey.String()},
 		"a Service":    {swept, probeKey, theirs, "delete Lease service-mirror-write-east"},
 		"a Link":       {swept, linkKey, theirs, "drop"},
 	} {
 		in := input(source, nil, tt.mirrors)
 		in.Recorded[0].Leaving = true
-		record(&in.Seen, tt.live, tt.record)
+		record(&in.Observation, tt.live, tt.record)
 		if got := summarize(onlyVerdict(t, in, absentPeer())); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
 	in := input(source, nil, swept)
-	in.Saw = func(k object.Key) bool { return k != deploymentKey }
+	in.WasRead = func(k object.Key) bool { return k != deploymentKey }
 	if got := summarize(onlyVerdict(t, in, absentPeer())); got != "drop" {
 		t.Errorf("where controllers were not looked for: %s", got)
 	}

@@ -14,9 +14,9 @@ type Peer struct {
 //
 //	                 its cluster                                     what it holds of the link
 //	PeerNotRead      cannot be read; Unread says why, if it answers  unknown
-//	PeerDead         was asked, and gave no answer at all            unknown
-//	PeerUnjudged     was read, and is the one of that name           unknown: Unread says why
-//	PeerHolds        was read, and is the one of that name           something
+//	PeerUnreachable         was asked, and gave no answer at all            unknown
+//	PeerUnknown     was read, and is the one of that name           unknown: Unread says why
+//	PeerHasObjects        was read, and is the one of that name           something
 //	PeerCleared      was read, and is the one of that name           nothing
 //	PeerAbsent       was never written to, or was abandoned          nothing that anybody needs
 type PeerState int
@@ -24,18 +24,20 @@ type PeerState int
 // The states of a Peer.
 const (
 	PeerNotRead PeerState = iota
-	PeerDead
-	PeerUnjudged
-	PeerHolds
+	PeerUnreachable
+	PeerUnknown
+	PeerHasObjects
 	PeerCleared
 	PeerAbsent
 )
 
 // Known reports whether it is known what the end holds.
-func (s PeerState) Known() bool { return s >= PeerHolds }
+func (s PeerState) Known() bool { return s >= PeerHasObjects }
 
 // gone reports whether nothing of the link is left there.
 func (s PeerState) gone() bool { return s == PeerCleared || s == PeerAbsent }
 
 // reachable reports whether the cluster answers and is the one of that name.
-func (s PeerState) reachable() bool { return s == PeerUnjudged || s == PeerHolds || s == PeerCleared }
+func (s PeerState) reachable() bool {
+	return s == PeerUnknown || s == PeerHasObjects || s == PeerCleared
+}

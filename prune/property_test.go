@@ -38,16 +38,16 @@ func newRandomCluster(r *rand.Rand) randomCluster {
 	s := randomCluster{unread: map[object.Key]bool{}, peers: map[object.End]Peer{}}
 	s.in = Input{
 		Live: Live{
-			Linkerd: api.Cluster{}.WithDefaults().Linkerd, Saw: func(k object.Key) bool { return !s.unread[k] },
+			Linkerd: api.Cluster{}.WithDefaults().Linkerd, WasRead: func(k object.Key) bool { return !s.unread[k] },
 			Mirrors: mirrorsFunc(map[api.ClusterName]linkerd.Mirror{}),
 		},
-		Ends:  Ends{Wanted: map[object.End]object.Wanted{}},
+		Ends:  Ends{Desired: map[object.End]object.Desired{}},
 		Rules: Rules{Policy: api.SyncPolicy{}.WithDefaults(), Leaving: map[api.ClusterName]bool{"west": r.IntN(8) == 0, "north": r.IntN(4) == 0}},
 	}
 	for _, k := range someKeys() {
 		s.unread[k] = r.IntN(8) == 0
 		if r.IntN(4) > 0 {
-			record(&s.in.Seen, k, randomRecord(r, k))
+			record(&s.in.Observation, k, randomRecord(r, k))
 		}
 	}
 	if r.IntN(8) == 0 {
@@ -55,7 +55,7 @@ func newRandomCluster(r *rand.Rand) randomCluster {
 	}
 	removal := Removal{Approved: map[inventory.Unit]bool{inventory.LinkUnit(westEast): r.IntN(2) == 0}}
 	if r.IntN(4) == 0 {
-		removal.Over = []string{"too much"}
+		removal.Exceeded = []string{"too much"}
 	}
 	s.in.Removal = func() Removal { return removal }
 	s.end(r, object.End{Cluster: "west"})
@@ -73,7 +73,7 @@ func newRandomCluster(r *rand.Rand) randomCluster {
 // end is recorded, and perhaps declared, perhaps held.
 func (s *randomCluster) end(r *rand.Rand, end object.End) {
 	inv := inventory.Inventory{End: end, Leaving: r.IntN(3) == 0, Was: inventoryRecord()}
-	want := object.Wanted{End: end}
+	want := object.Desired{End: end}
 	for _, k := range someKeys() {
 		if r.IntN(3) > 0 {
 			inv.Entries = append(inv.Entries, k)
@@ -92,11 +92,11 @@ func (s *randomCluster) end(r *rand.Rand, end object.End) {
 	s.in.Recorded = append(s.in.Recorded, inv)
 	switch r.IntN(6) {
 	case 0, 1, 2:
-		s.in.Wanted[end] = want
+		s.in.Desired[end] = want
 	case 3:
-		s.in.Wanted[end] = object.Wanted{End: end, Blocked: &object.Reason{Code: "Held"}}
+		s.in.Desired[end] = object.Desired{End: end, Blocked: &object.Reason{Code: "Held"}}
 	}
-	peer := Peer{State: []PeerState{PeerNotRead, PeerDead, PeerUnjudged, PeerHolds, PeerHolds, PeerCleared, PeerCleared, PeerAbsent}[r.IntN(8)]}
+	peer := Peer{State: []PeerState{PeerNotRead, PeerUnreachable, PeerUnknown, PeerHasObjects, PeerHasObjects, PeerCleared, PeerCleared, PeerAbsent}[r.IntN(8)]}
 	if r.IntN(4) == 0 {
 		peer.Denied = &object.Reason{Code: reason.PruneDisabled}
 	}
@@ -108,7 +108,7 @@ func (s *randomCluster) end(r *rand.Rand, end object.End) {
 
 func randomRecord(r *rand.Rand, k object.Key) object.Record {
 	rec := ours(k)
-	rec.Going, rec.Keep = r.IntN(8) == 0, r.IntN(16) == 0
+	rec.Terminating, rec.PruneDisabled = r.IntN(8) == 0, r.IntN(16) == 0
 	if r.IntN(3) == 0 {
 		rec.Mark = []object.Mark{object.Unmarked, object.Theirs, object.Copied}[r.IntN(3)]
 	}
@@ -121,7 +121,7 @@ func (s *randomCluster) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirro
 			return nil
 		}
 		k := object.Key{Kind: kind, Namespace: "shop", Name: "x-" + string(name)}
-		record(&s.in.Seen, k, object.Record{UID: "uid of " + k.String(), Mark: object.Copied, Going: r.IntN(8) == 0})
+		record(&s.in.Observation, k, object.Record{UID: "uid of " + k.String(), Mark: object.Copied, Terminating: r.IntN(8) == 0})
 		return []object.Key{k}
 	}
 	m := linkerd.Mirror{
@@ -132,14 +132,14 @@ func (s *randomCluster) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirro
 	}
 	if r.IntN(2) == 0 {
 		m.Federated = []linkerd.Membership{{Key: federatedKey, Others: r.IntN(2) == 0}}
-		record(&s.in.Seen, federatedKey, object.Record{UID: "federated"})
+		record(&s.in.Observation, federatedKey, object.Record{UID: "federated"})
 	}
 	return m
 }
 
 // needed reports whether an end other than a leaving one has to do with a key.
 func (s *randomCluster) needed(k object.Key) string {
-	for end, want := range s.in.Wanted {
+	for end, want := range s.in.Desired {
 		for _, o := range want.Objects {
 			if o.Key == k {
 				return fmt.Sprintf("wanted by %s", end)
@@ -147,7 +147,7 @@ func (s *randomCluster) needed(k object.Key) string {
 		}
 	}
 	for _, inv := range s.in.Recorded {
-		if want, ok := s.in.Wanted[inv.End]; ok && want.Blocked != nil && inv.Has(k) {
+		if want, ok := s.in.Desired[inv.End]; ok && want.Blocked != nil && inv.Has(k) {
 			return fmt.Sprintf("held for %s", inv.End)
 		}
 	}
@@ -165,17 +165,17 @@ func (s *randomCluster) leftovers(end object.End) []object.Key {
 
 // violation returns what a verdict may never be.
 func (s *randomCluster) violation(inv inventory.Inventory, v Verdict) string {
-	_, declared := s.in.Wanted[inv.End]
-	if len(v.Go) > 0 && v.Denied != nil || v.Drop && (len(v.Go) > 0 || v.Waiting != nil || v.Denied != nil) {
+	_, declared := s.in.Desired[inv.End]
+	if len(v.Changes) > 0 && v.Denied != nil || v.Drop && (len(v.Changes) > 0 || v.Waiting != nil || v.Denied != nil) {
 		return "it goes and does not"
 	}
 	if inv.Leaving && !declared && v.Denied != nil {
 		return "what has begun is refused"
 	}
-	if !declared && (v.Drop || len(v.Go) > 0) && s.tooEarly(inv) != "" {
+	if !declared && (v.Drop || len(v.Changes) > 0) && s.tooEarly(inv) != "" {
 		return s.tooEarly(inv)
 	}
-	for _, c := range v.Go {
+	for _, c := range v.Changes {
 		if why := s.forbidden(inv, declared, c); why != "" {
 			return c.Action.String() + " of " + c.Key.String() + ": " + why
 		}
@@ -189,7 +189,7 @@ func (s *randomCluster) violation(inv inventory.Inventory, v Verdict) string {
 // lostEntry names what would be left behind by a dropped inventory.
 func (s *randomCluster) lostEntry(inv inventory.Inventory, v Verdict) string {
 	for _, k := range inv.Entries {
-		if live := s.in.Seen.Record(k); v.Drop && s.needed(k) == "" && (s.unread[k] || live.Mark == object.Ours && !live.IsZero()) {
+		if live := s.in.Observation.Record(k); v.Drop && s.needed(k) == "" && (s.unread[k] || live.Mark == object.Ours && !live.IsZero()) {
 			return "its inventory goes before " + k.String()
 		}
 	}
@@ -211,11 +211,11 @@ func (s *randomCluster) tooEarly(inv inventory.Inventory) string {
 
 // forbidden returns why a change may not be, or nothing. Ours goes by mark and inventory, a mirror by its target.
 func (s *randomCluster) forbidden(inv inventory.Inventory, declared bool, c object.Change) string {
-	live := s.in.Seen.Record(c.Key)
+	live := s.in.Observation.Record(c.Key)
 	switch {
 	case c.Was != live || live.IsZero():
 		return "its preconditions are not what was seen"
-	case live.Going:
+	case live.Terminating:
 		return "it is going already"
 	case slices.Contains(s.leftovers(inv.End), c.Key):
 		if declared || !inv.End.IsSource() {
@@ -248,7 +248,7 @@ func TestSelectNever(t *testing.T) {
 		verdicts := Select(s.in, peers)
 		for _, v := range verdicts {
 			inv := s.in.Recorded[slices.IndexFunc(s.in.Recorded, func(i inventory.Inventory) bool { return i.End == v.End })]
-			gone += len(v.Go)
+			gone += len(v.Changes)
 			if why := s.violation(inv, v); why != "" {
 				t.Fatalf("seed %d, scene %d, %s: %s", seed, i, v.End, why)
 			}
@@ -272,12 +272,12 @@ func TestSelectNever(t *testing.T) {
 func shuffled(r *rand.Rand, in Input) Input {
 	in.Recorded = slices.Clone(in.Recorded)
 	r.Shuffle(len(in.Recorded), func(i, j int) { in.Recorded[i], in.Recorded[j] = in.Recorded[j], in.Recorded[i] })
-	wanted := map[object.End]object.Wanted{}
-	for end, want := range in.Wanted {
+	wanted := map[object.End]object.Desired{}
+	for end, want := range in.Desired {
 		want.Objects = slices.Clone(want.Objects)
 		r.Shuffle(len(want.Objects), func(i, j int) { want.Objects[i], want.Objects[j] = want.Objects[j], want.Objects[i] })
 		wanted[end] = want
 	}
-	in.Wanted, in.Mirrors = wanted, mirrorsFunc(maps.Clone(in.Mirrors()))
+	in.Desired, in.Mirrors = wanted, mirrorsFunc(maps.Clone(in.Mirrors()))
 	return in
 }

@@ -24,26 +24,26 @@ type Input struct {
 	Rules
 }
 
-// Live is what was read of a cluster. It is never half a read: Seen is an observation, which exists only complete, and Saw reports
+// Live is what was read of a cluster. It is never half a read: Observation exists only complete, and WasRead reports
 // whether a key was part of it.
 type Live struct {
-	Linkerd api.Linkerd
-	Seen    object.Observation
-	Saw     func(object.Key) bool
-	Mirrors func() map[api.ClusterName]linkerd.Mirror // called only if something of a link is deleted
+	Linkerd     api.Linkerd
+	Observation object.Observation
+	WasRead     func(object.Key) bool
+	Mirrors     func() map[api.ClusterName]linkerd.Mirror // called only if something of a link is deleted
 }
 
 // Ends are the ends of a cluster: what is desired of them, and what their inventories list.
 type Ends struct {
-	Wanted   map[object.End]object.Wanted // every declared end; a blocked one keeps what it has
+	Desired  map[object.End]object.Desired // every declared end; a blocked one keeps what it has
 	Recorded []inventory.Inventory
 	// Retired are token Secrets of declared links. Rotation deletes them; of the guards, only PruneDisabled applies to them.
 	Retired map[object.Key]bool
 	// External are ends in sources whose link declares controller mode External, with the user's Helm release, if there is one. The
 	// parts of a controller that they no longer need are released to it instead of deleted.
 	External map[object.End]linkerd.Helm
-	// Successor returns why objects that an end no longer needs must stay until their replacement is ready; nil: they need not.
-	Successor func(object.End) *object.Reason
+	// Replacement returns why objects that an end no longer needs must stay until their replacement is ready; nil: they need not.
+	Replacement func(object.End) *object.Reason
 }
 
 // Rules are what people decided, and the moment.
@@ -52,22 +52,22 @@ type Rules struct {
 	Policy  api.SyncPolicy
 	Leaving map[api.ClusterName]bool // clusters that are declared with state Leaving
 	// Removal is what the revision deletes in all clusters together. It is called only if something is deleted here. nil: no limit applies.
-	Removal func() Removal
-	Grace   time.Duration // how long an unreachable source keeps its access after the unlink began; zero: it does not
-	Now     time.Time
+	Removal                  func() Removal
+	UnreachableSourceTimeout time.Duration // how long an unreachable source keeps its access after the unlink began; zero: it does not
+	Now                      time.Time
 }
 
 // Verdict is the decision for one end.
 type Verdict struct {
-	End     object.End
-	Go      []object.Change     // to make now: deletes, and releases of federated memberships
-	Going   []object.Key        // all objects of linkwright that are to be deleted, now or later
-	Waiting *object.Reason      // what must be gone before the next gate opens
-	Until   time.Time           // when waiting ends; zero: it has no deadline
-	Denied  *object.Reason      // why a guard denies the deletes and drains of this end
-	Grace   time.Time           // when an unreachable source loses its access; zero: it does not
-	Next    inventory.Inventory // to be written before Go, or deleted if Drop is set
-	Drop    bool
+	End         object.End
+	Changes     []object.Change     // to make now: deletes, and releases of federated memberships
+	ToDelete    []object.Key        // all objects of linkwright that are to be deleted, now or later
+	Waiting     *object.Reason      // what must be gone before the next gate opens
+	Until       time.Time           // when waiting ends; zero: it has no deadline
+	Denied      *object.Reason      // why a guard denies the deletes and drains of this end
+	AccessUntil time.Time           // when an unreachable source loses its access; zero: it does not
+	Next        inventory.Inventory // to be written before Go, or deleted if Drop is set
+	Drop        bool
 }
 
 // Select decides on every recorded end and returns verdicts sorted by end. peers reports on the other end of an undeclared link.
@@ -76,7 +76,7 @@ func Select(in Input, peers func(object.End) Peer) []Verdict {
 	denied := j.denials()
 	out := make([]Verdict, 0, len(in.Recorded))
 	for _, inv := range in.Recorded {
-		want, declared := in.Wanted[inv.End]
+		want, declared := in.Desired[inv.End]
 		switch {
 		case declared:
 			out = append(out, j.trim(inv, want, denied[inv.End]))
@@ -96,7 +96,7 @@ func oneWritePerObject(verdicts []Verdict) []Verdict {
 	written := map[object.Key]bool{}
 	for i := range verdicts {
 		v := &verdicts[i]
-		v.Go = slices.DeleteFunc(v.Go, func(c object.Change) bool {
+		v.Changes = slices.DeleteFunc(v.Changes, func(c object.Change) bool {
 			twice := written[c.Key]
 			written[c.Key] = true
 			if twice {
@@ -109,14 +109,14 @@ func oneWritePerObject(verdicts []Verdict) []Verdict {
 }
 
 // trim removes from a declared end what is no longer desired of it.
-func (j evaluation) trim(inv inventory.Inventory, want object.Wanted, denied *object.Reason) Verdict {
+func (j evaluation) trim(inv inventory.Inventory, want object.Desired, denied *object.Reason) Verdict {
 	v := Verdict{End: inv.End, Next: inv}
 	v.Next = v.Next.Stay()
 	if want.Blocked != nil {
 		return v // nothing of a blocked end is deleted
 	}
 	surplus := j.toDelete(inv)
-	v.Going, v.Go = surplus, j.releases(inv)
+	v.ToDelete, v.Changes = surplus, j.releases(inv)
 	if !inv.Lists(want.Objects) {
 		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { return j.recordedElsewhere(inv.End, k) || j.gone(k) })
 	}
@@ -137,7 +137,7 @@ func (j evaluation) trim(inv inventory.Inventory, want object.Wanted, denied *ob
 
 // leaveBase removes the base of a cluster once no inventory of a link is left there: its objects first, the base itself last.
 func (j evaluation) leaveBase(inv inventory.Inventory, denied *object.Reason) Verdict {
-	v := Verdict{End: inv.End, Next: inv, Going: j.surplus(inv)}
+	v := Verdict{End: inv.End, Next: inv, ToDelete: j.surplus(inv)}
 	if v.Denied = mayNotBegin(inv, Peer{}, denied); v.Denied != nil {
 		return v
 	}
@@ -150,11 +150,11 @@ func (j evaluation) leaveBase(inv inventory.Inventory, denied *object.Reason) Ve
 		return v
 	}
 	v = v.openGates([]gate{j.entries(inv.End, "objects of the cluster", inv.Entries)})
-	v.Drop = len(v.Go) == 0 && v.Waiting == nil
+	v.Drop = len(v.Changes) == 0 && v.Waiting == nil
 	return v
 }
 
-func keysOf(w object.Wanted) []object.Key {
+func keysOf(w object.Desired) []object.Key {
 	out := make([]object.Key, len(w.Objects))
 	for i, o := range w.Objects {
 		out[i] = o.Key

@@ -13,7 +13,7 @@ import (
 // The patch resets managed fields, too: if linkwright's entry stayed, the first apply after an adoption would remove every field
 // that it does not name. Entries of other managers are lost with it; each manager's next write adds its own again.
 func Release(c object.Change, to linkerd.Helm) object.Change {
-	c.Action, c.Fenced = object.Release, true
+	c.Action, c.Conditional = object.Release, true
 	c.Object = object.Object{Key: c.Key, Body: object.NewBody(releasePatch(to))}
 	return c
 }

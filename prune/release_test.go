@@ -33,7 +33,7 @@ func TestRelease(t *testing.T) {
 		if got := string(c.Object.Body.Bytes()); got != tt.want {
 			t.Errorf("%s: %s", tt.name, cmp.Diff(tt.want, got))
 		}
-		if c.Action != object.Release || !c.Fenced || c.Was != was || c.Object.Key != k || c.Takes() {
+		if c.Action != object.Release || !c.Conditional || c.Was != was || c.Object.Key != k || c.Removes() {
 			t.Errorf("%s: got %+v", tt.name, c)
 		}
 	}
@@ -52,7 +52,7 @@ func TestReleasedKinds(t *testing.T) {
 	}{
 		{deploymentKey, ours(deploymentKey), "release Deployment controller-east"},
 		{probeKey, ours(probeKey), "release Service probe-east"},
-		{probeKey, object.Record{UID: "1", Mark: object.Ours, Going: true}, ""},
+		{probeKey, object.Record{UID: "1", Mark: object.Ours, Terminating: true}, ""},
 		{unseen, object.Record{}, ""},
 		{linkKey, ours(linkKey), "delete Link east"},
 		{mirrorSecret, ours(mirrorSecret), "delete Secret cluster-credentials-east"},
@@ -61,10 +61,10 @@ func TestReleasedKinds(t *testing.T) {
 		{object.Key{Kind: "ConfigMap", Namespace: mc, Name: "else"}, object.Record{UID: "1", Mark: object.Ours}, "delete ConfigMap else"},
 	} {
 		in := input(source, sorted(tt.key), linkerd.Mirror{})
-		in.Wanted[source], in.External = object.Wanted{End: source}, map[object.End]linkerd.Helm{source: {}}
-		in.Saw = func(k object.Key) bool { return k != unseen }
-		if record(&in.Seen, tt.key, tt.r); tt.r.IsZero() {
-			drop(&in.Seen, tt.key)
+		in.Desired[source], in.External = object.Desired{End: source}, map[object.End]linkerd.Helm{source: {}}
+		in.WasRead = func(k object.Key) bool { return k != unseen }
+		if record(&in.Observation, tt.key, tt.r); tt.r.IsZero() {
+			drop(&in.Observation, tt.key)
 		}
 		if got := summarize(onlyVerdict(t, in, absentPeer())); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.key, got, tt.want)
@@ -78,16 +78,16 @@ func TestObjectsNeededElsewhere(t *testing.T) {
 	renamed := object.End{Cluster: "west", Link: api.Pair{Source: "newwest", Target: "east"}}
 	in := input(source, sorted(linkKey, mirrorSecret), linkerd.Mirror{})
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: renamed, Entries: sorted(linkKey)})
-	in.Wanted[renamed] = object.Wanted{End: renamed, Objects: []object.Object{{Key: linkKey}}}
-	for _, v := range Select(in, peerAlways(Peer{State: PeerHolds})) {
+	in.Desired[renamed] = object.Desired{End: renamed, Objects: []object.Object{{Key: linkKey}}}
+	for _, v := range Select(in, peerAlways(Peer{State: PeerHasObjects})) {
 		if v.End == source && (summarize(v) != "delete Secret cluster-credentials-east" || v.Next.Has(linkKey)) {
 			t.Errorf("source: %s, next %v", summarize(v), v.Next.Entries)
 		}
 	}
 	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 	in.Recorded[0] = inventory.Inventory{End: target, Entries: sorted(account), Leaving: true}
-	record(&in.Seen, account, ours(account))
-	for _, v := range Select(in, peerAlways(Peer{State: PeerHolds})) {
+	record(&in.Observation, account, ours(account))
+	for _, v := range Select(in, peerAlways(Peer{State: PeerHasObjects})) {
 		if v.End == target && v.Waiting == nil {
 			t.Errorf("target: %s", summarize(v))
 		}
@@ -99,8 +99,8 @@ func TestBegunWaitsForReplacement(t *testing.T) {
 	for _, leaving := range []bool{false, true} {
 		in := input(source, perLink(), linkerd.Mirror{})
 		in.Recorded[0].Leaving = leaving
-		in.Successor = func(object.End) *object.Reason { return object.Because(reason.WaitingForReplacement, "not ready") }
-		if v := onlyVerdict(t, in, absentPeer()); v.Waiting == nil || len(v.Go) > 0 || v.Next.Leaving != leaving {
+		in.Replacement = func(object.End) *object.Reason { return object.Because(reason.WaitingForReplacement, "not ready") }
+		if v := onlyVerdict(t, in, absentPeer()); v.Waiting == nil || len(v.Changes) > 0 || v.Next.Leaving != leaving {
 			t.Errorf("begun %t: %s", leaving, summarize(v))
 		}
 	}

@@ -30,7 +30,7 @@ type Census struct {
 	Unknown   map[api.ClusterName]bool
 	Names     map[api.ClusterName]api.ClusterName // of second names of targets: the clusters
 	Mirrors   map[api.ClusterName]Mirrors         // of clusters that stay, which were read
-	Selectors []Narrowing
+	Selectors []SelectorChange
 	Overlays  []Overlay
 }
 
@@ -40,8 +40,8 @@ type Mirrors struct {
 	Gone map[inventory.Unit]int
 }
 
-// Narrowing is a declared link whose selectors change: how many of its Services the new ones no longer choose.
-type Narrowing struct {
+// SelectorChange is a declared link whose selectors change: how many of its Services the new ones no longer choose.
+type SelectorChange struct {
 	Unit      inventory.Unit
 	Lost, All int
 }
@@ -74,15 +74,15 @@ type Limits struct {
 type Removal struct {
 	Units    []inventory.Unit // sorted
 	Hash     string           // of Units
-	Over     []string
+	Exceeded []string
 	Approved map[inventory.Unit]bool
 	Pending  []inventory.Unit                    // Units, and those that are approved
 	Names    map[api.ClusterName]api.ClusterName // as in the Census
 	In       object.Installation
 }
 
-// Weigh compares what a revision removes with the limits.
-func (c Census) Weigh(l Limits) Removal {
+// Evaluate compares what a revision removes with the limits.
+func (c Census) Evaluate(l Limits) Removal {
 	all := c.units(l.Unresolved)
 	r := Removal{Approved: maps.Clone(l.Approved), Pending: all, Names: c.Names, In: l.In}
 	if r.Approved == nil {
@@ -97,9 +97,9 @@ func (c Census) Weigh(l Limits) Removal {
 	for _, u := range r.Units {
 		going[u] = true
 	}
-	r.Over = slices.Concat(c.clustersOver(l, going), c.linksOver(l, going), c.mirrorsOver(l, going), c.overlaysOver(l, going))
-	if d := l.Denied; d != nil && len(r.Over) == 0 && d.Has(going) {
-		r.Over = []string{deniedBefore(r.Units)}
+	r.Exceeded = slices.Concat(c.clustersOver(l, going), c.linksOver(l, going), c.mirrorsOver(l, going), c.overlaysOver(l, going))
+	if d := l.Denied; d != nil && len(r.Exceeded) == 0 && d.Has(going) {
+		r.Exceeded = []string{deniedBefore(r.Units)}
 	}
 	return r
 }
@@ -249,10 +249,10 @@ func exceeds(lost, all, percent int) bool { return lost*100 > percent*all }
 
 // Denial is what the revision may not remove; nil: it may remove all of it.
 func (r Removal) Denial() *inventory.Denial {
-	if len(r.Over) == 0 {
+	if len(r.Exceeded) == 0 {
 		return nil
 	}
-	return &inventory.Denial{Hash: r.Hash, Units: r.Units, Over: r.Over}
+	return &inventory.Denial{Hash: r.Hash, Units: r.Units, Exceeded: r.Exceeded}
 }
 
 // Why is the reason why nothing may be removed; nil: the removal may proceed.

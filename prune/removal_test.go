@@ -44,7 +44,7 @@ func TestWeigh(t *testing.T) {
 		c := meshed(3)
 		for i := 1; i < 3; i++ {
 			p := numbered(0, i)
-			c.Selectors = append(c.Selectors, Narrowing{inventory.Unit{Kind: inventory.UnitSelectors, Source: p.Source, Target: p.Target, To: "0"}, lost, all})
+			c.Selectors = append(c.Selectors, SelectorChange{inventory.Unit{Kind: inventory.UnitSelectors, Source: p.Source, Target: p.Target, To: "0"}, lost, all})
 		}
 		c.Links[numbered(1, 0)] = true
 		return c
@@ -97,8 +97,8 @@ func TestWeigh(t *testing.T) {
 		{"a third of an overlay", Census{Overlays: []Overlay{{inventory.Unit{Kind: inventory.UnitOverlay, Cluster: "c0"}, 21, 70}}}, "", 1},
 	}
 	for _, tt := range tests {
-		r := tt.census.Weigh(defaults())
-		if got := strings.Join(r.Over, "; "); (got == "") != (tt.over == "") || !strings.Contains(got, tt.over) || len(r.Units) != tt.units {
+		r := tt.census.Evaluate(defaults())
+		if got := strings.Join(r.Exceeded, "; "); (got == "") != (tt.over == "") || !strings.Contains(got, tt.over) || len(r.Units) != tt.units {
 			t.Errorf("%s: %q over %v; want %q of %d units", tt.name, got, r.Units, tt.over, tt.units)
 		}
 		if r.Hash != inventory.HashOf(r.Units) {
@@ -110,16 +110,16 @@ func TestWeigh(t *testing.T) {
 // What was approved counts no more, also not against what is added to it later.
 func TestWeighApproved(t *testing.T) {
 	l, c := defaults(), meshed(3).without(2)
-	whole := c.Weigh(l)
+	whole := c.Evaluate(l)
 	l.Approved = map[inventory.Unit]bool{}
 	for _, u := range whole.Units {
 		l.Approved[u] = true
 	}
-	if r := c.Weigh(l); len(r.Over)+len(r.Units) > 0 || len(r.Pending) != 4 {
+	if r := c.Evaluate(l); len(r.Exceeded)+len(r.Units) > 0 || len(r.Pending) != 4 {
 		t.Errorf("approved: %+v", r)
 	}
 	c.Links[numbered(0, 1)] = true
-	if r := c.Weigh(l); len(r.Over) > 0 || len(r.Units) != 1 || r.Hash == whole.Hash {
+	if r := c.Evaluate(l); len(r.Exceeded) > 0 || len(r.Units) != 1 || r.Hash == whole.Hash {
 		t.Errorf("with one more: %+v", r)
 	}
 }
@@ -127,17 +127,17 @@ func TestWeighApproved(t *testing.T) {
 // What was denied stays denied when what was added since makes it a small part, until it is approved or restored.
 func TestWeighDenied(t *testing.T) {
 	l := defaults()
-	l.Denied = &inventory.Denial{Units: []inventory.Unit{inventory.LinkUnit(numbered(0, 1))}, Over: []string{"too much"}}
+	l.Denied = &inventory.Denial{Units: []inventory.Unit{inventory.LinkUnit(numbered(0, 1))}, Exceeded: []string{"too much"}}
 	c := meshed(12)
 	c.Links[numbered(0, 1)] = true
-	if r := c.Weigh(l); r.Why() == nil {
+	if r := c.Evaluate(l); r.Why() == nil {
 		t.Error("what was denied goes")
 	}
 	c.Links[numbered(0, 1)], c.Links[numbered(0, 2)] = false, true
-	if r := c.Weigh(l); r.Why() != nil {
+	if r := c.Evaluate(l); r.Why() != nil {
 		t.Errorf("restored: %v", r.Why())
 	}
-	if l.Denied = (&inventory.Denial{}); c.Weigh(l).Why() == nil {
+	if l.Denied = (&inventory.Denial{}); c.Evaluate(l).Why() == nil {
 		t.Error("nobody knows what was denied, and it goes")
 	}
 }
@@ -147,7 +147,7 @@ func TestBegunIsFinished(t *testing.T) {
 	c := meshed(3).without(2)
 	delete(c.Links, numbered(2, 0))
 	c.Begun = []api.Pair{numbered(2, 0)}
-	r := c.Weigh(defaults())
+	r := c.Evaluate(defaults())
 	if why := r.Denies(target, false); why == nil {
 		t.Error("nothing is denied")
 	}

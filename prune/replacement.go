@@ -11,10 +11,10 @@ import (
 
 // waitsForReplacement returns why an end must keep what it holds for now; nil: it need not.
 func (h holdings) waitsForReplacement(end object.End) *object.Reason {
-	if h.Successor == nil {
+	if h.Replacement == nil {
 		return nil
 	}
-	return h.Successor(end)
+	return h.Replacement(end)
 }
 
 // removesController reports whether a declared end no longer needs a controller, whose work something else is to do. Other objects
@@ -69,7 +69,7 @@ func (h holdings) releases(inv inventory.Inventory) (out []object.Change) {
 	}
 	releasable := h.releasable(inv.End)
 	for _, k := range h.surplus(inv) {
-		if r := h.Seen.Record(k); releasable(k) && h.Saw(k) && !r.Going {
+		if r := h.Observation.Record(k); releasable(k) && h.WasRead(k) && !r.Terminating {
 			out = append(out, Release(object.Change{End: inv.End, Key: k, Was: r, Why: why}, to))
 		}
 	}
@@ -82,10 +82,10 @@ func (u unlink) neededElsewhere() bool { return u.inv.End.IsSource() && u.needs(
 // leaveToOther keeps what the other end needs, and deletes the rest as of a declared end.
 func (u unlink) leaveToOther(v Verdict) Verdict {
 	end, releasable := u.inv.End, u.releasable(u.inv.End)
-	v.Going, v.Go = u.toDelete(u.inv), u.releases(u.inv)
+	v.ToDelete, v.Changes = u.toDelete(u.inv), u.releases(u.inv)
 	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return u.recordedElsewhere(end, k) || u.gone(k) })
 	surplus := slices.DeleteFunc(slices.Clone(u.inv.Entries), func(k object.Key) bool { return u.needs(k) || releasable(k) })
 	v = v.openGates(append(u.trimGates(end, surplus), u.untilRecordedElsewhere(u.inv)))
-	v.Drop = len(v.Go) == 0 && v.Waiting == nil
+	v.Drop = len(v.Changes) == 0 && v.Waiting == nil
 	return v
 }

@@ -12,25 +12,25 @@ import (
 func TestRetiredIsNotGuarded(t *testing.T) {
 	in := input(target, nil, linkerd.Mirror{})
 	token := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}
-	record(&in.Seen, token, ours(token))
+	record(&in.Observation, token, ours(token))
 	in.Recorded = []inventory.Inventory{{End: target, Entries: []object.Key{token}}}
-	in.Wanted[target] = object.Wanted{End: target}
+	in.Desired[target] = object.Desired{End: target}
 	in.Removal = denied()
-	if refused := Judge(in); refused[target] == nil {
+	if refused := Denials(in); refused[target] == nil {
 		t.Fatal("over a limit nothing is refused")
 	}
 	in.Retired = map[object.Key]bool{token: true}
-	if refused := Judge(in); refused[target] != nil {
+	if refused := Denials(in); refused[target] != nil {
 		t.Errorf("a retired token: %v", refused[target])
 	}
-	if v := Select(in, nil); len(v) != 1 || len(v[0].Go) != 1 {
+	if v := Select(in, nil); len(v) != 1 || len(v[0].Changes) != 1 {
 		t.Errorf("a retired token does not go: %+v", v)
 	}
-	kept := in.Seen.Record(token)
-	kept.Keep = true
+	kept := in.Observation.Record(token)
+	kept.PruneDisabled = true
 	in.Removal = nil
-	record(&in.Seen, token, kept)
-	if refused := Judge(in); refused[target] == nil || refused[target].Code != "PruneDisabled" {
+	record(&in.Observation, token, kept)
+	if refused := Denials(in); refused[target] == nil || refused[target].Code != "PruneDisabled" {
 		t.Errorf("a retired token with a mark to keep: %v", refused[target])
 	}
 }

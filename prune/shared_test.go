@@ -14,7 +14,7 @@ func TestEntryOfAnotherEndIsDropped(t *testing.T) {
 	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
 	in := input(source, perLink(), linkerd.Mirror{})
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: north, Entries: sorted(mirrorSecret)})
-	in.Wanted[north] = object.Wanted{End: north, Objects: []object.Object{{Key: mirrorSecret}}}
+	in.Desired[north] = object.Desired{End: north, Objects: []object.Object{{Key: mirrorSecret}}}
 	v := Select(in, peerAlways(absentPeer()))[0]
 	if v.End != source || v.Next.Has(mirrorSecret) || !v.Next.Has(planeSecret) {
 		t.Errorf("%s: next %v", v.End, v.Next.Entries)
@@ -27,14 +27,14 @@ func TestEntryStaysUntilRecordedElsewhere(t *testing.T) {
 	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 	next := object.End{Cluster: "east", Link: api.Pair{Source: "west", Target: "orient"}}
 	in := input(target, sorted(account), linkerd.Mirror{})
-	record(&in.Seen, account, ours(account))
-	in.Wanted[next] = object.Wanted{End: next, Objects: []object.Object{{Key: account}}}
-	if v := onlyVerdict(t, in, absentPeer()); v.Drop || len(v.Go) > 0 || v.Waiting == nil || v.Next.Leaving || !v.Next.Has(account) {
+	record(&in.Observation, account, ours(account))
+	in.Desired[next] = object.Desired{End: next, Objects: []object.Object{{Key: account}}}
+	if v := onlyVerdict(t, in, absentPeer()); v.Drop || len(v.Changes) > 0 || v.Waiting == nil || v.Next.Leaving || !v.Next.Has(account) {
 		t.Errorf("not recorded yet: %s, next %+v", summarize(v), v.Next)
 	}
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: next, Entries: sorted(account)})
 	for _, v := range Select(in, peerAlways(absentPeer())) {
-		if v.End == target && (!v.Drop || len(v.Go) > 0 || v.Next.Has(account)) {
+		if v.End == target && (!v.Drop || len(v.Changes) > 0 || v.Next.Has(account)) {
 			t.Errorf("recorded: %s, next %+v", summarize(v), v.Next)
 		}
 	}

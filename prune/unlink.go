@@ -34,7 +34,7 @@ func (u unlink) mirror() linkerd.Mirror { return u.Mirrors()[u.inv.End.Link.Targ
 
 func (u unlink) verdict(denied *object.Reason) Verdict {
 	inv := u.inv
-	v := Verdict{End: inv.End, Next: inv, Going: u.surplus(inv)}
+	v := Verdict{End: inv.End, Next: inv, ToDelete: u.surplus(inv)}
 	if v.Denied = mayNotBegin(inv, u.peer, denied); v.Denied != nil {
 		return v
 	}
@@ -44,7 +44,7 @@ func (u unlink) verdict(denied *object.Reason) Verdict {
 	if u.neededElsewhere() {
 		return u.leaveToOther(v)
 	}
-	if !inv.Leaving && !inv.End.IsSource() && len(v.Going) == 0 { // nothing goes: it does not begin to leave
+	if !inv.Leaving && !inv.End.IsSource() && len(v.ToDelete) == 0 { // nothing goes: it does not begin to leave
 		if waiting := v.openGates([]gate{u.untilRecordedElsewhere(inv)}); waiting.Waiting != nil {
 			return waiting
 		}
@@ -59,7 +59,7 @@ func (u unlink) verdict(denied *object.Reason) Verdict {
 	}
 	u.inv.Since = v.Next.Since
 	v = v.openGates(append(u.gates(), u.untilRecordedElsewhere(u.inv)))
-	v.Drop = len(v.Go) == 0 && v.Waiting == nil
+	v.Drop = len(v.Changes) == 0 && v.Waiting == nil
 	return v
 }
 
@@ -92,7 +92,7 @@ func mayNotBegin(inv inventory.Inventory, peer Peer, denied *object.Reason) *obj
 // whose mirrors serve nobody. For an unreachable source a timeout runs (awaitSource).
 func (u unlink) otherEndUnknown() *object.Reason {
 	switch {
-	case u.inv.Leaving || u.peer.State.Known() || u.peer.State == PeerDead:
+	case u.inv.Leaving || u.peer.State.Known() || u.peer.State == PeerUnreachable:
 		return nil
 	case !u.inv.End.IsSource():
 		return object.Because(reason.WaitingForSource, "cluster %s cannot be read, so linkwright cannot check whether its end of the link may be removed: its access stays until then", u.inv.End.Link.Source)
@@ -114,10 +114,10 @@ func (u unlink) notRead() *object.Reason {
 		return object.Because(reason.Waiting, "the link's inventory was lost: linkwright writes it again, and reads all that it lists, before it removes the link")
 	}
 	for _, k := range u.surplus(u.inv) {
-		if why := u.Seen.Hides(k); why != nil {
+		if why := u.Observation.Hides(k); why != nil {
 			return why
 		}
-		if !u.Saw(k) {
+		if !u.WasRead(k) {
 			return object.Because(reason.Waiting, "linkwright has not read %s yet, and needs it to decide whether the link may be removed", k)
 		}
 	}
@@ -128,20 +128,20 @@ func (u unlink) notRead() *object.Reason {
 // --unreachable-source-timeout without a break.
 func (u unlink) awaitSource(v Verdict) Verdict {
 	source := v.End.Link.Source
-	if u.peer.State != PeerDead {
+	if u.peer.State != PeerUnreachable {
 		v.Next.Since = time.Time{}
 	}
 	switch {
 	case u.peer.State.gone():
 	case u.peer.Closed != nil:
 		v.Waiting = object.Because(u.peer.Closed.Code, "the access of cluster %s stays until it has removed its end of the link: %s", source, u.peer.Closed.Message)
-	case u.peer.State == PeerDead:
+	case u.peer.State == PeerUnreachable:
 		if v.Next.Since.IsZero() {
 			v.Next.Since = u.Now.UTC().Truncate(time.Second)
 		}
-		if until := v.Next.Since.Add(u.Grace); u.Now.Before(until) {
-			v.Grace, v.Waiting = until, object.Because(reason.WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone, or until %s (--unreachable-source-timeout %s)",
-				source, until.UTC().Format(time.RFC3339), u.Grace)
+		if until := v.Next.Since.Add(u.UnreachableSourceTimeout); u.Now.Before(until) {
+			v.AccessUntil, v.Waiting = until, object.Because(reason.WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone, or until %s (--unreachable-source-timeout %s)",
+				source, until.UTC().Format(time.RFC3339), u.UnreachableSourceTimeout)
 		}
 	case !u.peer.State.Known():
 		v.Waiting = object.Because(reason.WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone", source)
@@ -166,7 +166,7 @@ func (u unlink) mayForget() func(object.Key) bool {
 		case k == u.account(end):
 			return swept
 		case k == u.link(end):
-			return !m.Left()
+			return !m.HasMirrors()
 		}
 		return true
 	}
@@ -203,7 +203,7 @@ func (v Verdict) openGates(gates []gate) Verdict {
 		take, wait := g.remaining()
 		switch {
 		case len(take) > 0:
-			v.Go = append(v.Go, take...)
+			v.Changes = append(v.Changes, take...)
 			return v
 		case len(wait) > 0:
 			v.Waiting, v.Until = g.waitReason(wait), g.drain.until
@@ -254,7 +254,7 @@ func (u unlink) mirrors() gate {
 		swept := object.Reason{Code: reason.LeftByController, Message: "mirror of an unlinked cluster"}
 		take, wait := u.foreignDeletions(end, slices.Concat(m.Services, m.Endpoints), swept)
 		for _, f := range m.Federated {
-			take = append(take, Quit(end, f, u.Seen))
+			take = append(take, LeaveFederated(end, f, u.Observation))
 		}
 		return take, wait
 	}}
@@ -275,7 +275,7 @@ func (u unlink) secondCheck() gate {
 // a controller of somebody else's Link uses the same names, and so does one that the user's chart still runs.
 func (u unlink) leftovers(name string, keys []object.Key) gate {
 	return gate{name: name, remaining: func() ([]object.Change, []object.Key) {
-		if u.isForeign(u.link(u.inv.End)) || u.foreignController(u.inv.End) || u.anyRunning(u.mirror().Pods) || !u.Saw(u.deployment(u.inv.End)) {
+		if u.isForeign(u.link(u.inv.End)) || u.foreignController(u.inv.End) || u.anyRunning(u.mirror().Pods) || !u.WasRead(u.deployment(u.inv.End)) {
 			return nil, nil
 		}
 		keys := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool {
@@ -286,8 +286,8 @@ func (u unlink) leftovers(name string, keys []object.Key) gate {
 	}}
 }
 
-// Quit removes the target from a federated Service, or deletes the Service if no other member is left.
-func Quit(end object.End, m linkerd.Membership, observed object.Observation) object.Change {
+// LeaveFederated removes the target from a federated Service, or deletes the Service if no other member is left.
+func LeaveFederated(end object.End, m linkerd.Membership, observed object.Observation) object.Change {
 	c := object.Change{
 		End: end, Key: m.Key, Was: observed.Record(m.Key), Action: object.Delete,
 		Why: object.Reason{Code: reason.LeftByController, Message: "federated service without any member left"},

@@ -87,7 +87,7 @@ func TestGatesOfSource(t *testing.T) {
 	for _, tt := range tests {
 		in := input(source, tt.recorded, tt.mirrors)
 		for _, k := range tt.gone {
-			drop(&in.Seen, k)
+			drop(&in.Observation, k)
 		}
 		if got := summarize(onlyVerdict(t, in, absentPeer())); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
@@ -99,23 +99,23 @@ func TestGatesOfSource(t *testing.T) {
 func TestGatesWait(t *testing.T) {
 	going := input(source, perLink(), linkerd.Mirror{})
 	for _, k := range []object.Key{deploymentKey, budgetKey} {
-		r := going.Seen.Record(k)
-		r.Going = true
-		record(&going.Seen, k, r)
+		r := going.Observation.Record(k)
+		r.Terminating = true
+		record(&going.Observation, k, r)
 	}
 	if got := summarize(onlyVerdict(t, going, absentPeer())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
 		t.Errorf("being deleted: %s", got)
 	}
 	unseen := input(source, perLink(), linkerd.Mirror{})
 	unseen.Recorded[0].Leaving = true
-	unseen.Saw = func(k object.Key) bool { return k.Kind != "Deployment" && k.Kind != "PodDisruptionBudget" }
+	unseen.WasRead = func(k object.Key) bool { return k.Kind != "Deployment" && k.Kind != "PodDisruptionBudget" }
 	if got := summarize(onlyVerdict(t, unseen, absentPeer())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
 		t.Errorf("not looked for: %s", got)
 	}
 	sweep := input(source, perLink(), linkerd.Mirror{Services: []object.Key{mirrorKey}})
-	record(&sweep.Seen, mirrorKey, object.Record{UID: "x", Going: true})
-	drop(&sweep.Seen, deploymentKey)
-	drop(&sweep.Seen, budgetKey)
+	record(&sweep.Observation, mirrorKey, object.Record{UID: "x", Terminating: true})
+	drop(&sweep.Observation, deploymentKey)
+	drop(&sweep.Observation, budgetKey)
 	if got := summarize(onlyVerdict(t, sweep, absentPeer())); !strings.HasPrefix(got, "wait: mirrors: 1 not gone yet") {
 		t.Errorf("a mirror being deleted: %s", got)
 	}
@@ -125,7 +125,7 @@ func TestGatesWait(t *testing.T) {
 func TestInventoryOfUnlink(t *testing.T) {
 	in := input(source, perLink(), linkerd.Mirror{Lease: []object.Key{leaseKey}})
 	for _, k := range []object.Key{deploymentKey, budgetKey, linkKey, probeKey, accountKey} {
-		drop(&in.Seen, k)
+		drop(&in.Observation, k)
 	}
 	next := onlyVerdict(t, in, absentPeer()).Next
 	if want := sorted(accountKey, mirrorSecret, planeSecret); !next.Leaving || !slices.Equal(next.Entries, want) {
@@ -144,17 +144,17 @@ func TestTargetWaits(t *testing.T) {
 		want    string
 	}{
 		{"source not read", Peer{}, false, "wait: cluster west cannot be read, so linkwright cannot check whether its end of the link may be removed: its access stays until then"},
-		{"source not through", Peer{State: PeerHolds}, false, "wait: the access of cluster west stays until it has removed its end of the link"},
+		{"source not through", Peer{State: PeerHasObjects}, false, "wait: the access of cluster west stays until it has removed its end of the link"},
 		{"source through", absentPeer(), false, "delete ServiceAccount linkwright.west"},
-		{"source refused", Peer{State: PeerHolds, Denied: kept}, false, "refused: PruneDisabled"},
-		{"source refused, begun", Peer{State: PeerHolds, Denied: kept}, true, "wait: the access of cluster west stays until it has removed its end of the link"},
+		{"source refused", Peer{State: PeerHasObjects, Denied: kept}, false, "refused: PruneDisabled"},
+		{"source refused, begun", Peer{State: PeerHasObjects, Denied: kept}, true, "wait: the access of cluster west stays until it has removed its end of the link"},
 		{"source not read, begun", Peer{}, true, "wait: cluster west cannot be read: its access stays until its end of the link is gone"},
 	}
 	for _, tt := range tests {
 		in := input(target, []object.Key{k}, linkerd.Mirror{})
 		in.Recorded[0].Leaving = tt.leaving
 		v := onlyVerdict(t, in, tt.peer)
-		begins := tt.leaving || v.Denied == nil && (tt.peer.State.Known() || tt.peer.State == PeerDead)
+		begins := tt.leaving || v.Denied == nil && (tt.peer.State.Known() || tt.peer.State == PeerUnreachable)
 		if got := summarize(v); got != tt.want || v.Next.Leaving != begins {
 			t.Errorf("%s: %s, leaving %t, want %s", tt.name, got, v.Next.Leaving, tt.want)
 		}
@@ -173,10 +173,10 @@ func TestFederatedMembership(t *testing.T) {
 	}
 	for _, tt := range tests {
 		in := input(source, external(), linkerd.Mirror{Federated: []linkerd.Membership{tt.m}})
-		drop(&in.Seen, linkKey)
+		drop(&in.Observation, linkKey)
 		v := onlyVerdict(t, in, absentPeer())
-		c := v.Go[0]
-		if got := c.Action.String() + " " + string(c.Object.Body.Bytes()); got != tt.want || c.Was != in.Seen.Record(federatedKey) || len(v.Go) != 1 {
+		c := v.Changes[0]
+		if got := c.Action.String() + " " + string(c.Object.Body.Bytes()); got != tt.want || c.Was != in.Observation.Record(federatedKey) || len(v.Changes) != 1 {
 			t.Errorf("%+v: %s, was %+v", tt.m, got, c.Was)
 		}
 		if b := c.Object.Body.Bytes(); len(b) > 0 && !json.Valid(b) {
@@ -190,11 +190,11 @@ func TestFederatedOneAtATime(t *testing.T) {
 	north := object.End{Cluster: "west", Link: westEast}
 	north.Link.Target = "north"
 	in := input(source, external(), linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@north", Others: true}}})
-	drop(&in.Seen, linkKey)
+	drop(&in.Observation, linkKey)
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: north})
 	in.Mirrors()["north"] = linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@east", Others: true}}}
 	got := Select(in, peerAlways(absentPeer()))
-	if len(got[0].Go) != 1 || len(got[1].Go) != 0 || got[1].Waiting == nil || got[1].Drop {
+	if len(got[0].Changes) != 1 || len(got[1].Changes) != 0 || got[1].Waiting == nil || got[1].Drop {
 		t.Errorf("first %s, second %s", summarize(got[0]), summarize(got[1]))
 	}
 }
@@ -203,12 +203,12 @@ func TestFederatedOneAtATime(t *testing.T) {
 func TestMirrorsOfForeignLink(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		in := input(source, external(), all())
-		record(&in.Seen, linkKey, object.Record{UID: "x", Mark: mark})
+		record(&in.Observation, linkKey, object.Record{UID: "x", Mark: mark})
 		if got := summarize(onlyVerdict(t, in, absentPeer())); strings.Contains(got, "web-") || strings.Contains(got, "wait") {
 			t.Errorf("%s: %s", mark, got)
 		}
-		drop(&in.Seen, mirrorSecret)
-		drop(&in.Seen, planeSecret)
+		drop(&in.Observation, mirrorSecret)
+		drop(&in.Observation, planeSecret)
 		if got := summarize(onlyVerdict(t, in, absentPeer())); got != "drop" {
 			t.Errorf("%s, and the credentials are gone, whatever is resolved by another: %s", mark, got)
 		}
@@ -220,11 +220,11 @@ func TestMirrorsOfForeignLinkElsewhere(t *testing.T) {
 	in := input(source, slices.DeleteFunc(external(), func(k object.Key) bool { return k == linkKey }), all())
 	elsewhere := linkKey
 	elsewhere.Namespace = "elsewhere"
-	record(&in.Seen, elsewhere, object.Record{UID: "x"})
+	record(&in.Observation, elsewhere, object.Record{UID: "x"})
 	if got := summarize(onlyVerdict(t, in, absentPeer())); got != "delete Secret cluster-credentials-east" {
 		t.Errorf("beside a Link in another namespace: %s", got)
 	}
-	record(&in.Seen, elsewhere, ours(elsewhere))
+	record(&in.Observation, elsewhere, ours(elsewhere))
 	if got := summarize(onlyVerdict(t, in, absentPeer())); !strings.Contains(got, "delete Service web-east") {
 		t.Errorf("beside a Link of ours in another namespace: %s", got)
 	}
@@ -236,9 +236,9 @@ func TestForeignController(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		for _, recorded := range [][]object.Key{perLink(), sorted(append(external(), accountKey)...)} {
 			in := input(source, recorded, all())
-			record(&in.Seen, deploymentKey, object.Record{UID: "x", Mark: mark})
-			drop(&in.Seen, budgetKey)
-			drop(&in.Seen, probeKey)
+			record(&in.Observation, deploymentKey, object.Record{UID: "x", Mark: mark})
+			drop(&in.Observation, budgetKey)
+			drop(&in.Observation, probeKey)
 			for _, want := range []string{
 				"delete Link east",
 				"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
@@ -252,8 +252,8 @@ func TestForeignController(t *testing.T) {
 					t.Errorf("%s: %s, want %s", mark, got, want)
 				}
 				in.Recorded = []inventory.Inventory{v.Next}
-				for _, c := range v.Go {
-					if drop(&in.Seen, c.Key); c.Key == federatedKey {
+				for _, c := range v.Changes {
+					if drop(&in.Observation, c.Key); c.Key == federatedKey {
 						in.Mirrors()["east"] = linkerd.Mirror{Pods: []object.Key{podKey}, Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}
 					}
 				}
@@ -282,7 +282,7 @@ func TestModeChange(t *testing.T) {
 	}
 	for _, tt := range tests {
 		in := input(source, external(), tt.mirrors)
-		in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}, {Key: mirrorSecret}}}
+		in.Desired[source] = object.Desired{End: source, Objects: []object.Object{{Key: linkKey}, {Key: mirrorSecret}}}
 		if got := summarize(onlyVerdict(t, in, absentPeer())); got != tt.want {
 			t.Errorf("%+v: %s, want %s", tt.mirrors, got, tt.want)
 		}

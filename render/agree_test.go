@@ -210,7 +210,7 @@ func (j *agreement) desired() object.Object {
 	for l := range f.Links() {
 		in := Input{
 			Link: l, Source: &facts, Target: &facts, ControlPlaneSecretLive: true,
-			Credential: &linkerd.Credential{Token: object.NewSecret([]byte("token")), Print: "0123456789ab"},
+			Credential: &linkerd.Credential{Token: object.NewSecret([]byte("token")), Fingerprint: "0123456789ab"},
 		}
 		r := Renderer{Owner: object.DefaultOwner}
 		objects = slices.Concat(r.Source(in).Objects, r.Target(in).Objects)

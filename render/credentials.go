@@ -19,20 +19,20 @@ func credentials(b *builder) {
 	}
 	secret := encodedSecret(kubeconfig)
 	b.addSecret(linkerd.MirrorSecret(b.source(), b.target()), secret, nil, nil)
-	if b.Link.Spec.UsesRemoteDiscovery() && !b.Undiscovered {
+	if b.Link.Spec.UsesRemoteDiscovery() && !b.WithoutControlPlaneSecret {
 		b.addSecret(linkerd.ControlPlaneSecret(b.source(), b.target()), secret,
 			map[string]string{linkerd.RemoteClusterLabel: string(b.target())},
 			map[string]string{
 				linkerd.TrustDomain:    b.Target.Domains.Trust,
 				linkerd.ClusterDomain:  b.Target.Domains.Cluster,
-				linkerd.CredentialMark: linkerd.NextMark(b.Marked, b.fingerprint(kubeconfig)),
+				linkerd.CredentialMark: linkerd.NextMark(b.CredentialMark, b.fingerprint(kubeconfig)),
 			})
 	}
 }
 
 // fingerprint is the keyed hash of all that Linkerd's destination controller reads of its secret.
 func (b *builder) fingerprint(kubeconfig []byte) string {
-	return object.NewSecret(kubeconfig).Print(b.Source.UID, b.Target.Domains.Trust, b.Target.Domains.Cluster)
+	return object.NewSecret(kubeconfig).Fingerprint(b.Source.UID, b.Target.Domains.Trust, b.Target.Domains.Cluster)
 }
 
 func (b *builder) addSecret(key object.Key, content object.Encoded, labels, annotations map[string]string) {

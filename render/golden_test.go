@@ -85,7 +85,7 @@ type settings struct {
 type scene struct {
 	archive        *txtar.Archive
 	given, goldens []txtar.File
-	ends           []object.Wanted
+	ends           []object.Desired
 }
 
 func read(t *testing.T, file string) scene {
@@ -130,7 +130,7 @@ func readOn(t *testing.T, file, appliedIn string) scene {
 	return s
 }
 
-func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w settings) []object.Wanted {
+func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w settings) []object.Desired {
 	known := map[api.ClusterName]*linkerd.Facts{}
 	for name, fact := range facts {
 		known[name] = &fact
@@ -142,7 +142,7 @@ func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w setting
 	for _, name := range w.Unknown {
 		delete(known, name)
 	}
-	var ends []object.Wanted
+	var ends []object.Desired
 	r := Renderer{Owner: w.Owner}
 	for l := range f.Links() {
 		in := Input{Link: l, Source: known[l.Source.Name], Target: known[l.Target.Name], ControlPlaneSecretLive: w.ControlPlaneSecret, AppliedIn: w.appliedIn}
@@ -153,7 +153,7 @@ func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w setting
 			in.Generations = append(in.Generations, object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: name})
 		}
 		if !w.NoToken {
-			in.Credential = &linkerd.Credential{Token: object.NewSecret([]byte("token-of-" + l.Source.Name)), Print: "0123456789ab"}
+			in.Credential = &linkerd.Credential{Token: object.NewSecret([]byte("token-of-" + l.Source.Name)), Fingerprint: "0123456789ab"}
 		}
 		ends = append(ends, r.Source(in), r.Target(in))
 	}
@@ -165,7 +165,7 @@ func nameOf(e object.End) string {
 	return fmt.Sprintf("ends/%s/%s-%s.yaml", e.Cluster, e.Link.Source, e.Link.Target)
 }
 
-func show(t *testing.T, w object.Wanted) string {
+func show(t *testing.T, w object.Desired) string {
 	t.Helper()
 	if w.Blocked != nil {
 		return fmt.Sprintf("Blocked: %s: %s\n", w.Blocked.Code, w.Blocked.Message)

@@ -45,7 +45,7 @@ func (b *builder) linkSpec() linkerd.LinkSpec {
 		TargetClusterLinkerdNamespace: target.Linkerd.Namespace,
 		ClusterCredentialsSecret:      spec.SecretFor(b.target()),
 		ExcludedLabels:                declared.ExcludedLabels,
-		ExcludedAnnotations:           excluded(spec.ExcludedAnnotations, foreignAnnotations(), linkerd.CredentialEntry(b.Credential.Print)),
+		ExcludedAnnotations:           excluded(spec.ExcludedAnnotations, foreignAnnotations(), linkerd.CredentialEntry(b.Credential.Fingerprint)),
 	}
 	if g := b.Target.Gateway; !g.Disabled {
 		s.GatewayAddress, s.GatewayPort, s.GatewayIdentity = strings.Join(g.Addresses, ","), g.Port, g.Identity

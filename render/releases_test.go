@@ -52,7 +52,7 @@ func TestServerTakesEachRelease(t *testing.T) {
 	for _, r := range linkerd.Releases() {
 		versions := slices.DeleteFunc(linkerd.LinkVersions(), func(v string) bool { return v > r.Link })
 		slices.Sort(versions)
-		if err := testbed.Dress(t.Context(), bed.Cluster("east").Config, testbed.Dressing{LinkerdVersion: r.String() + ".0", LinkVersions: versions}); err != nil {
+		if err := testbed.InstallLinkerd(t.Context(), bed.Cluster("east").Config, testbed.Linkerd{LinkerdVersion: r.String() + ".0", LinkVersions: versions}); err != nil {
 			t.Fatal(err)
 		}
 		u.to(r)

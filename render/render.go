@@ -25,13 +25,13 @@ type Input struct {
 	// ControlPlaneSecretLive reports whether the Secret of the source's control plane exists. Only then may
 	// the Linkerd Link have selectors that make the control plane use it: otherwise it can panic.
 	ControlPlaneSecretLive bool
-	// Undiscovered leaves out the Secret of the source's control plane, which linkwright may not write yet.
-	Undiscovered bool
+	// WithoutControlPlaneSecret leaves out the Secret of the source's control plane, which linkwright may not write yet.
+	WithoutControlPlaneSecret bool
 	// AppliedIn is the older version in which the live Linkerd Link was last applied, if its fields must be those of that version
 	// (linkerd.AppliedIn); empty: no restriction.
 	AppliedIn string
-	// Marked is the linkerd.CredentialMark of the live Secret of the source's control plane; empty: there is none.
-	Marked string
+	// CredentialMark is the linkerd.CredentialMark of the live Secret of the source's control plane; empty: there is none.
+	CredentialMark string
 	// Generations are the Secrets that tokens of mode Bound are bound to, in the target; Tokens are those that hold tokens of mode
 	// LegacyToken, whatever the mode is now. In that mode none means the first.
 	Generations, Tokens []object.Key
@@ -51,10 +51,10 @@ func New(owner string) Renderer { return Renderer{Owner: owner, cache: &stencilC
 type family func(*builder)
 
 // Source is a link's end in its source: what mirrors the target's services there.
-func (r Renderer) Source(in Input) object.Wanted {
+func (r Renderer) Source(in Input) object.Desired {
 	end := object.End{Cluster: in.Link.Source.Name, Link: in.Link.Pair()}
 	if why := sourceBlocked(in); why != nil {
-		return object.Wanted{End: end, Blocked: why}
+		return object.Desired{End: end, Blocked: why}
 	}
 	families := make([]family, 0, 3) // nearly in the order of their phases, so that there is little to sort
 	if in.Link.Spec.Controller.Mode == api.PerLink {
@@ -67,30 +67,30 @@ func (r Renderer) Source(in Input) object.Wanted {
 }
 
 // Target is a link's end in its target: the source's account and its rights, or nothing if the credential is an existing one.
-func (r Renderer) Target(in Input) object.Wanted {
+func (r Renderer) Target(in Input) object.Desired {
 	end := object.End{Cluster: in.Link.Target.Canonical(), Link: in.Link.Pair()}
 	if why := missingFacts(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
-		return object.Wanted{End: end, Blocked: why}
+		return object.Desired{End: end, Blocked: why}
 	}
 	if in.Link.Spec.Credentials.Mode == api.Existing {
-		return object.Wanted{End: end}
+		return object.Desired{End: end}
 	}
 	return r.build(end, in, []family{access})
 }
 
 // Complete adds the base: the objects that a cluster holds once. Only overlays add objects to it.
-func (r Renderer) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
-	return append(slices.Clone(ends), object.Wanted{End: object.End{Cluster: c.Name}})
+func (r Renderer) Complete(c fleet.Cluster, ends []object.Desired) []object.Desired {
+	return append(slices.Clone(ends), object.Desired{End: object.End{Cluster: c.Name}})
 }
 
-func (r Renderer) build(end object.End, in Input, families []family) object.Wanted {
+func (r Renderer) build(end object.End, in Input, families []family) object.Desired {
 	const usual = 10 // mostly nine
 	b := &builder{Input: in, owner: r.Owner, objects: make([]object.Object, 0, usual)}
 	for _, f := range families {
 		f(b)
 	}
 	if b.err != nil {
-		return object.Wanted{End: end, Blocked: object.Because(reason.RenderFailed, "%v", b.err)}
+		return object.Desired{End: end, Blocked: object.Because(reason.RenderFailed, "%v", b.err)}
 	}
 	slices.SortFunc(b.objects, func(x, y object.Object) int {
 		if x.Phase != y.Phase {
@@ -98,7 +98,7 @@ func (r Renderer) build(end object.End, in Input, families []family) object.Want
 		}
 		return x.Key.Compare(y.Key)
 	})
-	return object.Wanted{End: end, Objects: b.objects}
+	return object.Desired{End: end, Objects: b.objects}
 }
 
 // builder collects the objects of one end; the first error blocks the whole end.
@@ -201,7 +201,7 @@ func missingFacts(name api.ClusterName, f *linkerd.Facts, role linkerd.Role) *ob
 	if f == nil {
 		return object.Because(reason.Unknown, "linkwright has not read cluster %s yet, and needs its facts", name)
 	}
-	if why := f.Lack(role); why != nil {
+	if why := f.MissingFor(role); why != nil {
 		return object.Because(why.Code, "cluster %s: %s", name, why.Message)
 	}
 	return nil

@@ -91,7 +91,7 @@ func serverWithLinkerd(t *testing.T) dynamic.Interface {
 		}
 	})
 	east := bed.Cluster("east")
-	if err := testbed.Dress(t.Context(), east.Config, testbed.Dressing{}); err != nil {
+	if err := testbed.InstallLinkerd(t.Context(), east.Config, testbed.Linkerd{}); err != nil {
 		t.Fatal(err)
 	}
 	cfg := east.As("render")

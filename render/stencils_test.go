@@ -42,7 +42,7 @@ func TestFilledAsEncoded(t *testing.T) {
 	}
 }
 
-func checkFilled(t *testing.T, got, want object.Wanted) {
+func checkFilled(t *testing.T, got, want object.Desired) {
 	t.Helper()
 	if len(got.Objects) != len(want.Objects) || len(got.Objects) < 6 {
 		t.Errorf("Source: got %d objects, want %d", len(got.Objects), len(want.Objects))
@@ -80,6 +80,6 @@ func anyInput(r *rand.Rand) Input {
 		},
 		Source:     &linkerd.Facts{Links: linkerd.LinkVersion, Version: one("edge-25.1.1", "edge-25.1.1", "~target~", "x~target~<\"\x00", "~tar")},
 		Target:     &linkerd.Facts{Gateway: gateway, API: linkerd.Endpoint{Server: "https://a", CA: "ca"}},
-		Credential: &linkerd.Credential{Token: object.NewSecret([]byte("t")), Print: "0123456789ab"},
+		Credential: &linkerd.Credential{Token: object.NewSecret([]byte("t")), Fingerprint: "0123456789ab"},
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Without drops the ignored fields from an end's objects, so that others may own them. An object that has none of them
 // stays the same byte for byte, and want itself is not changed. A map that becomes empty is dropped, too, except spec.
-func Without(want object.Wanted, ignored []api.Ignore, owner string) object.Wanted {
+func Without(want object.Desired, ignored []api.Ignore, owner string) object.Desired {
 	var changed []object.Object
 	for i, o := range want.Objects {
 		fields := ignoredPaths(o.Key, ignored)
@@ -22,7 +22,7 @@ func Without(want object.Wanted, ignored []api.Ignore, owner string) object.Want
 		}
 		reduced, isChanged, err := withoutFields(o, fields, owner)
 		if err != nil {
-			return object.Wanted{End: want.End, Blocked: object.Because(reason.RenderFailed, "%v", err)}
+			return object.Desired{End: want.End, Blocked: object.Because(reason.RenderFailed, "%v", err)}
 		}
 		if !isChanged {
 			continue

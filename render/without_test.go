@@ -46,7 +46,7 @@ func TestWithout(t *testing.T) {
 		{"another group", object.Key{Group: "serving.knative.dev", Kind: "Service", Name: "a"}, "Service", []string{"spec.replicas"}, spec},
 	}
 	for _, tt := range tests {
-		given := object.Wanted{Objects: []object.Object{sealed(t, service, `{"spec":{"type":"x"}}`), sealed(t, tt.key, spec)}}
+		given := object.Desired{Objects: []object.Object{sealed(t, service, `{"spec":{"type":"x"}}`), sealed(t, tt.key, spec)}}
 		before := given.Objects[1]
 		got := Without(given, []api.Ignore{{Kind: tt.kind, Fields: tt.fields}}, "blue")
 		want := sealed(t, tt.key, tt.want)
@@ -66,7 +66,7 @@ func TestWithout(t *testing.T) {
 func TestWithoutBroken(t *testing.T) {
 	for _, body := range []string{`]`, `{"spec":{"replicas":1}}`} {
 		o := object.Object{Key: object.Key{Group: "apps", Kind: "Deployment", Name: "a"}, Body: object.NewBody([]byte(body))}
-		got := Without(object.Wanted{Objects: []object.Object{o}}, []api.Ignore{{Kind: "Deployment", Fields: []string{"spec.replicas"}}}, "blue")
+		got := Without(object.Desired{Objects: []object.Object{o}}, []api.Ignore{{Kind: "Deployment", Fields: []string{"spec.replicas"}}}, "blue")
 		if got.Blocked == nil || got.Blocked.Code != "RenderFailed" || len(got.Objects) > 0 {
 			t.Errorf("Without(%s): %+v", body, got)
 		}

@@ -151,7 +151,7 @@ func (c *chaos) stage(source, target string, stage health.Stage) health.Result {
 		}
 		for _, v := range l.Source.Health {
 			if v.Stage == stage {
-				return v.Passing
+				return v.Result
 			}
 		}
 	}

@@ -31,7 +31,7 @@ import (
 
 // clusterEnv is real clusters, dressed as Linkerd's, with a mirror controller's stand-in in each.
 type clusterEnv struct {
-	*testbed.Bed
+	*testbed.ControlPlanes
 	t      *testing.T
 	policy string // a SyncPolicy that all declarations hold; empty: none
 }
@@ -64,7 +64,7 @@ func newSkewedEnv(t *testing.T, of []string, ahead map[string]time.Duration) *cl
 			t.Error(err)
 		}
 	})
-	out := &clusterEnv{Bed: b, t: t}
+	out := &clusterEnv{ControlPlanes: b, t: t}
 	for _, c := range b.Clusters {
 		out.prepare(c, slices.Index(names, c.Name))
 	}
@@ -87,7 +87,7 @@ func newSkewedEnv(t *testing.T, of []string, ahead map[string]time.Duration) *cl
 func (b *clusterEnv) prepare(c *testbed.Cluster, i int) {
 	b.t.Helper()
 	ctx := b.t.Context()
-	if err := testbed.Dress(ctx, c.Config, testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
+	if err := testbed.InstallLinkerd(ctx, c.Config, testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
 		b.t.Fatal(err)
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "linkwright"}}
@@ -178,7 +178,7 @@ func (d *declaredText) Follows(context.Context, api.Commit, api.Commit, []api.Co
 // openClusters connects by the configurations of the bed.
 type openClusters struct {
 	registry *cluster.Registry
-	bed      *testbed.Bed
+	bed      *testbed.ControlPlanes
 
 	mu     gosync.Mutex // drift is repaired while the next sync begins
 	failed map[api.ClusterName]error
@@ -244,9 +244,9 @@ func (b *clusterEnv) loop(d *declaredText, agent string) *sync.Loop {
 		b.t.Fatal(err)
 	}
 	return &sync.Loop{
-		Options: sync.Options{Owner: "linkwright", Patience: time.Minute}, Declared: d, Clusters: &openClusters{registry: registry, bed: b.Bed},
-		Home:     record.Home{Cluster: at, Namespace: "linkwright"},
-		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
+		Options: sync.Options{Owner: "linkwright", Patience: time.Minute}, Declared: d, Clusters: &openClusters{registry: registry, bed: b.ControlPlanes},
+		Management: record.ManagementCluster{Cluster: at, Namespace: "linkwright"},
+		Renderer:   render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Explain: cluster.Explain, Verifier: cluster.Verifier{},
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
 	}

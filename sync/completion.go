@@ -121,9 +121,9 @@ func (e completion) scheduleNext() {
 // comes back later for the rest.
 func (e completion) scheduleByClock() {
 	s, now := e.r.step, time.Now()
-	if !s.Again.IsZero() {
-		at := later(s.Again, now.Add(e.backoff.When(e.w.cluster.Name)))
-		if before := s.Again.Before(e.round.deadline); before || e.daemon() {
+	if !s.PlanAgain.IsZero() {
+		at := later(s.PlanAgain, now.Add(e.backoff.When(e.w.cluster.Name)))
+		if before := s.PlanAgain.Before(e.round.deadline); before || e.daemon() {
 			e.w.alarm, e.w.pending = soonest(e.w.alarm, at), e.w.pending || before && at.Before(e.round.deadline)
 		}
 	}
@@ -131,7 +131,7 @@ func (e completion) scheduleByClock() {
 		return
 	}
 	for _, at := range s.Moments() {
-		if at.After(now) && at != s.Again {
+		if at.After(now) && at != s.PlanAgain {
 			e.w.alarm = soonest(e.w.alarm, at)
 		}
 	}
@@ -153,11 +153,11 @@ func (e completion) requestPeers() {
 // requestReads reads the clusters by requests that a step needs to decide about a deletion, and then plans the step again.
 func (e completion) requestReads() {
 	e.readsAnswered()
-	if len(e.r.step.Look) == 0 || e.w.exhausted(len(e.workers)) {
+	if len(e.r.step.ReadFirst) == 0 || e.w.exhausted(len(e.workers)) {
 		return
 	}
 	e.w.awaits = map[*worker]bool{}
-	for _, name := range e.r.step.Look {
+	for _, name := range e.r.step.ReadFirst {
 		peer := e.worker(name)
 		if peer == nil || !peer.requests(e.round.number) || peer == e.w {
 			continue

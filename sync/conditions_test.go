@@ -31,7 +31,7 @@ func (r *memoryEnv) leads() {
 // persisted returns the condition Ready of west→east that a reader of inventories finds.
 func (r *memoryEnv) persisted() object.Condition {
 	r.t.Helper()
-	observed, err := r.Cluster("west").Observe(r.t.Context(), plan.Ledger())
+	observed, err := r.Cluster("west").Observe(r.t.Context(), plan.InventoryWatches())
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (b *clusterEnv) alone(t *testing.T, r report.Report) {
 	t.Helper()
 	said := map[string]string{}
 	for _, c := range r.Clusters {
-		for _, o := range c.Step.Strays {
+		for _, o := range c.Step.Listed {
 			said[string(c.Name)+" "+o.Key.Name] = o.Why
 		}
 	}

@@ -73,7 +73,7 @@ func (e *engine) removeUsedUp(ctx context.Context, urged []inventory.Decision) {
 	}
 	var gone []inventory.Decision
 	err := e.record.Amend(ctx, func(r *inventory.Record) bool {
-		gone = r.Undecide(func(d inventory.Decision) bool { return slices.Contains(done, d) })
+		gone = r.RemoveDecisions(func(d inventory.Decision) bool { return slices.Contains(done, d) })
 		return len(gone) > 0
 	})
 	switch {
@@ -99,7 +99,7 @@ func (e *engine) usedUp(ctx context.Context, d inventory.Decision, urged []inven
 	case inventory.AcceptCluster:
 		return e.store.Snapshot().Confirmed(d.Cluster, d.UID)
 	case inventory.AllowNonFastForward:
-		return d.Over(time.Now()) || e.history.appliedEverywhere(ctx, d.Revision)
+		return d.Expired(time.Now()) || e.history.appliedEverywhere(ctx, d.Revision)
 	case inventory.AbandonCluster:
 		_, remembered := e.store.Record.Last().Clusters[d.Cluster]
 		if e.store.Declared.Declares(d.Cluster) { // it must not act one day, when the cluster leaves the repository for another reason
@@ -109,5 +109,5 @@ func (e *engine) usedUp(ctx context.Context, d inventory.Decision, urged []inven
 	case inventory.Reconcile:
 		return slices.Contains(urged, d) && e.wasReconciled(d.Cluster)
 	}
-	return d.Over(time.Now())
+	return d.Expired(time.Now())
 }

@@ -28,7 +28,7 @@ func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *e
 	}
 	both := make([]*engine, 2)
 	for i := range both {
-		both[i] = newEngine(&Loop{Options: Options{Owner: "linkwright"}, Home: record.Home{Cluster: home, Namespace: "linkwright"}}, 1)
+		both[i] = newEngine(&Loop{Options: Options{Owner: "linkwright"}, Management: record.ManagementCluster{Cluster: home, Namespace: "linkwright"}}, 1)
 		both[i].store.Enter(&fleet.Fleet{}, inventory.Record{})
 	}
 	mine, other = both[0], both[1]
@@ -163,7 +163,7 @@ func TestAbandonDecisionGoesWithTheRecord(t *testing.T) {
 	abandon := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "north", By: "bob"}
 	stays := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "west", By: "bob"}
 	mine, _ := recordedWith(t, abandon, stays)
-	err := mine.record.Amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["north"] = inventory.Known{UID: "n"}; return true })
+	err := mine.record.Amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["north"] = inventory.KnownCluster{UID: "n"}; return true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,10 @@ func TestAbandonDecisionGoesWithTheRecord(t *testing.T) {
 // The record gets an identity that people accepted also where there is nothing to write in the cluster: else the decision would stay.
 func TestAcceptedIsRecorded(t *testing.T) {
 	mine, _ := recordedWith(t)
-	err := mine.record.Amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["east"] = inventory.Known{UID: "former"}; return true })
+	err := mine.record.Amend(t.Context(), func(r *inventory.Record) bool {
+		r.Clusters["east"] = inventory.KnownCluster{UID: "former"}
+		return true
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +191,7 @@ func TestAcceptedIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	item := object.Item{Namespace: o.Key.Namespace, Name: o.Key.Name, Record: object.Written(o), Body: o.Body}
-	mine.store.PutCluster("east", state.Cluster{Reading: state.Read, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})}, mine.store.Declared.Epoch())
+	mine.store.PutCluster("east", state.Cluster{Reading: state.Read, Live: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})}, mine.store.Declared.Epoch())
 	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Phase: plan.Ready}}
 	for _, refused := range []*object.Reason{object.Because(reason.ClusterChanged, "not accepted"), nil} {
 		u := &reconcile{reader: reader{shared: mine.shared, cluster: fleet.Cluster{Name: "east"}}}

@@ -21,7 +21,7 @@ func (d *disaster) second(h sync.Declared) *sync.Leadership {
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	d.bad(home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}))
 	l := d.loop(false)
-	l.Home.Cluster, l.Declared = home, h
+	l.Management.Cluster, l.Declared = home, h
 	return sync.Begin(d.T, l, 5)
 }
 

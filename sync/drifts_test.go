@@ -22,11 +22,11 @@ import (
 )
 
 // watched is what moves in clusters; nobody tells it.
-type watched map[api.ClusterName]object.Moves
+type watched map[api.ClusterName]object.ChangedKeys
 
 func (watched) Moved() <-chan struct{} { return nil }
 
-func (w watched) Take() map[api.ClusterName]object.Moves { return w }
+func (w watched) Take() map[api.ClusterName]object.ChangedKeys { return w }
 
 // atRest returns an engine between two syncs over clusters in which nothing is left to do. It takes nothing from its queue.
 func atRest(names ...api.ClusterName) *engine {
@@ -238,7 +238,7 @@ func TestSteadyEdits(t *testing.T) {
 func TestReconcileRequestsPeers(t *testing.T) {
 	for _, tt := range []struct{ moved, done, want bool }{{false, true, false}, {true, true, true}, {false, false, true}} {
 		e := atRest("west", "east")
-		e.store.Results.SetStep("east", plan.Step{Cluster: "east", Look: []api.ClusterName{"west"}})
+		e.store.Results.SetStep("east", plan.Step{Cluster: "east", ReadFirst: []api.ClusterName{"west"}})
 		e.workers["west"].done = tt.done
 		r := e.runs("west", false)
 		r.moved, r.step = tt.moved, plan.Step{Cluster: "west"}
@@ -257,7 +257,7 @@ func TestNoChangeIsLost(t *testing.T) {
 		o := object.Object{Key: probe}
 		edit := object.Observation{}.Edit()
 		edit.Put(probe, object.Record{UID: "1", Mark: object.Ours}, o.Body)
-		e.store.PutCluster("west", state.Cluster{Reading: state.Read, Seen: edit.Observation()}, e.store.Declared.Epoch())
+		e.store.PutCluster("west", state.Cluster{Reading: state.Read, Live: edit.Observation()}, e.store.Declared.Epoch())
 		w := e.workers["west"]
 		w.read, w.ended, w.rest = current, time.Now(), time.Now().Add(time.Minute)
 		e.loop.Changes = watched{"west": {Keys: []object.Key{k}}}

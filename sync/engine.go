@@ -145,7 +145,7 @@ func (e *engine) warnUnknownClusters() {
 	e.warned = true
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(e.loop.Forget)) {
+	for _, name := range slices.Sorted(maps.Keys(e.loop.Abandoned)) {
 		if e.worker(name) == nil {
 			e.loop.Log.Warn("--abandon-cluster does nothing: no such cluster is declared or in the record: check its name", "cluster", string(name))
 		}

@@ -49,9 +49,9 @@ func TestFactsAreReused(t *testing.T) {
 		"declared anew":     {elsewhere, observed("uid", "ca"), state.Read, false},
 		"unknown before":    {spec, observed("uid", "ca"), state.Unread, false},
 	} {
-		u := factual(state.Cluster{Reading: tt.known, Seen: observed("uid", "ca"), Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, spec)
+		u := factual(state.Cluster{Reading: tt.known, Live: observed("uid", "ca"), Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, spec)
 		u.cluster.Spec = tt.spec
-		live := state.Cluster{Seen: tt.seen}
+		live := state.Cluster{Live: tt.seen}
 		if u.addFacts(&live); (live.Facts.Version == "as it was") != tt.reuse {
 			t.Errorf("%s: reused %v, want %v", name, live.Facts.Version, tt.reuse)
 		}
@@ -66,8 +66,8 @@ func TestSameObservation(t *testing.T) {
 	e := object.Observation{}.Edit()
 	e.Put(object.Key{Kind: "Namespace", Name: "kube-system"}, object.Record{UID: "u"}, object.Body{})
 	same := e.Observation()
-	u := factual(state.Cluster{Reading: state.Read, Seen: same, Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, api.Cluster{}.WithDefaults())
-	live := state.Cluster{Seen: same}
+	u := factual(state.Cluster{Reading: state.Read, Live: same, Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, api.Cluster{}.WithDefaults())
+	live := state.Cluster{Live: same}
 	if u.addFacts(&live); live.Gap != "of before" || live.Facts.Version != "as it was" {
 		t.Errorf("it was looked at again: %q, %q", live.Gap, live.Facts.Version)
 	}

@@ -29,7 +29,7 @@ type overlays struct {
 	extras map[api.ClusterName][]object.Object
 }
 
-func (o overlays) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
+func (o overlays) Complete(c fleet.Cluster, ends []object.Desired) []object.Desired {
 	ends = o.Renderer.Complete(c, ends)
 	for i, want := range ends {
 		if want.End.IsBase() {

@@ -20,8 +20,8 @@ func (r reader) withWrites(ctx context.Context, live state.Cluster, step plan.St
 	if len(outcomes) != step.Writes() || slices.ContainsFunc(outcomes, r.mustReread) {
 		return live, false
 	}
-	wrote := writeFold{before: live.Seen, watches: map[object.Key][]object.Watch{}, edit: live.Seen.Edit()}
-	for _, w := range live.Looked {
+	wrote := writeFold{before: live.Live, watches: map[object.Key][]object.Watch{}, edit: live.Live.Edit()}
+	for _, w := range live.Watches {
 		wrote.watches[kindOf(w.Group, w.Kind)] = append(wrote.watches[kindOf(w.Group, w.Kind)], w)
 	}
 	for _, o := range outcomes {
@@ -30,7 +30,7 @@ func (r reader) withWrites(ctx context.Context, live state.Cluster, step plan.St
 	if !wrote.rereadChanging(ctx, r) {
 		return live, false
 	}
-	live.Seen, live.Pass = wrote.edit.Observation(), 0
+	live.Live, live.Round = wrote.edit.Observation(), 0
 	return live, true
 }
 
@@ -48,8 +48,8 @@ func (r reader) watchesAll() bool {
 	if !live.Known() || len(near.Clusters) == 0 {
 		return true
 	}
-	watches, err := plan.Watches(near, r.cluster, r.loop.Renderer, live.Seen)
-	return err == nil && !slices.ContainsFunc(watches, func(w object.Watch) bool { return !covered(w, live.Looked) })
+	watches, err := plan.Watches(near, r.cluster, r.loop.Renderer, live.Live)
+	return err == nil && !slices.ContainsFunc(watches, func(w object.Watch) bool { return !covered(w, live.Watches) })
 }
 
 // covered reports whether other watches show everything that a watch shows, as deeply.

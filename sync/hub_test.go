@@ -61,7 +61,7 @@ func newHub(t *testing.T) *hub {
 		}
 	})
 	h := &hub{t: t, west: b.Clusters[0], as: kubernetes.NewForConfigOrDie(b.Clusters[0].As("somebody")), tally: map[string]int{}}
-	if err := testbed.Dress(t.Context(), h.west.Config, testbed.Dressing{}); err != nil {
+	if err := testbed.InstallLinkerd(t.Context(), h.west.Config, testbed.Linkerd{}); err != nil {
 		t.Fatal(err)
 	}
 	names := []api.ClusterName{"home"}
@@ -74,7 +74,7 @@ func newHub(t *testing.T) *hub {
 		if err := h.others.Cluster(name).Put("kubectl", ns); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.others.Cluster(name).Dress(testbed.Dressing{}); err != nil {
+		if err := h.others.Cluster(name).InstallLinkerd(testbed.Linkerd{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +130,7 @@ func (h *hub) process(daemon bool) (*sync.Loop, func()) {
 		h.t.Fatal(err)
 	}
 	l := &sync.Loop{
-		Options: sync.Options{Owner: "linkwright"}, Declared: h, Clusters: p, Home: record.Home{Cluster: h.others.Cluster("home"), Namespace: "linkwright"},
+		Options: sync.Options{Owner: "linkwright"}, Declared: h, Clusters: p, Management: record.ManagementCluster{Cluster: h.others.Cluster("home"), Namespace: "linkwright"},
 		Renderer: render.New("linkwright"), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Log: slog.New(slog.DiscardHandler),
 	}
 	if daemon {

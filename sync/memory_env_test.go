@@ -46,7 +46,7 @@ type counting struct {
 }
 
 // Complete implements plan.Renderer.
-func (c counting) Complete(of fleet.Cluster, ends []object.Wanted) []object.Wanted {
+func (c counting) Complete(of fleet.Cluster, ends []object.Desired) []object.Desired {
 	c.rig.mu.Lock()
 	defer c.rig.mu.Unlock()
 	if f := c.rig.fleet; len(ends) > 1 && len(ends) == len(f.Out(of.Name))+len(f.In(of.Name)) {
@@ -112,7 +112,7 @@ func newMemoryEnv(t *testing.T, o memcluster.Options, links string) *memoryEnv {
 		if err := r.Cluster(name).Put("kubectl", ns); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Cluster(name).Dress(testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
+		if err := r.Cluster(name).InstallLinkerd(testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,8 +123,8 @@ func newMemoryEnv(t *testing.T, o memcluster.Options, links string) *memoryEnv {
 // loop returns that of a process that was just started, and reads by requests.
 func (r *memoryEnv) loop() *Loop {
 	return &Loop{
-		Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: r, Clusters: r, Home: record.Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
-		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Refused: cluster.Refused,
+		Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: r, Clusters: r, Management: record.ManagementCluster{Cluster: r.Cluster("home"), Namespace: "linkwright"},
+		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Rejection: cluster.Rejection,
 		Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // watched does something while a witness reads west.
-func (b *clusterEnv) watched(do func(w *testbed.Witness)) {
+func (b *clusterEnv) watched(do func(w *testbed.MirrorObserver)) {
 	b.t.Helper()
 	w, err := testbed.NewWitness(b.t.Context(), b.Cluster("west").Config)
 	if err != nil {
@@ -32,9 +32,9 @@ func (b *clusterEnv) watched(do func(w *testbed.Witness)) {
 }
 
 // witnessed holds that no mirror of west is interrupted meanwhile, and gives who led its controllers for east.
-func (b *clusterEnv) witnessed(do func(w *testbed.Witness)) (led []string) {
+func (b *clusterEnv) witnessed(do func(w *testbed.MirrorObserver)) (led []string) {
 	b.t.Helper()
-	b.watched(func(w *testbed.Witness) {
+	b.watched(func(w *testbed.MirrorObserver) {
 		do(w)
 		b.nothingLost(w)
 		led = w.Leaders("east")
@@ -42,7 +42,7 @@ func (b *clusterEnv) witnessed(do func(w *testbed.Witness)) (led []string) {
 	return led
 }
 
-func (b *clusterEnv) nothingLost(w *testbed.Witness) {
+func (b *clusterEnv) nothingLost(w *testbed.MirrorObserver) {
 	b.t.Helper()
 	if lost, err := w.Lost(b.t.Context()); err != nil || len(lost) > 0 {
 		b.t.Errorf("mirrors were interrupted: %v, %v", lost, err)
@@ -122,7 +122,7 @@ func (b *clusterEnv) renamedSource(t *testing.T, d *declaredText) {
 	}
 	d.set(b.declarations(second("occident", "west") + linkWith("west", "east", federated)))
 	b.clean(l, 2)
-	b.witnessed(func(w *testbed.Witness) {
+	b.witnessed(func(w *testbed.MirrorObserver) {
 		b.leaders(w, 1)
 		uncordon := b.cordon()
 		b.restarts("controller-east")
@@ -151,7 +151,7 @@ func (b *clusterEnv) renamedSource(t *testing.T, d *declaredText) {
 }
 
 // leaders waits until this many pods have led the controllers for east, one after the other. A new pod takes the Lease some time after it is ready.
-func (b *clusterEnv) leaders(w *testbed.Witness, want int) {
+func (b *clusterEnv) leaders(w *testbed.MirrorObserver, want int) {
 	b.t.Helper()
 	b.eventually(fmt.Sprintf("leaders of the link are not %d", want), func(context.Context) (bool, error) {
 		return len(w.Leaders("east")) == want, nil
@@ -174,7 +174,7 @@ func (b *clusterEnv) restarts(controller string) {
 // renamedTarget: a second name of the target becomes its own, and the former name goes with its links. The link by the second name goes on.
 func (b *clusterEnv) renamedTarget(t *testing.T, d *declaredText) {
 	l := b.loop(d, agent)
-	b.watched(func(w *testbed.Witness) {
+	b.watched(func(w *testbed.MirrorObserver) {
 		d.set(b.declarations(second("orient", "east") + linkWith("west", "east", federated) + linkWith("west", "orient", federated)))
 		b.clean(l, 4)
 		b.mirrored("west", "web-of-east-orient")

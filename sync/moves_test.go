@@ -146,7 +146,7 @@ func (b *clusterEnv) keeping(do func()) {
 	}
 	uid, template := deployment()
 	before := len(b.writes())
-	if led := b.witnessed(func(*testbed.Witness) { do() }); len(led) != 1 {
+	if led := b.witnessed(func(*testbed.MirrorObserver) { do() }); len(led) != 1 {
 		b.t.Errorf("the link was led by %v", led)
 	}
 	for _, w := range b.writes()[before:] {

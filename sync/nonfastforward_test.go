@@ -39,7 +39,7 @@ func newNonFastForward(t *testing.T) *nonFastForward {
 		if err := r.set.Cluster(name).Put("kubectl", ns); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.set.Cluster(name).Dress(testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
+		if err := r.set.Cluster(name).InstallLinkerd(testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,8 +83,8 @@ func TestNonFastForward(t *testing.T) {
 func (r *nonFastForward) begin(only ...api.ClusterName) {
 	r.leadership = sync.Begin(r.all, &sync.Loop{
 		Options: sync.Options{Owner: object.DefaultOwner, Only: only}, Declared: r.h, Clusters: r.set,
-		Home:     record.Home{Cluster: r.set.Cluster("west"), Namespace: "linkwright"},
-		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
+		Management: record.ManagementCluster{Cluster: r.set.Cluster("west"), Namespace: "linkwright"},
+		Renderer:   render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Explain: cluster.Explain, Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
 	}, 1)
 }

@@ -161,7 +161,7 @@ func TestWatchesAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.PutCluster("west", state.Cluster{Reading: state.Read, Looked: watches}, s.Declared.Epoch())
+		s.PutCluster("west", state.Cluster{Reading: state.Read, Watches: watches}, s.Declared.Epoch())
 		s.PutCluster("east", state.Cluster{Reading: state.Read}, s.Declared.Epoch())
 		if !u.watchesAll() {
 			t.Error("nothing more is to be looked at")
@@ -169,7 +169,7 @@ func TestWatchesAll(t *testing.T) {
 		token := object.Object{Key: object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}}
 		e := object.Observation{}.Edit()
 		e.Put(token.Key, object.Written(token), object.Body{})
-		s.PutCluster("east", state.Cluster{Reading: state.Read, Seen: e.Observation()}, s.Declared.Epoch())
+		s.PutCluster("east", state.Cluster{Reading: state.Read, Live: e.Observation()}, s.Declared.Epoch())
 		if u.watchesAll() {
 			t.Error("the target has a token from a former mode: the source's Secret is to be looked at")
 		}

@@ -89,12 +89,12 @@ func TestProgressSaysUntilWhen(t *testing.T) {
 	})
 }
 
-// Look shows which clusters it reads.
+// Snapshot shows which clusters it reads.
 func TestProgressOfLook(t *testing.T) {
 	single(t, memcluster.Options{Timeout: 4 * time.Second}, memoryLink("west", "east"), func(r *memoryEnv) {
 		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = true })
 		l, shown := r.watched()
-		if _, err := l.Look(r.t.Context(), 1); err != nil {
+		if _, err := l.Snapshot(r.t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
 		if len(*shown) < 4 || activity(t, (*shown)[2], "east").Asked.IsZero() || !activity(t, (*shown)[2], "west").Read {

@@ -186,7 +186,7 @@ func (l *Loop) explain(err error) *object.Reason {
 	}
 	r := l.Explain(err)
 	if r.Code == reason.Forbidden {
-		r.Message += ": " + object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace}.Grant() + sweepFlag(r.Message)
+		r.Message += ": " + object.Installation{Owner: l.Owner, Namespace: l.Management.Namespace}.Grant() + sweepFlag(r.Message)
 	}
 	return &r
 }
@@ -210,7 +210,7 @@ func (l *Loop) logRecord(last, now inventory.Record) {
 		return
 	}
 	for _, d := range now.Decisions {
-		if slices.Contains(last.Decisions, d) || d.Over(time.Now()) {
+		if slices.Contains(last.Decisions, d) || d.Expired(time.Now()) {
 			continue
 		}
 		if err := d.Check(); err != nil {
@@ -224,10 +224,10 @@ func (l *Loop) logRecord(last, now inventory.Record) {
 			l.Log.Warn("approval not understood: linkwright ignores it", "approval", text)
 		}
 	}
-	for _, text := range now.Misread {
-		if !slices.Contains(last.Misread, text) {
+	for _, text := range now.Unreadable {
+		if !slices.Contains(last.Unreadable, text) {
 			l.Log.Warn("record not understood: until another revision is applied, linkwright removes only what you approve",
-				"record", inventory.RecordKey(l.Owner, l.Home.Namespace).String(), "text", text)
+				"record", inventory.RecordKey(l.Owner, l.Management.Namespace).String(), "text", text)
 		}
 	}
 }

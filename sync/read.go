@@ -45,7 +45,7 @@ type reader struct {
 // be read is hidden, unless nothing could be decided without it (see plan.Watches).
 func (r reader) read(ctx context.Context) state.Cluster {
 	watches := r.store.Clusters.Watched(r.cluster.Name)
-	live := state.Cluster{Looked: watches}
+	live := state.Cluster{Watches: watches}
 	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn object.Cluster) error {
 		if r.mode == byWatches {
 			return r.live(ctx, conn, &live)
@@ -53,9 +53,9 @@ func (r reader) read(ctx context.Context) state.Cluster {
 		return r.observe(ctx, conn, &live)
 	})
 	if err != nil {
-		failed := state.Cluster{Looked: watches, Err: r.loop.explain(err), Reading: live.Reading} // its watches stay as they are
+		failed := state.Cluster{Watches: watches, Err: r.loop.explain(err), Reading: live.Reading} // its watches stay as they are
 		if r.mode != byWatches {
-			failed.Pass = r.round
+			failed.Round = r.round
 		}
 		return failed
 	}
@@ -74,15 +74,15 @@ func (r reader) addFacts(live *state.Cluster) {
 	last := r.store.Clusters.Last(r.cluster.Name)
 	alike := last.Known() && r.store.Clusters.ReadBy(r.cluster.Name, r.cluster.Spec)
 	switch {
-	case alike && live.Seen.Is(last.Seen):
+	case alike && live.Live.Is(last.Live):
 		live.Facts, live.Gap, live.NotServiceAccount = last.Facts, last.Gap, last.NotServiceAccount
 		return
-	case alike && sameFacts(r.cluster.Spec, last.Seen, live.Seen):
+	case alike && sameFacts(r.cluster.Spec, last.Live, live.Live):
 		live.Facts = last.Facts
 	default:
-		live.Facts = r.decoder.configs.FactsOf(r.cluster.Spec, live.Seen.Server, live.Seen)
+		live.Facts = r.decoder.configs.FactsOf(r.cluster.Spec, live.Live.Server, live.Live)
 	}
-	live.Gap, live.NotServiceAccount = r.decoder.gap(r.cluster.Spec, live.Seen)
+	live.Gap, live.NotServiceAccount = r.decoder.gap(r.cluster.Spec, live.Live)
 }
 
 // sameFacts reports whether two observations of a cluster give the same facts.
@@ -104,14 +104,14 @@ func sameFacts(c api.Cluster, a, b object.Observation) bool {
 }
 
 func (r reader) observe(ctx context.Context, conn object.Cluster, live *state.Cluster) error {
-	live.Pass = r.round
-	ledger, err := conn.Observe(ctx, plan.Ledger())
+	live.Round = r.round
+	ledger, err := conn.Observe(ctx, plan.InventoryWatches())
 	if err != nil || !r.watches(live, ledger) {
 		return err
 	}
 	live.Reading = state.Answered
-	rest, err := conn.Observe(ctx, live.Looked[len(plan.Ledger()):])
-	live.Seen = merge(rest, ledger)
+	rest, err := conn.Observe(ctx, live.Watches[len(plan.InventoryWatches()):])
+	live.Live = merge(rest, ledger)
 	if older := linkerd.OlderWatches(rest); err == nil && len(older) > 0 {
 		return r.older(ctx, conn, live)
 	}
@@ -120,14 +120,14 @@ func (r reader) observe(ctx context.Context, conn object.Cluster, live *state.Cl
 
 // older reads Linkerd Links in older versions, if the cluster does not serve the current one.
 func (r reader) older(ctx context.Context, conn object.Cluster, live *state.Cluster) error {
-	before := live.Seen
+	before := live.Live
 	if !r.watches(live, before) {
 		return nil
 	}
 	more, err := conn.Observe(ctx, linkerd.OlderWatches(before))
-	live.Seen = merge(more, before)
-	live.Seen.Unserved = slices.Sorted(slices.Values(slices.Concat(before.Unserved, more.Unserved)))
-	live.Seen.Hidden = slices.SortedFunc(slices.Values(slices.Concat(before.Hidden, more.Hidden)), object.Hidden.Compare)
+	live.Live = merge(more, before)
+	live.Live.Unserved = slices.Sorted(slices.Values(slices.Concat(before.Unserved, more.Unserved)))
+	live.Live.Hidden = slices.SortedFunc(slices.Values(slices.Concat(before.Hidden, more.Hidden)), object.Hidden.Compare)
 	return err
 }
 
@@ -146,21 +146,21 @@ const maxReads = 3
 
 // live reads from the last watches, and again if others are needed now.
 func (r reader) live(ctx context.Context, conn object.Cluster, live *state.Cluster) error {
-	if live.Looked == nil {
-		live.Looked = plan.Ledger()
+	if live.Watches == nil {
+		live.Watches = plan.InventoryWatches()
 	}
 	for range maxReads {
-		known := live.Looked
+		known := live.Watches
 		observed, err := conn.Live(ctx, known)
 		if err != nil || !r.watches(live, observed) {
 			return err
 		}
-		if live.Seen = observed; reflect.DeepEqual(live.Looked, known) {
+		if live.Live = observed; reflect.DeepEqual(live.Watches, known) {
 			return nil
 		}
 	}
-	observed, err := conn.Live(ctx, live.Looked)
-	live.Seen = observed
+	observed, err := conn.Live(ctx, live.Watches)
+	live.Live = observed
 	return err
 }
 
@@ -171,13 +171,13 @@ func (r reader) watches(live *state.Cluster, ledger object.Observation) bool {
 		live.Err = object.Because(reason.InventoryInvalid, "%v", err)
 		return false
 	}
-	live.Looked = r.store.Clusters.Share(watches, live.Looked)
+	live.Watches = r.store.Clusters.Share(watches, live.Watches)
 	return true
 }
 
 // compareApplied compares the declared commit with the one in the base that was just read, before anything is planned.
 func (r reader) compareApplied(ctx context.Context, live state.Cluster) {
-	base, ok := inventory.ReadBase(r.loop.Owner, live.Seen)
+	base, ok := inventory.ReadBase(r.loop.Owner, live.Live)
 	if ok && r.loop.guards(r.cluster.Name) {
 		_ = r.history.ask(ctx, r.store.Declared.Commit(), base.Commit) // the answer is in the view that is planned from
 	}
@@ -216,7 +216,7 @@ type decoder struct {
 func (d *decoder) gap(c api.Cluster, observed object.Observation) (gap string, anyone bool) {
 	template := d.loop.Confined
 	template.Owner = d.loop.Owner
-	account, ok := template.As(observed.User)
+	account, ok := template.ForUser(observed.User)
 	if !ok {
 		return "linkwright does not log in as a ServiceAccount there, and admission policies confine only ServiceAccounts", true
 	}
@@ -240,7 +240,7 @@ func newShared(l *Loop, leadership int64) shared {
 // recordKeeper writes the record, and logs that.
 func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
 	return &record.Keeper{
-		Owner: l.Owner, Management: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
+		Owner: l.Owner, Management: l.Management, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
 		Wrote: func(o object.Outcome) { l.logWrites("", "", []object.Outcome{o}) },
 	}
 }
@@ -248,11 +248,11 @@ func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
 // settings returns what a store is made with.
 func (l *Loop) settings(leadership int64) store.Settings {
 	return store.Settings{
-		Installation: object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace},
-		Options:      state.Options{Grace: l.Grace, RequireConfinement: l.RequireConfinement},
-		Process:      state.Process{Term: leadership, Probe: l.Probe, Once: l.Changes == nil},
+		Installation: object.Installation{Owner: l.Owner, Namespace: l.Management.Namespace},
+		Options:      state.Options{UnreachableSourceTimeout: l.UnreachableSourceTimeout, RequireConfinement: l.RequireConfinement},
+		Process:      state.Process{Leadership: leadership, Probe: l.Probe, Once: l.Changes == nil},
 		Takeover:     l.Takeover,
 		Overrides:    l.Overrides,
-		Verifies:     l.verifies(), Writes: l.writes, Rejected: l.Refused,
+		Verifies:     l.verifies(), Writes: l.writes, Rejected: l.Rejection,
 	}
 }

@@ -220,7 +220,7 @@ func (r *reconcile) removeFromRecord(ctx context.Context) error {
 
 // hasBase reports whether the cluster has a base of linkwright.
 func (r *reconcile) hasBase() bool {
-	_, found := inventory.ReadBase(r.loop.Owner, r.store.Clusters.Last(r.cluster.Name).Seen)
+	_, found := inventory.ReadBase(r.loop.Owner, r.store.Clusters.Last(r.cluster.Name).Live)
 	return found
 }
 
@@ -253,7 +253,7 @@ func (r *reconcile) finalState() lastState {
 	_, failed := countOutcomes(r.outcomes)
 	ours := r.loop.writes(r.cluster.Name)
 	switch {
-	case failed > 0 || r.err != nil || len(r.step.Look) > 0:
+	case failed > 0 || r.err != nil || len(r.step.ReadFirst) > 0:
 		return unfinished
 	case r.step.Writes()+len(r.step.TokenRequests) == 0 || !ours:
 		return finished

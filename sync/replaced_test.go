@@ -39,7 +39,7 @@ func (b *clusterEnv) written(name string, before int) (out []string) {
 // immutables: an overlay's ConfigMap that must not change and does, and a Deployment with the selector of another version of linkwright, hold their
 // ends; where the SyncPolicy lets them, each is deleted and created again, once.
 func (b *clusterEnv) immutables(t *testing.T, l *sync.Loop, d *declaredText, o overlays) {
-	l.Refused = cluster.Refused
+	l.Rejection = cluster.Rejection
 	settings := object.Key{Kind: "ConfigMap", Namespace: testbed.Multicluster, Name: "settings"}
 	content := func(v string) []object.Object {
 		return []object.Object{extra(t, settings, `{"apiVersion":"v1","immutable":true,"data":{"v":"`+v+`"}}`)}

@@ -62,15 +62,15 @@ func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool
 		return
 	}
 	next := n.revision(why)
-	if record := n.store.Record.Last(); next.Stands(n.last) && !record.Revision.IsZero() || next.Stands(inventory.Revision{}) && record.Revision.IsZero() {
+	if record := n.store.Record.Last(); next.SameState(n.last) && !record.Revision.IsZero() || next.SameState(inventory.Revision{}) && record.Revision.IsZero() {
 		return // also if another process has noted something else since: each notes what is news to it
 	}
 	n.last = next
 	n.waiting = n.record.Queue(func(r *inventory.Record) bool {
-		if !r.Revision.IsZero() && r.Revision.Stands(next) {
+		if !r.Revision.IsZero() && r.Revision.SameState(next) {
 			return false
 		}
-		r.Revision = next.Noted(n.loop.Holder, time.Now())
+		r.Revision = next.Recorded(n.loop.Holder, time.Now())
 		return true
 	})
 	if good, _ := n.store.Declared.Applied(); good == nil || len(n.store.Record.Last().Clusters) > 0 {
@@ -148,13 +148,13 @@ func unapplied(head polled, why error) *object.Reason {
 	case head.err != nil:
 		return object.Because(reason.RevisionNotRead, "%v", head.err)
 	}
-	if refused, ok := errors.AsType[RefusedHead](why); ok {
+	if refused, ok := errors.AsType[DeniedRevision](why); ok {
 		return object.Because(reason.NonFastForward, "%v", refused)
 	}
 	return nil
 }
 
-// RefusedHead means that the observed revision may not be applied after the applied one.
-type RefusedHead struct{ error }
+// DeniedRevision means that the observed revision may not be applied after the applied one.
+type DeniedRevision struct{ error }
 
-func (r RefusedHead) Unwrap() error { return r.error }
+func (r DeniedRevision) Unwrap() error { return r.error }

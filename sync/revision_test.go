@@ -31,7 +31,7 @@ func TestUnapplied(t *testing.T) {
 		"one of two":   {polled{Declaration: Declaration{Commit: "b", Problems: wrong[:3]}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 1 more error)"},
 		"no commit":    {polled{err: lost}, lost, "RepositoryNotRead: no route to host"},
 		"no tree":      {polled{Declaration: Declaration{Commit: "b"}, err: lost}, lost, "RevisionNotRead: no route to host"},
-		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(RefusedHead{fmt.Errorf("behind: %w", lost)}, lost), string(reason.NonFastForward) + ": behind: no route to host"},
+		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(DeniedRevision{fmt.Errorf("behind: %w", lost)}, lost), string(reason.NonFastForward) + ": behind: no route to host"},
 		"another":      {polled{Declaration: Declaration{Commit: "b"}}, lost, ""},
 	} {
 		got := ""
@@ -42,7 +42,7 @@ func TestUnapplied(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
-	if !errors.Is(RefusedHead{lost}, lost) {
+	if !errors.Is(DeniedRevision{lost}, lost) {
 		t.Error("what is refused hides its cause")
 	}
 }
@@ -54,9 +54,9 @@ func noted(t *testing.T) (*engine, *memcluster.Cluster) {
 	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
-	l := &Loop{Options: Options{Owner: "linkwright", Holder: "pod"}, Home: record.Home{Cluster: home, Namespace: "linkwright"}, Log: slog.New(slog.DiscardHandler)}
+	l := &Loop{Options: Options{Owner: "linkwright", Holder: "pod"}, Management: record.ManagementCluster{Cluster: home, Namespace: "linkwright"}, Log: slog.New(slog.DiscardHandler)}
 	tt := newEngine(l, 1)
-	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "1"}}})
+	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {UID: "1"}}})
 	tt.store.Apply(&fleet.Fleet{Commit: "a"})
 	tt.store.Declared.Observe("a")
 	home.Requests()
@@ -92,7 +92,7 @@ func TestRecordRevision(t *testing.T) {
 	tt.revisions.recordRevision(ctx, applied("a"), tt.daemon(), nil)
 	count(1, "it is over")
 	r := tt.store.Record.Last()
-	r.Revision = inventory.Revision{Applied: "b"}.Noted("another process", r.Revision.Since)
+	r.Revision = inventory.Revision{Applied: "b"}.Recorded("another process", r.Revision.Since)
 	tt.store.SetRecord(r)
 	tt.revisions.recordRevision(ctx, applied("a"), tt.daemon(), nil)
 	count(0, "another process says otherwise, and that is no news here")
@@ -115,7 +115,7 @@ func TestRecordRevision(t *testing.T) {
 // The first revision waits for the first cluster that is recorded: that is one write. What could not be written is tried again.
 func TestRecordRevisionWithTheFirstCluster(t *testing.T) {
 	tt, home := noted(t)
-	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{}})
+	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{}})
 	tt.revisions.recordRevision(t.Context(), applied("a"), tt.daemon(), nil)
 	if n := len(home.Requests()); n != 0 {
 		t.Errorf("before any cluster: %d requests", n)

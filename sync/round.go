@@ -72,7 +72,7 @@ func (e revisionChooser) choose(ctx context.Context, head polled) (bool, error) 
 			return err == nil, err
 		}
 		e.store.Declared.Withdraw(head.Commit)
-		why = RefusedHead{fmt.Errorf("the observed revision is not applied: %w", refused)}
+		why = DeniedRevision{fmt.Errorf("the observed revision is not applied: %w", refused)}
 	}
 	ok, err := e.keepApplied(ctx)
 	return ok, errors.Join(why, err)

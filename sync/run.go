@@ -28,8 +28,8 @@ func (l *Loop) Once(ctx context.Context, leadership int64) (report.Report, error
 	return r, err
 }
 
-// Look reads the declarations and every cluster, and returns the snapshot. It writes nothing.
-func (l *Loop) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
+// Snapshot reads the declarations and every cluster, and returns the snapshot. It writes nothing.
+func (l *Loop) Snapshot(ctx context.Context, leadership int64) (state.Snapshot, error) {
 	e := newEngine(l, leadership)
 	defer (&progress{engine: e}).start()()
 	d, err := l.Declared.Next(ctx)

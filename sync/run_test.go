@@ -100,7 +100,7 @@ func daemon(t *testing.T, s *script, c Clusters, f func(poke chan struct{}, begu
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &Loop{
-			Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: s, Clusters: c, Home: record.Home{Cluster: empty{}, Namespace: "linkwright"},
+			Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: s, Clusters: c, Management: record.ManagementCluster{Cluster: empty{}, Namespace: "linkwright"},
 			Renderer: render.Renderer{Owner: "linkwright"}, Log: slog.New(slog.DiscardHandler),
 		}
 		ctx, stop := context.WithCancel(t.Context())

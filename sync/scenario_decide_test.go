@@ -17,7 +17,7 @@ func (s *scenario) decide(words []string) {
 	s.Helper()
 	s.amendRecord(func(r *inventory.Record) {
 		if words[0] == "none" {
-			r.Undecide(func(inventory.Decision) bool { return true })
+			r.RemoveDecisions(func(inventory.Decision) bool { return true })
 			return
 		}
 		d := s.decision(words)
@@ -29,7 +29,7 @@ func (s *scenario) decide(words []string) {
 // amendRecord changes the record in the management cluster.
 func (s *scenario) amendRecord(change func(*inventory.Record)) {
 	s.Helper()
-	home := record.Home{Cluster: s.management, Namespace: "linkwright"}
+	home := record.ManagementCluster{Cluster: s.management, Namespace: "linkwright"}
 	s.bad(home.Amend(s.Context(), object.DefaultOwner, func(r *inventory.Record) error {
 		change(r)
 		return nil

@@ -252,13 +252,13 @@ func (s *scenario) linkerd(words []string) {
 	if !ok {
 		s.Fatalf("%s: there is no such release", s.line)
 	}
-	d := testbed.Dressing{LinkerdVersion: words[1]}
+	d := testbed.Linkerd{LinkerdVersion: words[1]}
 	for _, v := range []string{"v1alpha1", "v1alpha2", "v1alpha3"} {
 		if v <= release.Link {
 			d.LinkVersions = append(d.LinkVersions, v)
 		}
 	}
-	s.bad(s.at(words[0]).Dress(d))
+	s.bad(s.at(words[0]).InstallLinkerd(d))
 	if !release.Controllers {
 		s.remove([]string{words[0], "ClusterRole.rbac.authorization.k8s.io", linkerd.LocalAccessRole})
 	}

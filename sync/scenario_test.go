@@ -172,7 +172,7 @@ func (s *scenario) open() {
 	ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
 	s.bad(s.management.Put("kubectl", ns))
 	for i, name := range s.set.Names() {
-		s.bad(s.set.Cluster(name).Dress(testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}))
+		s.bad(s.set.Cluster(name).InstallLinkerd(testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}))
 	}
 	s.asked()
 }
@@ -194,13 +194,13 @@ func (s *scenario) at(name string) *memcluster.Cluster {
 func (s *scenario) loop(watches bool) *sync.Loop {
 	s.open()
 	l := &sync.Loop{
-		Options:  sync.Options{Owner: object.DefaultOwner, Holder: "pod", Grace: s.grace, Patience: s.patience},
+		Options:  sync.Options{Owner: object.DefaultOwner, Holder: "pod", UnreachableSourceTimeout: s.grace, Patience: s.patience},
 		Declared: s.history, Clusters: s.set,
-		Home:     record.Home{Cluster: s.management, Namespace: "linkwright"},
-		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Verifier: s.set,
-		Explain: cluster.Explain, Refused: cluster.Refused, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Management: record.ManagementCluster{Cluster: s.management, Namespace: "linkwright"},
+		Renderer:   render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Verifier: s.set,
+		Explain: cluster.Explain, Rejection: cluster.Rejection, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
-	l.ReadOnly, l.Forget = s.observes, s.abandon
+	l.ReadOnly, l.Abandoned = s.observes, s.abandon
 	if watches {
 		l.Changes, l.Recorded = s.set, s.recorded
 	}

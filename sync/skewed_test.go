@@ -56,7 +56,7 @@ func stamped(token object.Secret, by time.Duration) (object.Secret, error) {
 }
 
 // Try implements Trier.
-func (s *skewed) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
+func (s *skewed) Try(ctx context.Context, t object.Login) (why *object.Reason, refused bool) {
 	var config struct {
 		Users []struct{ User struct{ Token string } }
 	}

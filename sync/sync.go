@@ -58,7 +58,7 @@ type Changes interface {
 	// Moved receives whenever there is something to take; many times are one.
 	Moved() <-chan struct{}
 	// Take gives what moved since it was last asked.
-	Take() map[api.ClusterName]object.Moves
+	Take() map[api.ClusterName]object.ChangedKeys
 }
 
 // ErrInvalid means that the declarations have errors; the report's problems say which.
@@ -70,13 +70,13 @@ var ErrInterrupted = errors.New("interrupted before the end")
 // Loop runs syncs over a fleet. Its fields are set once.
 type Loop struct {
 	Options
-	Declared Declared
-	Clusters Clusters
-	Home     record.Home
-	Renderer plan.Renderer
-	Policies []plan.Policy
-	Log      *slog.Logger
-	// Changes tells what moves in clusters that are watched; nil: every read asks them.
+	Declared   Declared
+	Clusters   Clusters
+	Management record.ManagementCluster
+	Renderer   plan.Renderer
+	Policies   []plan.Policy
+	Log        *slog.Logger
+	// Changes reports what moves in clusters that are watched; nil: every read asks them.
 	Changes Changes
 	// Recorded receives whenever the record may hold new decisions; nil: they are found with the next sync.
 	Recorded <-chan struct{}
@@ -84,11 +84,11 @@ type Loop struct {
 	Verifier verify.Client
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
-	// Progress gets how all stands while Once or Look is under way, again and again, one report at a time, and the report of Once at its
+	// Progress gets how all stands while Once or Snapshot is under way, again and again, one report at a time, and the report of Once at its
 	// end; nil: nobody wants to know.
 	Progress func(report.Report)
-	// Refused says why an error of a write says that the object is never changed like that; false: it says something else.
-	Refused func(error) (object.Refusal, bool)
+	// Rejection says why an error of a write says that the object is never changed like that; false: it says something else.
+	Rejection func(error) (object.Rejection, bool)
 }
 
 // Options are the settings that people choose.
@@ -106,8 +106,8 @@ type Options struct {
 	store.Overrides
 	// Takeover has syncs adopt what others made for links, or release what linkwright made, and do nothing else; empty: ordinary syncs.
 	state.Takeover
-	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
-	Grace time.Duration
+	// UnreachableSourceTimeout is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
+	UnreachableSourceTimeout time.Duration
 	// Patience is how long a sync waits for what must happen by itself: tokens, pods, mirrors.
 	Patience time.Duration
 	Confinement

@@ -195,7 +195,7 @@ func (w *worker) busy(stopped, straggles bool) bool {
 func (w *worker) settled(now store.View) bool {
 	s := w.last.step
 	return w.last.finished() && w.run == nil && !past(w.due, now.Now) && now.Clusters[w.cluster.Name].Known() &&
-		!past(s.Again, now.Now) && !past(s.Retry, now.Now) && now.Basis(s) == w.last.basis
+		!past(s.PlanAgain, now.Now) && !past(s.Retry, now.Now) && now.Basis(s) == w.last.basis
 }
 
 func later(a, b time.Time) time.Time {

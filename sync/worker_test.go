@@ -37,7 +37,7 @@ func TestAStepAwaitsWhatItAskedFor(t *testing.T) {
 	e := atRest("east", "north", "west")
 	e.round = newRound(1, time.Minute)
 	r := e.runs("west", true)
-	r.step = plan.Step{Cluster: "west", Look: []api.ClusterName{"east", "north", "west"}}
+	r.step = plan.Step{Cluster: "west", ReadFirst: []api.ClusterName{"east", "north", "west"}}
 	e.end(t.Context(), r)
 	west := e.workers["west"]
 	for _, name := range []api.ClusterName{"east", "north"} {
@@ -112,7 +112,7 @@ func TestEarlyRetriesAreNotCounted(t *testing.T) {
 func TestAbandonAnUnknownCluster(t *testing.T) {
 	var said bytes.Buffer
 	e := atRest("west")
-	e.loop.Forget, e.loop.Log = map[api.ClusterName]bool{"west": true, "wset": true}, slog.New(slog.NewTextHandler(&said, nil))
+	e.loop.Abandoned, e.loop.Log = map[api.ClusterName]bool{"west": true, "wset": true}, slog.New(slog.NewTextHandler(&said, nil))
 	e.warnUnknownClusters()
 	e.warnUnknownClusters()
 	if got := said.String(); strings.Count(got, "abandon-cluster") != 1 || !strings.Contains(got, "cluster=wset") {
@@ -127,7 +127,7 @@ func TestBackoffGrows(t *testing.T) {
 		e.round = newRound(1, time.Hour)
 		looks := func(next time.Duration) time.Duration {
 			r := e.runs("west", true)
-			r.step = plan.Step{Cluster: "west", Times: plan.Times{Again: time.Now().Add(next)}}
+			r.step = plan.Step{Cluster: "west", Times: plan.Times{PlanAgain: time.Now().Add(next)}}
 			e.end(t.Context(), r)
 			after := time.Until(e.workers["west"].alarm)
 			time.Sleep(after)

@@ -141,7 +141,7 @@ func adoptions(w state.Snapshot, r plan.Renderer, policies []plan.Policy) (first
 		first[name] = plan.Next(w, name, r, policies...)
 		next.Clusters[name] = plan.After(w.Clusters[name], first[name])
 	}
-	next.Fresh = missingCredentials(next)
+	next.IssuedCredentials = missingCredentials(next)
 	_, then = plan.Simulate(next, r, policies...)
 	return first, then
 }

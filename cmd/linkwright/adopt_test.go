@@ -26,7 +26,7 @@ import (
 const full = `, remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}, federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}`
 
 // handmade is a lab with a link by hand that mirrors a Service, and somebody who watches the mirror.
-func handmade(t *testing.T, legacy bool) (*lab, *testbed.Witness) {
+func handmade(t *testing.T, legacy bool) (*lab, *testbed.MirrorObserver) {
 	t.Helper()
 	l := newLab(t, "east", "west")
 	if err := testbed.Export(t.Context(), l.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "web"}); err != nil {
@@ -57,7 +57,7 @@ func handmade(t *testing.T, legacy bool) (*lab, *testbed.Witness) {
 }
 
 // unnoticed holds that these controllers led the link, in this order, and that no mirror was interrupted until then.
-func (l *lab) unnoticed(w *testbed.Witness, controllers ...string) {
+func (l *lab) unnoticed(w *testbed.MirrorObserver, controllers ...string) {
 	l.t.Helper()
 	var led []string
 	defer func() {

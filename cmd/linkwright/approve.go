@@ -124,7 +124,7 @@ func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)
 		rest := slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == hash })
 		r.Approvals = append(rest, inventory.Approval{Hash: hash, Units: units, By: by, At: time.Now().UTC().Truncate(time.Second)})
 		return nil
-	}, a.writing.Recording(a.at.Home()))
+	}, a.writing.Recording(a.at.Management()))
 	if err == nil {
 		cli.Say(a.c.OutOrStdout(), a.writing.Would("approved ")+removing(inventory.HashOf(units), units))
 		a.writing.Ended(a.c.OutOrStdout())

@@ -105,7 +105,7 @@ func (l *lab) renewed(before *corev1.Secret) {
 	for name, err := range c.Follow(l.t.Context(), []fleet.Cluster{east}) {
 		l.t.Fatal(name, err)
 	}
-	was := c.Own("east")
+	was := c.ManagedAccess("east")
 	if was == nil {
 		l.t.Fatal("nobody knows that the token is to be renewed")
 	}
@@ -121,7 +121,7 @@ func (l *lab) renewed(before *corev1.Secret) {
 	})
 	l.eventually("the connection is exchanged", func() bool {
 		c.Follow(l.t.Context(), []fleet.Cluster{east})
-		now := c.Own("east")
+		now := c.ManagedAccess("east")
 		return now != nil && now.Expires.After(was.Expires)
 	})
 	if strings.Contains(log.String(), string(was.Token.Bytes())) {

@@ -187,7 +187,7 @@ func (t *statusPoster) begin(ctx context.Context, g *errgroup.Group, log *slog.L
 	})
 	return func(r report.Report) {
 		if s, ok := t.status(r); ok && r.When != report.Syncing {
-			p.Tell(s)
+			p.Post(s)
 		}
 	}
 }

@@ -153,7 +153,7 @@ func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 	for _, c := range w.Fleet.Clusters {
 		side := w.Clusters[c.Name]
 		if declared, ok := b.Cluster(c.Name); ok && declared.Spec.SameAs == "" {
-			side.Facts, side.StandIns = next.Clusters[c.Name].Facts, next.Clusters[c.Name].StandIns
+			side.Facts, side.SecondNameFacts = next.Clusters[c.Name].Facts, next.Clusters[c.Name].SecondNameFacts
 		} else {
 			next.Departed = append(next.Departed, c)
 		}
@@ -163,7 +163,7 @@ func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 		if was, ok := w.Fleet.Cluster(c.Name); ok && was.Spec.SameAs != "" {
 			side, fresh := w.Clusters[was.Spec.SameAs], next.Clusters[c.Name]
 			uid := side.Facts.UID
-			side.Facts, side.StandIns = fresh.Facts, fresh.StandIns
+			side.Facts, side.SecondNameFacts = fresh.Facts, fresh.SecondNameFacts
 			side.Facts.UID = uid
 			next.Clusters[c.Name] = side
 		}
@@ -176,7 +176,7 @@ func worldsDiff(owner string, before, after state.Snapshot, steps map[api.Cluste
 	var d report.Diff
 	for _, name := range sortedNames(after) {
 		cd := report.ClusterDiff{Name: name}
-		a, b := before.Clusters[name].Seen, after.Clusters[name].Seen
+		a, b := before.Clusters[name].Live, after.Clusters[name].Live
 		for _, key := range cli.SortedKeys(a, b) {
 			if bookkeeping(owner, key) {
 				continue
@@ -222,7 +222,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	if err != nil {
 		return difference{}, err
 	}
-	w.Fresh = missingCredentials(w)
+	w.IssuedCredentials = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	defer e.Live.Show(ctx, live.DryRuns)()
 	d := difference{world: w}

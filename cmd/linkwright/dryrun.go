@@ -67,7 +67,7 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 		return err
 	}
 	defer e.Close(c.Context())
-	w.Fresh = missingCredentials(w)
+	w.IssuedCredentials = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	d := difference{world: w}
 	shown := e.Live.Show(c.Context(), live.DryRuns)
@@ -99,7 +99,7 @@ type dryStep struct {
 
 // dryStep is what the steps of a cluster would write, and what its API server refuses of that.
 func (e engine) dryStep(ctx context.Context, w state.Snapshot, name api.ClusterName, s dryStep) (report.ClusterDiff, []error) {
-	seen := w.Clusters[name].Seen
+	seen := w.Clusters[name].Live
 	if s.mode == cli.DryRunServer {
 		cd, failed := e.previews(ctx, w, name, s.steps)
 		removals := slices.DeleteFunc(liveChanges(e.Loop.Owner, seen, lastChanges(s.steps)), func(ch object.Change) bool { return ch.Action != object.Delete })

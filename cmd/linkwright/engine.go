@@ -25,7 +25,7 @@ type engine struct{ *cli.Engine }
 func (e engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
 	d, err := e.Loop.Declared.Next(ctx)
 	if err == nil && d.Fleet == nil {
-		_, err = e.Loop.Look(ctx, cli.NoLeadership) // which says what is wrong
+		_, err = e.Loop.Snapshot(ctx, cli.NoLeadership) // which says what is wrong
 		if errors.Is(err, sync.ErrInvalid) {
 			err = cli.Exit{Code: cli.ExitInvalid, Err: err}
 		}
@@ -35,7 +35,7 @@ func (e engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
 
 // record is what the management cluster remembers of clusters.
 func (e engine) record(ctx context.Context) (inventory.Record, error) {
-	return e.Loop.Home.Record(ctx, e.Loop.Owner)
+	return e.Loop.Management.Record(ctx, e.Loop.Owner)
 }
 
 // takeover is what commands share that show first what they would do to links, and do it once that is confirmed.

@@ -24,7 +24,7 @@ import (
 
 // lab is real clusters, a real repository and the program; west is the management cluster.
 type lab struct {
-	*testbed.Bed
+	*testbed.ControlPlanes
 	t      *testing.T
 	repo   string
 	temp   string // of the programs: one that is killed leaves its store of Git there
@@ -50,9 +50,9 @@ func labOf(t *testing.T, dressed []string, more ...string) *lab {
 			t.Error(err)
 		}
 	})
-	l := &lab{Bed: bed, t: t, repo: filepath.Join(t.TempDir(), "repo"), temp: t.TempDir()}
+	l := &lab{ControlPlanes: bed, t: t, repo: filepath.Join(t.TempDir(), "repo"), temp: t.TempDir()}
 	for _, name := range dressed {
-		if err := testbed.Dress(t.Context(), bed.Cluster(name).Config, testbed.Dressing{}); err != nil {
+		if err := testbed.InstallLinkerd(t.Context(), bed.Cluster(name).Config, testbed.Linkerd{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -31,10 +31,10 @@ func (l *lab) opened(kubeconfig string, log *shared) (c *access.Clusters, stop f
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	c.Home().Watch()
+	c.Management().Watch()
 	ctx, cancel := context.WithCancel(l.t.Context())
 	var attending gosync.WaitGroup
-	attending.Go(func() { c.Attend(ctx) })
+	attending.Go(func() { c.Watch(ctx) })
 	return c, func() {
 		cancel()
 		attending.Wait()
@@ -81,11 +81,11 @@ func (l *lab) looksHome(c *access.Clusters) {
 	if failed := c.Follow(l.t.Context(), []fleet.Cluster{bySecret("east"), bySecret("west")}); len(failed) > 0 {
 		l.t.Error(failed)
 	}
-	if data, err := c.Home().Secret(l.t.Context(), "west"); err != nil || len(data["kubeconfig"]) == 0 {
+	if data, err := c.Management().Secret(l.t.Context(), "west"); err != nil || len(data["kubeconfig"]) == 0 {
 		l.t.Errorf("a Secret: %v", err)
 	}
 	record := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: "linkwright", Names: []string{"linkwright-fleet"}, Depth: object.Whole}
-	if seen, err := c.Home().Live(l.t.Context(), []object.Watch{record}); err != nil || seen.Len() != 1 {
+	if seen, err := c.Management().Live(l.t.Context(), []object.Watch{record}); err != nil || seen.Len() != 1 {
 		l.t.Errorf("the record: %d objects, %v", seen.Len(), err)
 	}
 }

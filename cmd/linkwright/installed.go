@@ -34,11 +34,13 @@ func openInstalled(h *cli.ManagementFlags, c *cobra.Command) (installed, error) 
 
 // installedOf is the installation of an engine.
 func installedOf(e *cli.Engine) installed {
-	return installed{e.Clusters, e.Loop.Owner, e.Loop.Home.Namespace, e.Loop.Log}
+	return installed{e.Clusters, e.Loop.Owner, e.Loop.Management.Namespace, e.Loop.Log}
 }
 
 // home is the management cluster as package sync sees it.
-func (c installed) home() record.Home { return record.Home{Cluster: c.Home(), Namespace: c.namespace} }
+func (c installed) home() record.ManagementCluster {
+	return record.ManagementCluster{Cluster: c.Management(), Namespace: c.namespace}
+}
 
 // record reads the record of the installation.
 func (c installed) record(ctx context.Context) (inventory.Record, error) {

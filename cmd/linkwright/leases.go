@@ -63,9 +63,9 @@ func (c installed) writers(ctx context.Context, recorded []api.ClusterName) (out
 // leases reads those of some names that are there, that were ever taken, and that may be read; without names all of the namespace, and nil
 // if they may not be listed.
 func (c installed) leases(ctx context.Context, names []string) map[string]coordinationv1.Lease {
-	seen, err := c.Home().Observe(ctx, []object.Watch{{
+	seen, err := c.Management().Observe(ctx, []object.Watch{{
 		Group: "coordination.k8s.io", Version: "v1", Kind: "Lease", Namespace: c.namespace, Names: names,
-		Depth: object.Whole, MayHide: len(names) > 0,
+		Depth: object.Whole, MayBeForbidden: len(names) > 0,
 	}})
 	if err != nil {
 		return nil

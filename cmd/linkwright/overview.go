@@ -198,7 +198,7 @@ type clusterInventories struct {
 }
 
 // inventories reads those of one cluster, unless it is another one than is remembered, and which of their Secrets are not there.
-func (c installed) inventories(ctx context.Context, name api.ClusterName, known inventory.Known, live bool) (out clusterInventories, err error) {
+func (c installed) inventories(ctx context.Context, name api.ClusterName, known inventory.KnownCluster, live bool) (out clusterInventories, err error) {
 	system := object.Key{Kind: "Namespace", Name: "kube-system"}
 	watches := []object.Watch{inventory.Watch(), {Version: "v1", Kind: system.Kind, Names: []string{system.Name}}}
 	err = c.WithCluster(ctx, name, func(conn object.Cluster) error {
@@ -246,7 +246,7 @@ func missingSecrets(ctx context.Context, conn object.Cluster, all []inventory.In
 }
 
 // unreadNames says for each cluster, and for its second names, whether it could not be read.
-func unreadNames(clusters []report.RecordedCluster, known map[api.ClusterName]inventory.Known) map[api.ClusterName]bool {
+func unreadNames(clusters []report.RecordedCluster, known map[api.ClusterName]inventory.KnownCluster) map[api.ClusterName]bool {
 	out := map[api.ClusterName]bool{}
 	for _, c := range clusters {
 		for _, name := range append([]api.ClusterName{c.Name}, known[c.Name].Names...) {
@@ -257,7 +257,7 @@ func unreadNames(clusters []report.RecordedCluster, known map[api.ClusterName]in
 }
 
 // recordedLinks are the links that inventories record; found are the inventories of each cluster.
-func recordedLinks(clusters []report.RecordedCluster, found []clusterInventories, known map[api.ClusterName]inventory.Known) []report.RecordedLink {
+func recordedLinks(clusters []report.RecordedCluster, found []clusterInventories, known map[api.ClusterName]inventory.KnownCluster) []report.RecordedLink {
 	links, unread := map[api.Pair]report.RecordedLink{}, unreadNames(clusters, known)
 	for i, all := range found {
 		for _, inv := range all.inventories {

@@ -41,7 +41,7 @@ func TestRecordedLinks(t *testing.T) {
 			{End: at("west", wn), Leaving: true},
 			{End: at("west", second)},
 		}},
-	}, map[api.ClusterName]inventory.Known{"east": {Names: []api.ClusterName{"east-gw"}}})
+	}, map[api.ClusterName]inventory.KnownCluster{"east": {Names: []api.ClusterName{"east-gw"}}})
 	want := []report.RecordedLink{
 		{Pair: we2, Source: report.UnknownEnd, Target: report.RecordedEnd},
 		{Pair: ne, Source: report.UnknownEnd, Target: report.RecordedEnd, Denied: &denial[0]},

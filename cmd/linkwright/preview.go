@@ -34,8 +34,8 @@ func (e engine) previews(ctx context.Context, w state.Snapshot, name api.Cluster
 // try previews a change; of one that is refused for good, what would be done instead.
 func (e engine) try(ctx context.Context, w state.Snapshot, ch object.Change) (report.ObjectDiff, *object.Reason) {
 	od, err := e.preview(ctx, ch)
-	if refusal, ok := cluster.Refused(err); ok {
-		instead, why := plan.Instead(w.Fleet.Policy, ch, refusal)
+	if refusal, ok := cluster.Rejection(err); ok {
+		instead, why := plan.Replacement(w.Fleet.Policy, ch, refusal)
 		if why == nil {
 			why = plan.PrunePolicy(w, ch.End, []object.Change{instead})
 		}

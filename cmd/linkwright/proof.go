@@ -177,7 +177,7 @@ func (p *proof) object(out io.Writer, c object.Change) {
 }
 
 func (p *proof) body(c object.Change) object.Body {
-	body, _ := p.world.Clusters[c.End.Cluster].Seen.Body(c.Key)
+	body, _ := p.world.Clusters[c.End.Cluster].Live.Body(c.Key)
 	return body
 }
 

@@ -148,7 +148,7 @@ func (r *releasing) changes(w state.Snapshot) (out []object.Change, denied error
 func (e engine) unreleased(w state.Snapshot) []plan.LeftOver {
 	asked := e.Loop.Release
 	left := plan.Left(w, func(end object.End) bool { return asked.All || asked.Links[end.Link] })
-	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !asked.Touches(w, l.Cluster) })
+	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !asked.Affects(w, l.Cluster) })
 }
 
 // mistaken says that a link names a cluster that nobody knows.
@@ -166,7 +166,7 @@ func mistaken(w state.Snapshot, links map[api.Pair]bool) error {
 
 // fate is what becomes of an object.
 func fate(c object.Change) string {
-	if c.Frees() {
+	if c.Releases() {
 		return "leave"
 	}
 	return c.Action.String()
@@ -178,7 +178,7 @@ func (e engine) dropRecord(ctx context.Context) error {
 	if err != nil || len(r.Clusters) > 0 || r.Was.IsZero() {
 		return err
 	}
-	key := inventory.RecordKey(e.Loop.Owner, e.Loop.Home.Namespace)
-	_, err = e.Loop.Home.Cluster.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: r.Was})
+	key := inventory.RecordKey(e.Loop.Owner, e.Loop.Management.Namespace)
+	_, err = e.Loop.Management.Cluster.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: r.Was})
 	return err
 }

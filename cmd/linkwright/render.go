@@ -65,7 +65,7 @@ func printEnds(w io.Writer, world state.Snapshot, r plan.Renderer, only []string
 	}
 	world, _ = plan.Simulate(world, r)
 	for _, c := range chosen {
-		for _, end := range plan.Wants(world, c.Name, r) {
+		for _, end := range plan.DesiredEnds(world, c.Name, r) {
 			if err := printEnd(w, end, world.Clusters[c.Name].Facts.UID); err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func printEnds(w io.Writer, world state.Snapshot, r plan.Renderer, only []string
 	return nil
 }
 
-func printEnd(w io.Writer, end object.Wanted, key string) error {
+func printEnd(w io.Writer, end object.Desired, key string) error {
 	if end.Blocked != nil {
 		_, err := fmt.Fprintf(w, "---\n# %s: Blocked: %s: %s\n", end.End, end.Blocked.Code, end.Blocked.Message)
 		return err

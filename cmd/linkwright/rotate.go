@@ -55,7 +55,7 @@ Existing: your secret manager does.`,
 			if err != nil {
 				return err
 			}
-			turns := plan.Turns(w, links, revoke, plan.Suspend, plan.PrunePolicy)
+			turns := plan.RequestRotations(w, links, revoke, plan.Suspend, plan.PrunePolicy)
 			return rotation{engine{e}, f.Writing}.request(c.Context(), turns, c.OutOrStdout())
 		},
 	}
@@ -91,7 +91,7 @@ type rotation struct {
 }
 
 // request writes every inventory; what fails keeps no other from being written.
-func (r rotation) request(ctx context.Context, turns []plan.Turn, out io.Writer) error {
+func (r rotation) request(ctx context.Context, turns []plan.Rotation, out io.Writer) error {
 	asked, failed := r.ask(ctx, turns)
 	for _, line := range asked {
 		cli.Say(out, line)
@@ -104,14 +104,14 @@ func (r rotation) request(ctx context.Context, turns []plan.Turn, out io.Writer)
 }
 
 // ask writes the requests, and gives a line for each. After a signal it begins no other.
-func (r rotation) ask(ctx context.Context, turns []plan.Turn) (asked []string, failed []error) {
+func (r rotation) ask(ctx context.Context, turns []plan.Rotation) (asked []string, failed []error) {
 	defer r.Live.Show(ctx, live.Requests)()
 	for i, t := range turns {
 		if ctx.Err() != nil {
 			return asked, append(failed, fmt.Errorf("%w: %d of %d links were not asked for; run the command again", sync.Interrupted(ctx), len(turns)-i, len(turns)))
 		}
-		if t.Refused != nil {
-			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Refused.Code, t.Refused.Message))
+		if t.Denied != nil {
+			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Denied.Code, t.Denied.Message))
 			continue
 		}
 		if err := r.send(ctx, t); err != nil {
@@ -124,8 +124,8 @@ func (r rotation) ask(ctx context.Context, turns []plan.Turn) (asked []string, f
 }
 
 // send writes one request, or what a dry run has instead, and finishes that also after a signal: the client limits how long it takes.
-func (r rotation) send(ctx context.Context, t plan.Turn) error {
-	if t.Already {
+func (r rotation) send(ctx context.Context, t plan.Rotation) error {
+	if t.Requested {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -142,16 +142,16 @@ func (r rotation) send(ctx context.Context, t plan.Turn) error {
 }
 
 // line is one line about a rotation.
-func (r rotation) line(t plan.Turn) string {
+func (r rotation) line(t plan.Rotation) string {
 	line := fmt.Sprintf("%s: another token %s", t.Link, map[bool]string{true: "would be requested", false: "is requested"}[r.writing.Dry()])
-	if t.Already {
+	if t.Requested {
 		line = fmt.Sprintf("%s: another token is already requested, and not in use yet", t.Link)
 	}
-	if t.Waits != nil {
-		line += fmt.Sprintf("; it waits: %s: %s", t.Waits.Code, t.Waits.Message)
+	if t.WaitsFor != nil {
+		line += fmt.Sprintf("; it waits: %s: %s", t.WaitsFor.Code, t.WaitsFor.Message)
 	}
-	if t.Minds != nil {
-		line += fmt.Sprintf("; note: %s: %s", t.Minds.Code, t.Minds.Message)
+	if t.Note != nil {
+		line += fmt.Sprintf("; note: %s: %s", t.Note.Code, t.Note.Message)
 	}
 	return line
 }

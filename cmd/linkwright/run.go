@@ -93,9 +93,9 @@ func (e engine) serve(ctx context.Context, s serving) error {
 		e.Loop.Log.Info("listening", "address", d.listener.Addr().String(), "for", d.purpose)
 		g.Go(func() error { return serveHTTP(ctx, d.listener, d.handler) })
 	}
-	e.Clusters.Home().Watch()
+	e.Clusters.Management().Watch()
 	g.Go(func() error {
-		e.Clusters.Attend(ctx)
+		e.Clusters.Watch(ctx)
 		return nil
 	})
 	posted := s.poster.begin(ctx, g, e.Loop.Log)

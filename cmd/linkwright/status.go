@@ -121,7 +121,7 @@ func observedNow(known report.Revision, r report.Report, failed error) report.Re
 
 // unappliedNow says why this process would not apply what it observed; nil: it would.
 func unappliedNow(r report.Report, failed error) *object.Reason {
-	_, refused := errors.AsType[sync.RefusedHead](failed)
+	_, refused := errors.AsType[sync.DeniedRevision](failed)
 	switch {
 	case failed == nil:
 		return nil

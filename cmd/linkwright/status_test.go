@@ -31,7 +31,7 @@ func TestObservedNow(t *testing.T) {
 		{"newer, and invalid", applied, invalid, sync.ErrInvalid, "InvalidDeclarations", false},
 		{"known to be invalid", rejected, invalid, sync.ErrInvalid, "InvalidDeclarations", true},
 		{"another process does not apply it", rejected, report.Report{Head: "b"}, nil, "InvalidDeclarations", true},
-		{"history went back", applied, report.Report{Head: "b"}, sync.RefusedHead{}, "NonFastForward", false},
+		{"history went back", applied, report.Report{Head: "b"}, sync.DeniedRevision{}, "NonFastForward", false},
 		{"no repository", applied, report.Report{}, errors.New("no route"), "RepositoryNotRead", false},
 		{"no tree", applied, report.Report{Head: "b"}, errors.New("no route"), "RevisionNotRead", false},
 		{"nobody noted anything", report.Revision{}, report.Report{Head: "b"}, nil, "", false},

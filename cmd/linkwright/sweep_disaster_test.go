@@ -142,7 +142,7 @@ func (s *sweep) crdRemoved(plain, clusters string) {
 	s.stands("without the CRD")
 	s.commit(clusters)
 	s.clean("an unlink without the CRD")
-	if err := testbed.Dress(context.WithoutCancel(s.t.Context()), s.Cluster("west").Config, testbed.Dressing{}); err != nil {
+	if err := testbed.InstallLinkerd(context.WithoutCancel(s.t.Context()), s.Cluster("west").Config, testbed.Linkerd{}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.commit(plain)

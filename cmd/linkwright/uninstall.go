@@ -102,7 +102,7 @@ func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
 func (e engine) remembered(w state.Snapshot) []fleet.Cluster {
 	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool {
 		side := w.Clusters[c.Name]
-		return w.Forget[c.Name] && (!side.Known() || len(side.Seen.Hidden) > 0)
+		return w.Abandoned[c.Name] && (!side.Known() || len(side.Live.Hidden) > 0)
 	})
 }
 
@@ -140,7 +140,7 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 	case u.Writing.Mode == cli.DryRunServer:
 		var all []object.Change
 		for _, name := range sortedNames(w) {
-			all = append(all, liveChanges(u.Loop.Owner, w.Clusters[name].Seen, lastChanges(steps[name]))...)
+			all = append(all, liveChanges(u.Loop.Owner, w.Clusters[name].Live, lastChanges(steps[name]))...)
 		}
 		return cmp.Or(errors.Join(u.rehearse(ctx, all), stopped(steps)), errPending)
 	}

@@ -12,9 +12,9 @@ import (
 // What left the repository is declared to leave, but for a cluster that people abandon and that cannot be read, or not all of it: only one
 // that is not declared is given up.
 func TestUninstallRemembers(t *testing.T) {
-	w := state.Snapshot{Record: state.Record{Forget: map[api.ClusterName]bool{"dead": true, "hiding": true, "sound": true}}, Clusters: map[api.ClusterName]state.Cluster{
+	w := state.Snapshot{Record: state.Record{Abandoned: map[api.ClusterName]bool{"dead": true, "hiding": true, "sound": true}}, Clusters: map[api.ClusterName]state.Cluster{
 		"dead":   {},
-		"hiding": {Reading: state.Read, Seen: object.Observation{Hidden: []object.Hidden{{Key: object.Key{Kind: "Secret"}}}}},
+		"hiding": {Reading: state.Read, Live: object.Observation{Hidden: []object.Hidden{{Key: object.Key{Kind: "Secret"}}}}},
 		"sound":  {Reading: state.Read},
 		"other":  {},
 	}}

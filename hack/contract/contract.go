@@ -25,7 +25,7 @@ type Client interface {
 // Changes reports what changes in clusters whose clients have open watches.
 type Changes interface {
 	Moved() <-chan struct{}
-	Take() map[api.ClusterName]object.Moves
+	Take() map[api.ClusterName]object.ChangedKeys
 }
 
 // Foreign is somebody else in the cluster, whose field manager is not ours.

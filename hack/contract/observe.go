@@ -139,7 +139,7 @@ func marks(s *testScene) {
 		}
 	}
 	s.must(s.Foreign.Patch(mine.Key, map[string]any{"metadata": map[string]any{"annotations": map[string]any{object.PruneAnnotation: object.PruneDisabled}}}))
-	if got := s.record(mine); !got.Keep || got.Mark != object.Ours || got.Rivals.Value() == "" {
+	if got := s.record(mine); !got.PruneDisabled || got.Mark != object.Ours || got.ForeignManagers.Value() == "" {
 		s.Errorf("kept: got %+v", got)
 	}
 }

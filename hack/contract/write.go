@@ -109,12 +109,12 @@ func fenced(s *testScene) {
 	o, next := s.configMap("a", "1"), s.configMap("a", "2")
 	on := func(o object.Object, was object.Record) object.Change {
 		ch := change(object.Update, o, was)
-		ch.Fenced = true
+		ch.Conditional = true
 		return ch
 	}
 	first, err := s.Client.Write(s.Context(), on(o, object.Record{}))
 	s.must(err)
-	if _, err := s.Client.Write(s.Context(), on(o, object.Record{})); !errors.Is(err, cluster.ErrOccupied) {
+	if _, err := s.Client.Write(s.Context(), on(o, object.Record{})); !errors.Is(err, cluster.ErrExists) {
 		s.Errorf("on nothing, where something is: got %v", err)
 	}
 	second, err := s.Client.Write(s.Context(), on(next, first))
@@ -159,7 +159,7 @@ func deletedWithFinalizer(s *testScene) {
 	}
 	hold("example.com/hold")
 	s.write(object.Delete, o, s.record(o))
-	if now := s.record(o); !now.Going {
+	if now := s.record(o); !now.Terminating {
 		s.Errorf("held: got %+v", now)
 	}
 	hold()

@@ -119,7 +119,7 @@ func (d *demo) showClusters() {
 
 // installLinkerd installs what linkwright reads of Linkerd, and exports one Service.
 func (c *cluster) installLinkerd(ctx context.Context) error {
-	if err := testbed.Dress(ctx, c.Config, testbed.Dressing{GatewayAddresses: []string{c.Gateway}}); err != nil {
+	if err := testbed.InstallLinkerd(ctx, c.Config, testbed.Linkerd{GatewayAddresses: []string{c.Gateway}}); err != nil {
 		return fmt.Errorf("cluster %s: %w", c.Name, err)
 	}
 	err := testbed.Export(ctx, c.Config, testbed.Exported{

@@ -21,7 +21,7 @@ func (p *simCluster) foreignObject(k object.Key, labels map[string]string, more 
 	}
 	return &simObject{
 		key: k, body: encoded(content(k, labels, more)),
-		rec: object.Record{UID: p.newUID(), ResourceVersion: p.next(), Mark: markOf(labels), Rivals: uncovered(object.Record{}).Rivals},
+		rec: object.Record{UID: p.newUID(), ResourceVersion: p.next(), Mark: markOf(labels), ForeignManagers: uncovered(object.Record{}).ForeignManagers},
 	}
 }
 
@@ -72,7 +72,7 @@ func (p *simCluster) runTokenController() {
 		switch {
 		case account == nil, t.account != "" && t.account != account.rec.UID:
 			p.drop(t.key)
-		case t.token == "" && !p.late && !t.rec.Going:
+		case t.token == "" && !p.late && !t.rec.Terminating:
 			next := *t
 			next.token, next.account = fmt.Sprintf("token-%d-of-%s-in-%s", n, of.Name, p.uid), account.rec.UID
 			p.reissued = p.reissued || t.madeBy == byLinkwright && p.damagedAt == 0 && p.endedTokens[t.key] == account.rec.UID
@@ -127,7 +127,7 @@ func (p *simCluster) ensure(k object.Key, target api.ClusterName, labels, annota
 		return false
 	}
 	t := p.foreignObject(k, labels, nil)
-	t.madeBy, t.target, t.rec.Rivals = byLinkerd, target, unique.Make(mirrorManager)
+	t.madeBy, t.target, t.rec.ForeignManagers = byLinkerd, target, unique.Make(mirrorManager)
 	if annotations != nil {
 		t = t.edited(func(o map[string]any) { field(o, "metadata")["annotations"] = annotations })
 	}

@@ -39,11 +39,11 @@ func (r *history) checkWrite(p *process, c object.Change, was *simObject) string
 		return r.checkRecorded(pl, c)
 	case was.ofLinkerd:
 		return "(a) it is Linkerd's installation"
-	case was.madeBy == byOthers && (c.Action.Takes() || was.since != r.event):
+	case was.madeBy == byOthers && (c.Action.Removes() || was.since != r.event):
 		return "(a) it is somebody else's"
 	case was.madeBy == byLinkerd:
 		return r.checkMirrorDelete(p, c, was)
-	case !c.Action.Takes():
+	case !c.Action.Removes():
 		return ""
 	case isInventory(c.Key):
 		return cmp.Or(p.commit.records(c), r.checkPending(p, c))
@@ -53,14 +53,14 @@ func (r *history) checkWrite(p *process, c object.Change, was *simObject) string
 		return "" // given up to the user's chart: that takes nothing away
 	case p.commit.policy != api.PruneSync:
 		return "the prune policy is " + string(p.commit.policy)
-	case was.rec.Keep && (pl.began[c.End.Link] == 0 || pl.began[c.End.Link] > was.protectedSince):
+	case was.rec.PruneDisabled && (pl.began[c.End.Link] == 0 || pl.began[c.End.Link] > was.protectedSince):
 		return "(b) people marked it to be kept before its end began to leave"
 	case c.Action == object.Drain:
 		return p.commit.checkDrain(c, was)
 	case c.Action == object.Replace:
 		return ""
 	}
-	if why := cmp.Or(r.checkAccessRemoval(p, c), p.commit.checkReplacement(pl, p.states[pl.name].Seen, c), r.checkTokenInUse(p, c, was)); why != "" {
+	if why := cmp.Or(r.checkAccessRemoval(p, c), p.commit.checkReplacement(pl, p.states[pl.name].Live, c), r.checkTokenInUse(p, c, was)); why != "" {
 		return why
 	}
 	if link, ok := p.commit.neededBy(pl.name, c.Key); ok && !isToken(c.Key) {
@@ -189,7 +189,7 @@ func (r *history) mirrorInUse(p *process, link api.Pair, l *simObject) string {
 func (r *history) checkStep(p *process, s plan.Step) {
 	done := map[object.Key]bool{}
 	for _, c := range slices.Concat(s.Ahead, s.Changes, s.After) {
-		seen := p.states[s.Cluster].Seen.Record(c.Key)
+		seen := p.states[s.Cluster].Live.Record(c.Key)
 		switch {
 		case done[c.Key]:
 			r.addBroken("%s: %s is written twice in one step", s.Cluster, c.Key)
@@ -306,7 +306,7 @@ func (r *history) reportedAsOrphan(name api.ClusterName, k object.Key) bool {
 }
 
 func listsOrphan(s plan.Step, k object.Key) bool {
-	return s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == k && strings.Contains(o.Why, "for a link to") })
+	return s.More > 0 || slices.ContainsFunc(s.Listed, func(o plan.Orphan) bool { return o.Key == k && strings.Contains(o.Why, "for a link to") })
 }
 
 // isOrphan reports whether a report names an object of an untracked link. For a secret of the control plane, which is found by name
@@ -315,7 +315,7 @@ func (r *history) isOrphan(name api.ClusterName, t *simObject) bool {
 	s, link := r.last[name], r.currentPair(t.end.Link)
 	_, declared := r.head.of(t.end.Link) // what goes on by another name leaves orphans by the former one
 	secret := t.key.Kind == "Secret" && t.key.Namespace == cp
-	reported := s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool {
+	reported := s.More > 0 || slices.ContainsFunc(s.Listed, func(o plan.Orphan) bool {
 		return o.Key == t.key || secret || o.Key.Kind == "Link" && o.Key.Namespace == t.key.Namespace && t.key.Namespace != r.clusters[name].mc
 	})
 	return reported && !declared && r.isUntrackedLink(link)

@@ -155,7 +155,7 @@ func (p *simCluster) observe(watches []object.Watch) object.Observation {
 	layers := make([]object.Layer, 0, len(deep))
 	for _, w := range deep {
 		if p.noCRD && w.Group == linkerd.Group {
-			unserved = append(unserved, w.Called())
+			unserved = append(unserved, w.KindName())
 			continue
 		}
 		layers = append(layers, p.layer(w))
@@ -221,13 +221,13 @@ func (p *simCluster) refuses(c object.Change, was *simObject) error {
 		live = was.rec
 	}
 	exactly := live.UID == c.Was.UID && live.ResourceVersion == c.Was.ResourceVersion
-	vacant := c.Action == object.Create || c.Fenced && c.Was.IsZero()
+	vacant := c.Action == object.Create || c.Conditional && c.Was.IsZero()
 	switch {
 	case (c.Action == object.Release || c.Action == object.Delete) && was == nil:
 		return nil
 	case vacant && was != nil:
 		return errExists
-	case (c.Action.Takes() && c.Action != object.Drain || c.Fenced) && !exactly, !c.Was.IsZero() && live.UID != c.Was.UID:
+	case (c.Action.Removes() && c.Action != object.Drain || c.Conditional) && !exactly, !c.Was.IsZero() && live.UID != c.Was.UID:
 		return errConflict
 	case c.Action == object.Release || c.Action == object.Delete:
 		return nil
@@ -246,7 +246,7 @@ func (p *simCluster) delete(was *simObject) {
 		return
 	}
 	next := *was
-	next.rec.Going, next.rec.ResourceVersion = true, p.next()
+	next.rec.Terminating, next.rec.ResourceVersion = true, p.next()
 	p.put(&next)
 }
 
@@ -256,9 +256,9 @@ func (p *simCluster) applied(c object.Change, was *simObject, when int) *simObje
 	t := &simObject{key: c.Key, rec: rec, body: body, madeBy: byLinkwright, end: c.End}
 	t.rec.UID, t.rec.ResourceVersion = p.newUID(), p.next()
 	if was != nil {
-		t.rec.UID, t.rec.Keep, t.rec.Going = was.rec.UID, was.rec.Keep, was.rec.Going
+		t.rec.UID, t.rec.PruneDisabled, t.rec.Terminating = was.rec.UID, was.rec.PruneDisabled, was.rec.Terminating
 		t.protectedSince, t.hasFinalizer, t.token, t.account = was.protectedSince, was.hasFinalizer, was.token, was.account
-		if t.rec.Keep {
+		if t.rec.PruneDisabled {
 			t = t.edited(func(o map[string]any) {
 				field(o, "metadata", "annotations")[object.PruneAnnotation] = object.PruneDisabled
 			})
@@ -284,9 +284,9 @@ func (p *simCluster) after(c object.Change, was *simObject) (object.Record, obje
 	if was != nil {
 		e.Put(c.Key, was.rec, was.body)
 	}
-	side := plan.After(state.Cluster{Reading: state.Simulated, Seen: e.Observation()}, plan.Step{Changes: []object.Change{c}})
-	body, _ := side.Seen.Body(c.Key)
-	return side.Seen.Record(c.Key), body
+	side := plan.After(state.Cluster{Reading: state.Simulated, Live: e.Observation()}, plan.Step{Changes: []object.Change{c}})
+	body, _ := side.Live.Body(c.Key)
+	return side.Live.Record(c.Key), body
 }
 
 // released is what a merge patch of ours leaves. What lost our mark by it is somebody else's from now on.
@@ -325,7 +325,7 @@ func (p *simCluster) note(c object.Change, t *simObject, when int) {
 
 // uncovered is a record of which a field of ours is another's now.
 func uncovered(r object.Record) object.Record {
-	r.Fields, r.Rivals = unique.Make(""), unique.Make("foreign")
+	r.Fields, r.ForeignManagers = unique.Make(""), unique.Make("foreign")
 	return r
 }
 

@@ -110,8 +110,8 @@ func (r *history) approve(n int) {
 }
 
 // recordJudgement keeps in the record what a step found out about removals.
-func (r *history) recordJudgement(j plan.Judged) {
-	if !j.News {
+func (r *history) recordJudgement(j plan.RemovalChanges) {
+	if !j.Changed {
 		return
 	}
 	r.guard.Denied = j.Denied
@@ -256,7 +256,7 @@ func (p *simCluster) hasController(target api.ClusterName) bool {
 type renderer struct{ plan.Renderer }
 
 // Complete implements plan.Renderer.
-func (r renderer) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
+func (r renderer) Complete(c fleet.Cluster, ends []object.Desired) []object.Desired {
 	out := r.Renderer.Complete(c, ends)
 	if c.Overlay == nil {
 		return out

@@ -183,7 +183,7 @@ func (t *simObject) summary(rotated bool) string {
 	if t.key == baseKey() {
 		digest = 0
 	}
-	return fmt.Sprintf("by %d, %s, digest %x, kept %t, going %t, members %v, %s", t.madeBy, t.rec.Mark, digest, t.rec.Keep, t.rec.Going, members(t), t.conditions())
+	return fmt.Sprintf("by %d, %s, digest %x, kept %t, going %t, members %v, %s", t.madeBy, t.rec.Mark, digest, t.rec.PruneDisabled, t.rec.Terminating, members(t), t.conditions())
 }
 
 func (r *history) summary(b *strings.Builder, p *simCluster) {

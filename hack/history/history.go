@@ -170,7 +170,7 @@ func (r *history) settle() {
 // waitsForTime reports whether something may continue when time passes.
 func (r *history) waitsForTime() bool {
 	for _, s := range r.last {
-		if s.Denied != nil || !s.Again.IsZero() || !s.Retry.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Phase == plan.Waiting }) {
+		if s.Denied != nil || !s.PlanAgain.IsZero() || !s.Retry.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Phase == plan.Waiting }) {
 			return true
 		}
 	}
@@ -224,7 +224,7 @@ func (r *history) endFaults() {
 		pl.down, pl.late, pl.idle, pl.noCRD, pl.missEvery = false, false, false, false, 0
 		clear(pl.lagging)
 		for _, t := range pl.all() {
-			if t.hasFinalizer && t.rec.Going {
+			if t.hasFinalizer && t.rec.Terminating {
 				pl.drop(t.key)
 			} else if t.hasFinalizer {
 				next := *t
@@ -244,7 +244,7 @@ func (r *history) repair() {
 			switch {
 			case t.madeBy == byOthers && !t.ofLinkerd && t.key.Namespace != shop, isInventory(t.key) && !readable(t):
 				pl.drop(t.key)
-			case t.rec.Keep:
+			case t.rec.PruneDisabled:
 				pl.protect(t, 0)
 			}
 		}

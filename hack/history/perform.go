@@ -223,7 +223,7 @@ func (p *simCluster) isUntrackedSecret(t *simObject) bool {
 // isLastOfEnd reports whether nothing else of ours is left of an object's end, but what may be gone before anybody looks.
 func (p *simCluster) isLastOfEnd(t *simObject) bool {
 	return !slices.ContainsFunc(p.all(), func(o *simObject) bool {
-		return o.madeBy == byLinkwright && o.end == t.end && o.key != t.key && !o.rec.Going && !isInventory(o.key) && o.key.Kind != "Namespace"
+		return o.madeBy == byLinkwright && o.end == t.end && o.key != t.key && !o.rec.Terminating && !isInventory(o.key) && o.key.Kind != "Namespace"
 	})
 }
 
@@ -311,7 +311,7 @@ func (r *history) recreate(p *simCluster, t *simObject, how int) {
 		labels[object.OwnerLabel] = owner
 	}
 	next := t.edited(func(o map[string]any) { field(o, "metadata")["labels"] = labels })
-	next.rec = object.Record{UID: p.newUID(), ResourceVersion: p.next(), Mark: markOf(labels), Digest: t.rec.Digest, Rivals: uncovered(t.rec).Rivals}
+	next.rec = object.Record{UID: p.newUID(), ResourceVersion: p.next(), Mark: markOf(labels), Digest: t.rec.Digest, ForeignManagers: uncovered(t.rec).ForeignManagers}
 	next.madeBy, next.since, next.protectedSince, next.token, next.account, next.hasFinalizer = byOthers, r.event, 0, "", "", false
 	p.put(next)
 }
@@ -324,7 +324,7 @@ func (p *simCluster) protect(t *simObject, when int) {
 			annotations[object.PruneAnnotation] = object.PruneDisabled
 		}
 	})
-	if next.rec.Keep = when > 0; t.protectedSince > 0 && when > 0 {
+	if next.rec.PruneDisabled = when > 0; t.protectedSince > 0 && when > 0 {
 		when = t.protectedSince
 	}
 	next.protectedSince, next.rec.ResourceVersion = when, p.next()

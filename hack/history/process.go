@@ -83,11 +83,11 @@ func (r *history) snapshot(p *process) state.Snapshot {
 	w := state.Snapshot{
 		Installation: object.Installation{Owner: owner},
 		Declarations: state.Declarations{Fleet: p.commit.fleet, Departed: r.departed(p.commit.fleet)},
-		Record:       state.Record{UIDs: r.recordUIDs, Pending: r.pending, Accepted: r.accepted, Guard: r.guard, Forget: r.abandoned},
-		Options:      state.Options{Grace: r.sourceTimeout},
-		Process:      state.Process{Term: p.term},
+		Record:       state.Record{UIDs: r.recordUIDs, Pending: r.pending, Accepted: r.accepted, Guard: r.guard, Abandoned: r.abandoned},
+		Options:      state.Options{UnreachableSourceTimeout: r.sourceTimeout},
+		Process:      state.Process{Leadership: p.term},
 		Takeover:     state.Takeover{Adopt: p.adopts, Release: p.releases},
-		Clusters:     map[api.ClusterName]state.Cluster{}, Pass: p.number, Now: r.now,
+		Clusters:     map[api.ClusterName]state.Cluster{}, Round: p.number, Now: r.now,
 	}
 	for _, c := range r.allClusters(p.commit.fleet) {
 		w.Clusters[c.Name] = p.states[c.Name]
@@ -107,12 +107,12 @@ func (r *history) read(p *process, c fleet.Cluster) {
 	more := r.rotated && !r.hasReadTokens(p, c)
 	r.readAgain = r.readAgain || more
 	if side := p.states[c.Name]; p.readFrom[c.Name] == now && pl.missEvery == 0 && r.Servers == nil && !more {
-		side.Pass = p.number
+		side.Round = p.number
 		p.states[c.Name] = side
 		return
 	}
 	w := r.snapshot(p)
-	ledger := pl.observe(plan.Ledger())
+	ledger := pl.observe(plan.InventoryWatches())
 	watches, err := plan.Watches(w, c, r.renderer, ledger)
 	if err != nil {
 		p.states[c.Name] = state.Cluster{Err: object.Because(reason.InventoryInvalid, "%v", err)}
@@ -125,8 +125,8 @@ func (r *history) read(p *process, c fleet.Cluster) {
 		watches = append(watches, older...)
 		observed = pl.observe(watches)
 	}
-	side := state.Cluster{Reading: state.Read, Looked: watches, Seen: observed, Pass: p.number}
-	side.Facts = pl.facts(c.Spec, side.Seen, whole)
+	side := state.Cluster{Reading: state.Read, Watches: watches, Live: observed, Round: p.number}
+	side.Facts = pl.facts(c.Spec, side.Live, whole)
 	_, before := p.states[c.Name]
 	if was, had := p.readFrom[c.Name]; before && (!had || was != now) {
 		r.readAgain = true
@@ -171,11 +171,11 @@ func (r *history) reconcile(p *process, c fleet.Cluster, f *fault) int {
 	r.readUnknown(p, c, all)
 	s := r.plan(p, c)
 	for range 3 {
-		if len(s.Look) == 0 {
+		if len(s.ReadFirst) == 0 {
 			break
 		}
 		for _, other := range all {
-			if slices.Contains(s.Look, other.Name) {
+			if slices.Contains(s.ReadFirst, other.Name) {
 				r.read(p, other)
 			}
 		}
@@ -248,14 +248,14 @@ func (r *history) record(p *process, s plan.Step) {
 			continue
 		}
 		r.recordUIDs[end.Cluster] += "" // remembered, though it was not read yet
-		r.pending[end.Cluster] = inventory.Known{Pending: r.pending[end.Cluster]}.AddPending(r.now, end.Link).Pending
+		r.pending[end.Cluster] = inventory.KnownCluster{Pending: r.pending[end.Cluster]}.AddPending(r.now, end.Link).Pending
 	}
 }
 
 // removePending removes cleanups that are complete.
 func (r *history) removePending(name api.ClusterName, paid []api.Pair) {
 	if len(paid) > 0 {
-		r.pending[name] = inventory.Known{Pending: r.pending[name]}.Without(paid).Pending
+		r.pending[name] = inventory.KnownCluster{Pending: r.pending[name]}.Without(paid).Pending
 	}
 }
 

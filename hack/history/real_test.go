@@ -122,7 +122,7 @@ func servers(t *testing.T, names ...string) []Server {
 // furnish installs Linkerd, and what controllers would make by themselves; then it stops them.
 func furnish(t *testing.T, c *testbed.Cluster, r *apiServer) {
 	t.Helper()
-	if err := testbed.Dress(t.Context(), c.Config, testbed.Dressing{}); err != nil {
+	if err := testbed.InstallLinkerd(t.Context(), c.Config, testbed.Linkerd{}); err != nil {
 		t.Fatal(err)
 	}
 	core := kubernetes.NewForConfigOrDie(c.Config).CoreV1()

@@ -35,8 +35,8 @@ func (r *history) rotate(e Event) {
 			links = append(links, l)
 		}
 	}
-	for _, t := range plan.Turns(r.snapshot(p), links, e.Do == "revoke", plan.Suspend, plan.PrunePolicy) {
-		if t.Refused == nil && !t.Already && r.write(p, t.Change) == nil {
+	for _, t := range plan.RequestRotations(r.snapshot(p), links, e.Do == "revoke", plan.Suspend, plan.PrunePolicy) {
+		if t.Denied == nil && !t.Requested && r.write(p, t.Change) == nil {
 			r.rotated = true
 		}
 	}
@@ -98,8 +98,8 @@ func (r *history) checkTokenInUse(p *process, c object.Change, was *simObject) s
 // hasReadTokens reports whether the credentials of a source were read, if a link of it gets another token.
 func (r *history) hasReadTokens(p *process, c fleet.Cluster) bool {
 	side := p.states[c.Name]
-	watches, err := plan.Watches(r.snapshot(p), c, r.renderer, side.Seen)
-	return err != nil || !side.Known() || reflect.DeepEqual(watches, side.Looked)
+	watches, err := plan.Watches(r.snapshot(p), c, r.renderer, side.Live)
+	return err != nil || !side.Known() || reflect.DeepEqual(watches, side.Watches)
 }
 
 // withoutTokenNumbers leaves out what differs because tokens were rotated: of Secrets only the keys are compared.

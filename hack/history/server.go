@@ -37,7 +37,7 @@ func (t *simObject) live() *Live {
 	if t.madeBy == byLinkerd {
 		manager = mirrorManager
 	}
-	return &Live{Key: t.key, Body: t.body, UID: t.rec.UID, Held: t.hasFinalizer, Going: t.rec.Going, Manager: manager}
+	return &Live{Key: t.key, Body: t.body, UID: t.rec.UID, Held: t.hasFinalizer, Going: t.rec.Terminating, Manager: manager}
 }
 
 // attachServer attaches a server to a cluster in memory, which copies the server's installation of Linkerd: facts are then the same,
@@ -79,20 +79,20 @@ func (r *history) compareRead(p *process, pl *simCluster, side state.Cluster, wh
 	}
 	shown := side
 	var err error
-	shown.Seen, err = pl.server.Observe(side.Looked)
+	shown.Live, err = pl.server.Observe(side.Watches)
 	must(err)
-	shown.Seen = allReady(shown.Seen)
+	shown.Live = allReady(shown.Live)
 	if whole {
-		shown.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://"+string(pl.originalName)+".example.com:6443", shown.Seen)
+		shown.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://"+string(pl.originalName)+".example.com:6443", shown.Live)
 	}
 	p.serverStates[pl.name] = shown
-	for k, rec := range side.Seen.Records() {
-		if told, live := describeRecord(k, rec), describeRecord(k, shown.Seen.Record(k)); told != live {
+	for k, rec := range side.Live.Records() {
+		if told, live := describeRecord(k, rec), describeRecord(k, shown.Live.Record(k)); told != live {
 			r.addBroken("%s: %s is %s in memory, and %s at the server", pl.name, k, told, live)
 		}
 	}
-	for k, rec := range shown.Seen.Records() {
-		if rec.Mark != object.Unmarked && side.Seen.Record(k).IsZero() {
+	for k, rec := range shown.Live.Records() {
+		if rec.Mark != object.Unmarked && side.Live.Record(k).IsZero() {
 			r.addBroken("%s: %s is %s at the server, and not there in memory", pl.name, k, describeRecord(k, rec))
 		}
 	}
@@ -120,7 +120,7 @@ func describeRecord(k object.Key, r object.Record) string {
 	if r.Mark == object.Ours && k.Kind != "Link" {
 		digest = r.Digest
 	}
-	return fmt.Sprintf("%s, digest %x, kept %t, going %t", r.Mark, digest, r.Keep, r.Going)
+	return fmt.Sprintf("%s, digest %x, kept %t, going %t", r.Mark, digest, r.PruneDisabled, r.Terminating)
 }
 
 // compareStep compares the step for the server's objects with the one for those in memory.
@@ -131,7 +131,7 @@ func (r *history) compareStep(p *process, name api.ClusterName, s plan.Step, pol
 	w := r.snapshot(p)
 	for other := range w.Clusters {
 		if shown, ok := p.serverStates[other]; ok && p.states[other].Known() {
-			shown.Pass = p.states[other].Pass
+			shown.Round = p.states[other].Round
 			w.Clusters[other] = shown
 		}
 	}
@@ -156,7 +156,7 @@ func describeStep(s plan.Step) (out string) {
 		}
 		out += "\n"
 	}
-	return fmt.Sprintf("%s  %v %v %v\n", out, s.Look, s.Pending, s.CleanedUp)
+	return fmt.Sprintf("%s  %v %v %v\n", out, s.ReadFirst, s.Pending, s.CleanedUp)
 }
 
 // compareWrite makes the same write on the server, and compares the results.

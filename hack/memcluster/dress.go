@@ -13,9 +13,9 @@ import (
 // linkerdManager is the manager of the dressing.
 const linkerdManager = "testbed"
 
-// Dress makes the cluster look as one that Linkerd and its multicluster extension are installed in, by the objects of
+// InstallLinkerd makes the cluster look as one that Linkerd and its multicluster extension are installed in, by the objects of
 // package testbed.
-func (c *Cluster) Dress(d testbed.Dressing) error {
+func (c *Cluster) InstallLinkerd(d testbed.Linkerd) error {
 	objects, err := d.Objects()
 	if err != nil {
 		return fmt.Errorf("dress cluster %s: %w", c.name, err)

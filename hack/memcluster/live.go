@@ -201,13 +201,13 @@ func (s *Clusters) addMoves(name api.ClusterName, m pendingMoves) {
 func (s *Clusters) Moved() <-chan struct{} { return s.moved }
 
 // Take is as in cluster.Registry: it returns what changed since its last call.
-func (s *Clusters) Take() map[api.ClusterName]object.Moves {
+func (s *Clusters) Take() map[api.ClusterName]object.ChangedKeys {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := map[api.ClusterName]object.Moves{}
+	out := map[api.ClusterName]object.ChangedKeys{}
 	for name, m := range s.moves {
-		if out[name] = (object.Moves{All: true}); !m.all {
-			out[name] = object.Moves{Keys: slices.SortedFunc(maps.Keys(m.keys), object.Key.Compare)}
+		if out[name] = (object.ChangedKeys{All: true}); !m.all {
+			out[name] = object.ChangedKeys{Keys: slices.SortedFunc(maps.Keys(m.keys), object.Key.Compare)}
 		}
 	}
 	clear(s.moves)

@@ -25,7 +25,7 @@ func withLinkerd(t *testing.T, o Options) (*Clusters, *Cluster) {
 	t.Helper()
 	s := New(o, "east")
 	c := s.Cluster("east")
-	if err := c.Dress(testbed.Dressing{}); err != nil {
+	if err := c.InstallLinkerd(testbed.Linkerd{}); err != nil {
 		t.Fatal(err)
 	}
 	return s, c
@@ -67,7 +67,7 @@ func TestCovered(t *testing.T) {
 		if err := c.Edit("kubectl", o.Key, relabel); err != nil {
 			t.Fatal(err)
 		}
-		if seen := c.record(c.objects[o.Key]); o.Covered(seen) || seen.Mark != object.Theirs || seen.Rivals.Value() == "" {
+		if seen := c.record(c.objects[o.Key]); o.Covered(seen) || seen.Mark != object.Theirs || seen.ForeignManagers.Value() == "" {
 			t.Errorf("%s after a foreign edit: got %+v", o.Key, seen)
 		}
 	}
@@ -214,8 +214,8 @@ func TestHidden(t *testing.T) {
 	services := object.Key{Kind: "Service", Namespace: "linkerd-multicluster"}
 	c.Fault(func(f *Faults) { f.Closed = []object.Key{config, services} })
 	watches := []object.Watch{
-		{Version: "v1", Kind: "ConfigMap", Namespace: "linkerd", Names: []string{"linkerd-config", "linkerd-identity-trust-roots"}, MayHide: true},
-		{Version: "v1", Kind: "Service", Namespace: "linkerd-multicluster", Selector: "a", MayHide: true},
+		{Version: "v1", Kind: "ConfigMap", Namespace: "linkerd", Names: []string{"linkerd-config", "linkerd-identity-trust-roots"}, MayBeForbidden: true},
+		{Version: "v1", Kind: "Service", Namespace: "linkerd-multicluster", Selector: "a", MayBeForbidden: true},
 	}
 	for what, look := range map[string]func(context.Context, []object.Watch) (object.Observation, error){"Observe": c.Observe, "Live": c.Live} {
 		seen, err := look(t.Context(), watches)

@@ -91,7 +91,7 @@ func (c *Cluster) hiddenOf(of schema.GroupVersionKind, w object.Watch) (out []ob
 		k := object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace, Name: name}
 		err := c.authorize(of, "list", k)
 		switch {
-		case err != nil && !w.MayHide:
+		case err != nil && !w.MayBeForbidden:
 			return nil, err
 		case err != nil && name == "":
 			out = append(out, object.Hidden{Key: k, Selector: w.Selector})
@@ -164,7 +164,7 @@ func (c *Cluster) merge(watches []object.Watch, looks []watchResult) object.Obse
 	for i, l := range looks {
 		w := watches[i]
 		if l.unserved {
-			unserved = append(unserved, w.Called())
+			unserved = append(unserved, w.KindName())
 		}
 		layers[object.Whole-w.Depth] = append(layers[object.Whole-w.Depth], object.Layer{Group: w.Group, Kind: w.Kind, Items: l.items})
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Try verifies a login: the server of the kubeconfig accepts a token of a live Secret of its own.
-func (s *Clusters) Try(ctx context.Context, t object.Trial) (why *object.Reason, denied bool) {
+func (s *Clusters) Try(ctx context.Context, t object.Login) (why *object.Reason, denied bool) {
 	var config struct {
 		Clusters []struct{ Cluster struct{ Server string } }
 		Users    []struct{ User struct{ Token string } }

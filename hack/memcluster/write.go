@@ -133,18 +133,18 @@ func (c *Cluster) put(ch object.Change) (object.Record, error) {
 // checkPreconditions checks the preconditions of an apply.
 //
 //	vacant      nothing may be there
-//	Fenced      exactly Was
+//	Conditional exactly Was
 //	any other   the uid of Was; any, where Was is zero
 func checkPreconditions(ch object.Change, live *unstructured.Unstructured) error {
-	vacant := ch.Action == object.Create || ch.Action == object.Replace || ch.Fenced && ch.Was.IsZero()
+	vacant := ch.Action == object.Create || ch.Action == object.Replace || ch.Conditional && ch.Was.IsZero()
 	switch {
 	case vacant && live != nil:
-		return fmt.Errorf("%w: %w", cluster.ErrOccupied, conflict(ch, errors.New("the object has been modified")))
+		return fmt.Errorf("%w: %w", cluster.ErrExists, conflict(ch, errors.New("the object has been modified")))
 	case vacant, ch.Was.IsZero():
 		return nil
 	case live == nil, string(live.GetUID()) != ch.Was.UID:
 		return conflict(ch, errReplaced)
-	case ch.Fenced && live.GetResourceVersion() != ch.Was.ResourceVersion:
+	case ch.Conditional && live.GetResourceVersion() != ch.Was.ResourceVersion:
 		return conflict(ch, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
 	return nil

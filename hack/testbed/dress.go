@@ -16,16 +16,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Linkerd's default names, which Dress uses.
+// Linkerd's default names, which InstallLinkerd uses.
 const (
 	ControlPlane = "linkerd"              // namespace
 	Multicluster = "linkerd-multicluster" // namespace
 	Gateway      = "linkerd-gateway"      // Service and Deployment in Multicluster
 )
 
-// Dressing says which Linkerd a cluster seems to have. The zero value is a
+// Linkerd says which Linkerd a cluster seems to have. The zero value is a
 // Linkerd of 2.20 with a gateway at 192.0.2.10.
-type Dressing struct {
+type Linkerd struct {
 	// LinkerdVersion as linkerd-config spells it: "edge-26.6.3", the time of
 	// 2.20, when empty; until 2.14 there were stable ones, "stable-2.14.10".
 	LinkerdVersion string
@@ -60,15 +60,15 @@ type linkVersion struct {
 	Storage, Status, Federated, Excludes bool
 }
 
-// templateData is a Dressing as the manifests read it.
+// templateData is a Linkerd as the manifests read it.
 type templateData struct {
-	Dressing
+	Linkerd
 	LinkVersions []linkVersion
 	NodePorts    struct{ Gateway, Probe int }
 	Values       string // YAML of linkerd-config
 }
 
-func (d Dressing) withDefaults() Dressing {
+func (d Linkerd) withDefaults() Linkerd {
 	d.LinkerdVersion = orDefault(d.LinkerdVersion, "edge-26.6.3")
 	d.ClusterDomain = orDefault(d.ClusterDomain, "cluster.local")
 	d.TrustDomain = orDefault(d.TrustDomain, d.ClusterDomain)
@@ -89,7 +89,7 @@ func orDefault(value, fallback string) string {
 	return value
 }
 
-func (d Dressing) templateData() (templateData, error) {
+func (d Linkerd) templateData() (templateData, error) {
 	values, err := yaml.Marshal(map[string]any{
 		"clusterDomain":           d.ClusterDomain,
 		"identityTrustDomain":     d.TrustDomain,
@@ -103,7 +103,7 @@ func (d Dressing) templateData() (templateData, error) {
 			"ports": map[string]any{"admin": 4191, "control": 4190, "inbound": 4143, "outbound": 4140},
 		},
 	})
-	out := templateData{Dressing: d, Values: string(values)}
+	out := templateData{Linkerd: d, Values: string(values)}
 	out.NodePorts.Gateway, out.NodePorts.Probe = GatewayNodePort, ProbeNodePort
 	for i, name := range d.LinkVersions {
 		out.LinkVersions = append(out.LinkVersions, linkVersion{
@@ -118,7 +118,7 @@ func (d Dressing) templateData() (templateData, error) {
 }
 
 // manifests are the files of its objects, in the order of applying.
-func (d Dressing) manifests() []string {
+func (d Linkerd) manifests() []string {
 	files := []string{"namespaces.yaml", "link.yaml", "controlplane.yaml", "multicluster.yaml"}
 	if !d.NoGateway {
 		files = append(files, "gateway.yaml")
@@ -126,8 +126,8 @@ func (d Dressing) manifests() []string {
 	return files
 }
 
-// Objects are what Dress applies, in order; addresses of the gateway are no part of them.
-func (d Dressing) Objects() ([]*unstructured.Unstructured, error) {
+// Objects are what InstallLinkerd applies, in order; addresses of the gateway are no part of them.
+func (d Linkerd) Objects() ([]*unstructured.Unstructured, error) {
 	d = d.withDefaults()
 	data, err := d.templateData()
 	if err != nil {
@@ -144,11 +144,11 @@ func (d Dressing) Objects() ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// Dress makes a cluster look as one that Linkerd and its multicluster
+// InstallLinkerd makes a cluster look as one that Linkerd and its multicluster
 // extension are installed in, by server-side apply as field manager "testbed".
-// Dressing it again the same way changes nothing. It returns when the CRDs are
+// Installing it again the same way changes nothing. It returns when the CRDs are
 // served and the remote access token exists.
-func Dress(ctx context.Context, cfg *rest.Config, d Dressing) error {
+func InstallLinkerd(ctx context.Context, cfg *rest.Config, d Linkerd) error {
 	d = d.withDefaults()
 	data, err := d.templateData()
 	if err != nil {

@@ -19,12 +19,12 @@ var linkResource = schema.GroupVersionResource{Group: "multicluster.linkerd.io",
 func TestDressTwiceChangesNothing(t *testing.T) {
 	Need(t)
 	c := sharedClusters.Cluster("north")
-	d := Dressing{ClusterDomain: "north.example", GatewayAddresses: []string{"192.0.2.20", "gw.example"}}
-	if err := Dress(t.Context(), c.Config, d); err != nil {
+	d := Linkerd{ClusterDomain: "north.example", GatewayAddresses: []string{"192.0.2.20", "gw.example"}}
+	if err := InstallLinkerd(t.Context(), c.Config, d); err != nil {
 		t.Fatal(err)
 	}
 	before := versions(t, c, d)
-	if err := Dress(t.Context(), c.Config, d); err != nil {
+	if err := InstallLinkerd(t.Context(), c.Config, d); err != nil {
 		t.Fatal(err)
 	}
 	if after := versions(t, c, d); !maps.Equal(before, after) {
@@ -34,7 +34,7 @@ func TestDressTwiceChangesNothing(t *testing.T) {
 
 // versions tells for every dressed object what only a write of ours changes:
 // when our own field manager last changed something.
-func versions(t *testing.T, c *Cluster, d Dressing) map[string]string {
+func versions(t *testing.T, c *Cluster, d Linkerd) map[string]string {
 	t.Helper()
 	client := dynamic.NewForConfigOrDie(c.Config)
 	data, err := d.withDefaults().templateData()
@@ -73,7 +73,7 @@ func version(t *testing.T, client dynamic.Interface, object *unstructured.Unstru
 func TestDressedClusterTellsItsFacts(t *testing.T) {
 	Need(t)
 	c := sharedClusters.Cluster("north")
-	if err := Dress(t.Context(), c.Config, Dressing{ClusterDomain: "north.example", GatewayAddresses: []string{"192.0.2.20"}}); err != nil {
+	if err := InstallLinkerd(t.Context(), c.Config, Linkerd{ClusterDomain: "north.example", GatewayAddresses: []string{"192.0.2.20"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := SetGateway(t.Context(), c.Config, "192.0.2.21", "gw.example"); err != nil {
@@ -108,8 +108,8 @@ func TestNodePortGatewayAndOldLinks(t *testing.T) {
 	Need(t)
 	t.Parallel()
 	c := startLight(t, "old")
-	d := Dressing{LinkerdVersion: "stable-2.14.10", NodePort: true, LinkVersions: []string{"v1alpha1"}}
-	if err := Dress(t.Context(), c.Config, d); err != nil {
+	d := Linkerd{LinkerdVersion: "stable-2.14.10", NodePort: true, LinkVersions: []string{"v1alpha1"}}
+	if err := InstallLinkerd(t.Context(), c.Config, d); err != nil {
 		t.Fatal(err)
 	}
 	client := kubernetes.NewForConfigOrDie(c.Config)
@@ -129,7 +129,7 @@ func TestNodePortGatewayAndOldLinks(t *testing.T) {
 func TestLinkDefaultsAreLinkerds(t *testing.T) {
 	Need(t)
 	c := sharedClusters.Cluster("west")
-	if err := Dress(t.Context(), c.Config, Dressing{}); err != nil {
+	if err := InstallLinkerd(t.Context(), c.Config, Linkerd{}); err != nil {
 		t.Fatal(err)
 	}
 	links := dynamic.NewForConfigOrDie(c.Config).Resource(linkResource).Namespace(Multicluster)

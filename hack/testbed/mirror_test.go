@@ -49,7 +49,7 @@ func newPair(t *testing.T, source, target string) *linked {
 	t.Helper()
 	Need(t)
 	for _, name := range []string{source, target} {
-		if err := Dress(t.Context(), sharedClusters.Cluster(name).Config, Dressing{}); err != nil {
+		if err := InstallLinkerd(t.Context(), sharedClusters.Cluster(name).Config, Linkerd{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,15 +30,15 @@ type Options struct {
 	AtOnce int
 }
 
-// Bed is a set of running clusters.
-type Bed struct {
+// ControlPlanes is a set of running clusters.
+type ControlPlanes struct {
 	// Clusters in the order of Options.Names.
 	Clusters []*Cluster
 }
 
 // Start starts all clusters side by side and gives them when all are ready.
 // If one fails, none is left behind. It needs the binaries of Binaries.
-func Start(ctx context.Context, opts Options) (*Bed, error) {
+func Start(ctx context.Context, opts Options) (*ControlPlanes, error) {
 	bin, err := Binaries()
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Start(ctx context.Context, opts Options) (*Bed, error) {
 	if atOnce <= 0 {
 		atOnce = len(opts.Names)
 	}
-	bed := &Bed{Clusters: make([]*Cluster, len(opts.Names))}
+	bed := &ControlPlanes{Clusters: make([]*Cluster, len(opts.Names))}
 	errs := make([]error, len(opts.Names))
 	slots := make(chan struct{}, max(1, atOnce))
 	var all sync.WaitGroup
@@ -66,7 +66,7 @@ func Start(ctx context.Context, opts Options) (*Bed, error) {
 }
 
 // Cluster returns the cluster of that name, or nil.
-func (b *Bed) Cluster(name string) *Cluster {
+func (b *ControlPlanes) Cluster(name string) *Cluster {
 	for _, c := range b.Clusters {
 		if c != nil && c.Name == name {
 			return c
@@ -77,7 +77,7 @@ func (b *Bed) Cluster(name string) *Cluster {
 
 // Close ends all clusters and waits until their processes and directories are
 // gone. Closing twice is fine.
-func (b *Bed) Close() error {
+func (b *ControlPlanes) Close() error {
 	errs := make([]error, len(b.Clusters))
 	var all sync.WaitGroup
 	for i, c := range b.Clusters {

@@ -10,7 +10,7 @@ import (
 
 // sharedClusters is shared by all tests of the package that run in clusters.
 var (
-	sharedClusters *Bed
+	sharedClusters *ControlPlanes
 	started        time.Duration // that Start took
 )
 

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Witness sees what a source's clients would notice while links are moved or
+// MirrorObserver sees what a source's clients would notice while links are moved or
 // taken over: what becomes of mirrors, and who leads their controllers.
-type Witness struct {
+type MirrorObserver struct {
 	client  kubernetes.Interface
 	watches []watch.Interface
 	ended   sync.WaitGroup
@@ -31,12 +31,12 @@ type Witness struct {
 const mirrored = "mirror.linkerd.io/mirrored-service=true"
 
 // NewWitness watches a cluster from now on, until End.
-func NewWitness(ctx context.Context, cfg *rest.Config) (*Witness, error) {
+func NewWitness(ctx context.Context, cfg *rest.Config) (*MirrorObserver, error) {
 	client, err := kubernetes.NewForConfig(as(cfg, "testbed-witness"))
 	if err != nil {
 		return nil, err
 	}
-	w := &Witness{client: client, leaders: map[string][]string{}}
+	w := &MirrorObserver{client: client, leaders: map[string][]string{}}
 	if w.mirrors, err = w.mirrorUIDs(ctx); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func NewWitness(ctx context.Context, cfg *rest.Config) (*Witness, error) {
 
 // follow reads at once what a watch tells: it waits for its reader, and what
 // was not read when it is stopped is lost.
-func (w *Witness) follow(events watch.Interface, see func(watch.Event)) {
+func (w *MirrorObserver) follow(events watch.Interface, see func(watch.Event)) {
 	w.watches = append(w.watches, events)
 	w.ended.Go(func() {
 		for e := range events.ResultChan() {
@@ -71,7 +71,7 @@ func (w *Witness) follow(events watch.Interface, see func(watch.Event)) {
 	})
 }
 
-func (w *Witness) mirror(e watch.Event) {
+func (w *MirrorObserver) mirror(e watch.Event) {
 	s, ok := e.Object.(*corev1.Service)
 	if ok && e.Type == watch.Deleted && w.mirrors[s.Name] == s.UID {
 		w.lost = append(w.lost, s.Name)
@@ -80,7 +80,7 @@ func (w *Witness) mirror(e watch.Event) {
 
 // addresses sees mirrors that lead nowhere for a while. One without a selector
 // of remote discovery has Endpoints; they go with their Service, or before it.
-func (w *Witness) addresses(e watch.Event) {
+func (w *MirrorObserver) addresses(e watch.Event) {
 	p, ok := e.Object.(*corev1.Endpoints) //nolint:staticcheck // mirrors have these
 	if !ok || w.mirrors[p.Name] == "" || slices.Contains(w.lost, p.Name) {
 		return
@@ -91,7 +91,7 @@ func (w *Witness) addresses(e watch.Event) {
 	}
 }
 
-func (w *Witness) leads(e watch.Event) {
+func (w *MirrorObserver) leads(e watch.Event) {
 	l, ok := e.Object.(*coordinationv1.Lease)
 	if !ok || e.Type == watch.Deleted || holderOf(l) == "" {
 		return
@@ -101,7 +101,7 @@ func (w *Witness) leads(e watch.Event) {
 	}
 }
 
-func (w *Witness) mirrorUIDs(ctx context.Context) (map[string]types.UID, error) {
+func (w *MirrorObserver) mirrorUIDs(ctx context.Context) (map[string]types.UID, error) {
 	list, err := w.client.CoreV1().Services("").List(ctx, metav1.ListOptions{LabelSelector: mirrored})
 	if err != nil {
 		return nil, fmt.Errorf("list mirrors: %w", err)
@@ -115,7 +115,7 @@ func (w *Witness) mirrorUIDs(ctx context.Context) (map[string]types.UID, error) 
 
 // Lost returns the mirrors there were at first that were deleted, made anew, or
 // led nowhere at any moment until now, in order.
-func (w *Witness) Lost(ctx context.Context) ([]string, error) {
+func (w *MirrorObserver) Lost(ctx context.Context) ([]string, error) {
 	now, err := w.mirrorUIDs(ctx)
 	if err != nil {
 		return nil, err
@@ -134,14 +134,14 @@ func (w *Witness) Lost(ctx context.Context) ([]string, error) {
 
 // Leaders returns all who held the Lease of a link so far, in order, as
 // NAMESPACE/POD.
-func (w *Witness) Leaders(link string) []string {
+func (w *MirrorObserver) Leaders(link string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.leaders["service-mirror-write-"+link])
 }
 
 // End ends it.
-func (w *Witness) End() {
+func (w *MirrorObserver) End() {
 	for _, e := range w.watches {
 		e.Stop()
 	}

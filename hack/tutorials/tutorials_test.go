@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "write the outputs into the pages")
 // reader is somebody who follows a page, with two clusters of their own, in one shell.
 type reader struct {
 	*testing.T
-	bed   *testbed.Bed
+	bed   *testbed.ControlPlanes
 	dir   string // where the reader works; bin and home lie beside it
 	shell *shell
 }
@@ -57,7 +57,7 @@ func newReader(t *testing.T) *reader {
 	r.bed = bed
 	t.Cleanup(func() { r.must(bed.Close()) })
 	for i, c := range bed.Clusters {
-		r.must(testbed.Dress(t.Context(), c.Config, testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 11-i)}}))
+		r.must(testbed.InstallLinkerd(t.Context(), c.Config, testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 11-i)}}))
 	}
 	r.mirrors()
 	r.login()

@@ -80,8 +80,8 @@ type Approval struct {
 	Units []Unit    `json:"units"` // sorted
 	By    string    `json:"by,omitempty"`
 	At    time.Time `json:"at"` // UTC, whole seconds
-	// Asked: an applied revision needed it. A unit that is declared again later loses the approval.
-	Asked bool `json:"asked,omitempty"`
+	// Needed: an applied revision needed it. A unit that is declared again later loses the approval.
+	Needed bool `json:"asked,omitempty"`
 }
 
 // Same reports whether two are the same approval, whichever units are left.
@@ -97,18 +97,18 @@ func (a Approval) Without(used []Unit) (Approval, bool) {
 // Denial is what a revision may not remove until it is declared again or approved, even if the counts change meanwhile. A denial
 // without units, which could not be read, denies every removal.
 type Denial struct {
-	Hash  string   `json:"hash"`
-	Units []Unit   `json:"units"` // sorted
-	Over  []string `json:"over"`  // what is over a limit: one phrase for each
+	Hash     string   `json:"hash"`
+	Units    []Unit   `json:"units"` // sorted
+	Exceeded []string `json:"over"`  // what is over a limit: one phrase for each
 }
 
 // Message is what is denied, and what people can do about it.
 func (d Denial) Message(in object.Installation) string {
-	if len(d.Over) == 0 {
+	if len(d.Exceeded) == 0 {
 		return "the record of the management cluster no longer shows what was denied: linkwright removes nothing anywhere, and the next sync shows what you can approve"
 	}
 	const most = 3
-	over := slices.Clone(d.Over)
+	over := slices.Clone(d.Exceeded)
 	if len(over) > most {
 		over = append(over[:most], fmt.Sprintf("%d more", len(over)-most))
 	}
@@ -144,9 +144,9 @@ type Limits struct {
 	Former   api.PruneLimits `json:"former"` // of the revision before Commit
 }
 
-// Judging are the limits that apply to a revision: the stricter of its own and of those before it. If none are recorded, its own
+// Applicable are the limits that apply to a revision: the stricter of its own and of those before it. If none are recorded, its own
 // apply.
-func (l *Limits) Judging(commit api.Commit, declared api.PruneLimits) api.PruneLimits {
+func (l *Limits) Applicable(commit api.Commit, declared api.PruneLimits) api.PruneLimits {
 	switch {
 	case l == nil:
 		return declared

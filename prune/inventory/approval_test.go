@@ -45,7 +45,7 @@ func TestLimitsOfCommits(t *testing.T) {
 		{"6", tight, tight, true},
 		{"7", loose, tight, true},
 	} {
-		if got := l.Judging(step.commit, step.declared); got != step.want {
+		if got := l.Applicable(step.commit, step.declared); got != step.want {
 			t.Errorf("commit %s is judged by %+v, want %+v", step.commit, got, step.want)
 		}
 		next := l.Next(step.commit, step.declared)
@@ -60,10 +60,10 @@ func TestLimitsOfCommits(t *testing.T) {
 func TestRecordOfRemovals(t *testing.T) {
 	units := []Unit{{Kind: UnitCluster, Cluster: "east"}, LinkUnit(api.Pair{Source: "west", Target: "north"})}
 	want := Record{
-		Clusters:  map[api.ClusterName]Known{"east": {UID: "1", Access: api.Access{InCluster: true}, Leaving: true}},
+		Clusters:  map[api.ClusterName]KnownCluster{"east": {UID: "1", Access: api.Access{InCluster: true}, Leaving: true}},
 		Limits:    &Limits{Commit: "1", Declared: api.PruneLimits{MaxClusters: 1}},
 		Approvals: []Approval{{Hash: HashOf(units), Units: units, By: "ann", At: time.Date(2026, 11, 25, 1, 2, 3, 0, time.UTC)}},
-		Denied:    &Denial{Hash: HashOf(units), Units: units, Over: []string{"too many"}},
+		Denied:    &Denial{Hash: HashOf(units), Units: units, Exceeded: []string{"too many"}},
 	}
 	o, err := want.Object(owner, "here")
 	if err != nil {
@@ -94,9 +94,9 @@ func TestInventoryWithFormerApprovals(t *testing.T) {
 // How much is over a limit changes with every mirrored Service, and is no news; another unit is.
 func TestSameDenial(t *testing.T) {
 	units := []Unit{{Kind: UnitCluster, Cluster: "east"}}
-	d := Denial{Hash: HashOf(units), Units: units, Over: []string{"21 of 40"}}
+	d := Denial{Hash: HashOf(units), Units: units, Exceeded: []string{"21 of 40"}}
 	more, other := d, d
-	more.Over, other.Units = []string{"22 of 41"}, append(units, LinkUnit(api.Pair{Source: "west", Target: "north"}))
+	more.Exceeded, other.Units = []string{"22 of 41"}, append(units, LinkUnit(api.Pair{Source: "west", Target: "north"}))
 	if !d.Same(&more) || d.Same(&other) || d.Same(nil) {
 		t.Error("what is the same denial, and what is not")
 	}
@@ -112,7 +112,7 @@ func TestDenialMessage(t *testing.T) {
 		"remove a and b; linkwright removes nothing":            {"a", "b"},
 		"remove a, b, c and 2 more; linkwright removes nothing": {"a", "b", "c", "d", "e"},
 	} {
-		if got := (Denial{Over: over, Hash: "0"}).Message(object.Installation{}); !strings.Contains(got, want) {
+		if got := (Denial{Exceeded: over, Hash: "0"}).Message(object.Installation{}); !strings.Contains(got, want) {
 			t.Errorf("%s", got)
 		}
 	}

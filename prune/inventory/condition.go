@@ -36,13 +36,13 @@ func wellFormed(c object.Condition) bool {
 		len(c.Message) <= maxMessageLength && isPlain(c.Message) && !strings.Contains(c.Message, `"`) && !wholeSecond(c.Since).IsZero()
 }
 
-// Tell sets the conditions, and returns when the inventory may be written; zero: nothing changes. A transition is
+// WithConditions sets the conditions, and returns when the inventory may be written; zero: nothing changes. A transition is
 // written at once, a change of the reason alone half a minute after the last change.
-func (i Inventory) Tell(next []object.Condition, now time.Time) (Inventory, time.Time) {
+func (i Inventory) WithConditions(next []object.Condition, now time.Time) (Inventory, time.Time) {
 	was := i.Conditions
 	i.Conditions = next
 	switch changed := lastTransition(was); {
-	case slices.EqualFunc(was, next, object.Condition.Stands):
+	case slices.EqualFunc(was, next, object.Condition.SameState):
 		i.Conditions = was
 		return i, time.Time{}
 	case transition(was, next), changed.After(now): // the clock was ahead

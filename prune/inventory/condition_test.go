@@ -42,7 +42,7 @@ func TestWithConditions(t *testing.T) {
 		"one of them is new":            {append(before(time.Hour, "Ready", "False", "C"), before(time.Second, "Stalled", "True", "C")...), []string{"Ready", "False", "D", "Stalled", "True", "D"}, 29 * time.Second},
 		"told by a clock that is ahead": {before(-time.Hour, stalls...), []string{"Ready", "False", "D", "Stalled", "True", "D"}, 0},
 	} {
-		next, at := Inventory{End: west, Conditions: tt.was}.Tell(conditionsOf(noon, tt.next...), noon)
+		next, at := Inventory{End: west, Conditions: tt.was}.WithConditions(conditionsOf(noon, tt.next...), noon)
 		want := noon.Add(tt.want)
 		if tt.want < 0 {
 			want = time.Time{}
@@ -64,7 +64,7 @@ func TestUnchangedConditionsStay(t *testing.T) {
 	was := conditionsOf(noon, "Ready", "True", "A")
 	next := conditionsOf(noon.Add(time.Hour), "Ready", "True", "A")
 	next[0].Message = "otherwise"
-	if inv, at := (Inventory{Conditions: was}).Tell(next, noon.Add(time.Hour)); !at.IsZero() || !cmp.Equal(inv.Conditions, was) {
+	if inv, at := (Inventory{Conditions: was}).WithConditions(next, noon.Add(time.Hour)); !at.IsZero() || !cmp.Equal(inv.Conditions, was) {
 		t.Errorf("told at %s: %v", at, inv.Conditions)
 	}
 }

@@ -134,15 +134,15 @@ func (d Decision) Check() error {
 
 // Active reports whether a decision is in effect at a time.
 func (d Decision) Active(now time.Time) bool {
-	return d.Check() == nil && !d.Over(now)
+	return d.Check() == nil && !d.Expired(now)
 }
 
 // maxAllowedAge is how long a non-fast-forward commit stays allowed while a cluster of the record does not have it: a cluster that is
 // unreachable must not extend the permission for ever.
 const maxAllowedAge = 7 * 24 * time.Hour
 
-// Over reports whether a decision has expired.
-func (d Decision) Over(now time.Time) bool {
+// Expired reports whether a decision has expired.
+func (d Decision) Expired(now time.Time) bool {
 	if d.Kind == AllowNonFastForward && !d.At.IsZero() && !now.Before(d.At.Add(maxAllowedAge)) {
 		return true
 	}
@@ -200,8 +200,8 @@ func (r *Record) Decide(more ...Decision) (replaced []Decision) {
 	return replaced
 }
 
-// Undecide removes decisions from the record, and returns them.
-func (r *Record) Undecide(which func(Decision) bool) (gone []Decision) {
+// RemoveDecisions removes decisions from the record, and returns them.
+func (r *Record) RemoveDecisions(which func(Decision) bool) (gone []Decision) {
 	var kept []Decision
 	for _, d := range r.Decisions {
 		if which(d) {

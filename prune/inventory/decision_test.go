@@ -52,7 +52,7 @@ func TestDecisionsRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(want, reread(t, r).Decisions); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if none := reread(t, Record{Clusters: map[api.ClusterName]Known{}}); none.Decisions != nil {
+	if none := reread(t, Record{Clusters: map[api.ClusterName]KnownCluster{}}); none.Decisions != nil {
 		t.Errorf("no decisions: %v", none.Decisions)
 	}
 }
@@ -129,7 +129,7 @@ func TestDecisionCheck(t *testing.T) {
 // A decision ends with its time, not before.
 func TestDecisionOver(t *testing.T) {
 	d := Decision{Kind: Suspend, Cluster: "east", Until: decidedAt}
-	if !d.Active(decidedAt.Add(-time.Second)) || d.Active(decidedAt) || (Decision{Kind: Suspend, Cluster: "east"}).Over(decidedAt) {
+	if !d.Active(decidedAt.Add(-time.Second)) || d.Active(decidedAt) || (Decision{Kind: Suspend, Cluster: "east"}).Expired(decidedAt) {
 		t.Error("its time")
 	}
 }
@@ -143,7 +143,7 @@ func TestAllowedForAWeek(t *testing.T) {
 			t.Errorf("after %s: active %t", after, got)
 		}
 	}
-	if other := (Decision{Kind: AbandonCluster, Cluster: "east", At: at}); other.Over(at.Add(1000 * time.Hour)) {
+	if other := (Decision{Kind: AbandonCluster, Cluster: "east", At: at}); other.Expired(at.Add(1000 * time.Hour)) {
 		t.Error("to abandon a cluster ends by time")
 	}
 }

@@ -66,13 +66,13 @@ func goldens() map[string]Inventory {
 // hasFormerField are the goldens with a field that no release reads any more: it is passed over, and goes with the next write.
 func hasFormerField(name string) bool { return name == "v1-kept" }
 
-func goldenRecords() map[string]map[api.ClusterName]Known {
+func goldenRecords() map[string]map[api.ClusterName]KnownCluster {
 	at := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: "linkerd-multicluster"}
-	east := Known{UID: "5f0d1c1e-7a52-4a5e-8a0b-3a4f6f1f2b11", Linkerd: at, Access: api.Access{KubeconfigSecret: &api.SecretKey{Name: "east", Key: "kubeconfig"}}}
-	west := Known{Linkerd: at, Access: api.Access{InCluster: true}}
+	east := KnownCluster{UID: "5f0d1c1e-7a52-4a5e-8a0b-3a4f6f1f2b11", Linkerd: at, Access: api.Access{KubeconfigSecret: &api.SecretKey{Name: "east", Key: "kubeconfig"}}}
+	west := KnownCluster{Linkerd: at, Access: api.Access{InCluster: true}}
 	pending := west
 	pending.Pending = []Pending{{Source: "west", Target: "east", Since: time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)}}
-	return map[string]map[api.ClusterName]Known{
+	return map[string]map[api.ClusterName]KnownCluster{
 		"v1-record": {"east": east, "west": west}, "v1-record-pending": {"east": east, "west": pending},
 	}
 }

@@ -67,7 +67,7 @@ func TestPending(t *testing.T) {
 	pair := func(target api.ClusterName) api.Pair { return api.Pair{Source: "west", Target: target} }
 	was := make([]Pending, 1, 8) // with room: an append would write behind it
 	was[0] = Pending{"west", "north", noon}
-	k := Known{UID: "1", Pending: was}
+	k := KnownCluster{UID: "1", Pending: was}
 	later := k.AddPending(noon.Add(time.Hour+time.Millisecond), pair("south"), pair("north"), pair("east"))
 	want := []Pending{{"west", "east", noon.Add(time.Hour)}, {"west", "north", noon}, {"west", "south", noon.Add(time.Hour)}}
 	if diff := cmp.Diff(want, later.Pending); diff != "" {

@@ -18,7 +18,7 @@ type Pending struct {
 func (d Pending) Link() api.Pair { return api.Pair{Source: d.Source, Target: d.Target} }
 
 // AddPending adds pending cleanups, sorted by link. One that exists keeps its time.
-func (k Known) AddPending(since time.Time, links ...api.Pair) Known {
+func (k KnownCluster) AddPending(since time.Time, links ...api.Pair) KnownCluster {
 	k.Pending = slices.Clone(k.Pending)
 	for _, l := range links {
 		if !slices.ContainsFunc(k.Pending, func(d Pending) bool { return d.Link() == l }) {
@@ -30,7 +30,7 @@ func (k Known) AddPending(since time.Time, links ...api.Pair) Known {
 }
 
 // Without removes pending cleanups.
-func (k Known) Without(links []api.Pair) Known {
+func (k KnownCluster) Without(links []api.Pair) KnownCluster {
 	k.Pending = slices.DeleteFunc(slices.Clone(k.Pending), func(d Pending) bool { return slices.Contains(links, d.Link()) })
 	if len(k.Pending) == 0 {
 		k.Pending = nil

@@ -13,20 +13,20 @@ import (
 // Record is the record in the management cluster of every cluster that linkwright has written to: its access and its identity, no
 // credentials. With it linkwright finds clusters that are no longer declared, and notices when a name means another cluster.
 type Record struct {
-	Clusters  map[api.ClusterName]Known
-	Limits    *Limits    // nil: not known yet
-	Approvals []Approval // in the order in which they were given
-	Unread    []string   // approvals that this release cannot read, as they stand there: they are kept, and nothing follows from them
-	Denied    *Denial    // nil: nothing is
-	Misread   []string   // limits and denial that this release could not read, as they stood there: the strictest count instead
-	Decisions []Decision // of people, sorted; nobody changes it in place
-	Revision  Revision
-	Was       object.Record // of the ConfigMap; zero where it does not exist yet
+	Clusters   map[api.ClusterName]KnownCluster
+	Limits     *Limits    // nil: not known yet
+	Approvals  []Approval // in the order in which they were given
+	Unread     []string   // approvals that this release cannot read, as they stand there: they are kept, and nothing follows from them
+	Denied     *Denial    // nil: nothing is
+	Unreadable []string   // limits and denial that this release could not read, as they stood there: the strictest count instead
+	Decisions  []Decision // of people, sorted; nobody changes it in place
+	Revision   Revision
+	Was        object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
-// Known is one recorded cluster. UID is that of its kube-system namespace, or empty if it was not read yet. Pending is sorted
+// KnownCluster is one recorded cluster. UID is that of its kube-system namespace, or empty if it was not read yet. Pending is sorted
 // by link.
-type Known struct {
+type KnownCluster struct {
 	UID     string            `json:"uid"`
 	Access  api.Access        `json:"access"`
 	Linkerd api.Linkerd       `json:"linkerd"`
@@ -39,13 +39,13 @@ type Known struct {
 const fleetKey = "fleet.json"
 
 type wireRecord struct {
-	Version   int                       `json:"version"`
-	Clusters  map[api.ClusterName]Known `json:"clusters"`
-	Limits    limitField[Limits]        `json:"limits,omitzero"`
-	Approvals json.RawMessage           `json:"approvals,omitempty"` // see readApprovals
-	Denied    limitField[Denial]        `json:"denied,omitzero"`
-	Decisions []Decision                `json:"decisions,omitempty"`
-	Revision  Revision                  `json:"revision,omitzero"`
+	Version   int                              `json:"version"`
+	Clusters  map[api.ClusterName]KnownCluster `json:"clusters"`
+	Limits    limitField[Limits]               `json:"limits,omitzero"`
+	Approvals json.RawMessage                  `json:"approvals,omitempty"` // see readApprovals
+	Denied    limitField[Denial]               `json:"denied,omitzero"`
+	Decisions []Decision                       `json:"decisions,omitempty"`
+	Revision  Revision                         `json:"revision,omitzero"`
 }
 
 // RecordKey names the ConfigMap in the management cluster: linkwright-fleet, for another owner linkwright-<owner>-fleet.
@@ -55,7 +55,7 @@ func RecordKey(owner, namespace string) object.Key {
 
 // ReadRecord reads the record from what was read of the management cluster; an absent one is empty.
 func ReadRecord(key object.Key, observed object.Observation) (Record, error) {
-	r := Record{Clusters: map[api.ClusterName]Known{}, Was: observed.Record(key)}
+	r := Record{Clusters: map[api.ClusterName]KnownCluster{}, Was: observed.Record(key)}
 	body, ok := observed.Body(key)
 	if !ok {
 		return r, nil

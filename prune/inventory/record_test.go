@@ -13,7 +13,7 @@ import (
 )
 
 func TestRecordRoundTrip(t *testing.T) {
-	want := map[api.ClusterName]Known{
+	want := map[api.ClusterName]KnownCluster{
 		"east": {UID: "1", Access: api.Access{KubeconfigSecret: &api.SecretKey{Name: "east", Key: "kubeconfig"}}, Linkerd: api.Linkerd{Namespace: "linkerd"}},
 		"home": {UID: "2", Access: api.Access{InCluster: true}},
 	}

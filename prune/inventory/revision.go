@@ -33,9 +33,9 @@ const maxWhyLength = 512
 // IsZero reports whether no revision is recorded.
 func (r Revision) IsZero() bool { return r.By == "" && r.Since.IsZero() }
 
-// Stands reports whether r and s are equal without times. Messages count only for invalid declarations: other messages contain
+// SameState reports whether r and s are equal without times. Messages count only for invalid declarations: other messages contain
 // times and addresses.
-func (r Revision) Stands(s Revision) bool {
+func (r Revision) SameState(s Revision) bool {
 	switch {
 	case r.Applied != s.Applied, r.Observed != s.Observed, r.Links != s.Links, !slices.Equal(r.Suspended, s.Suspended),
 		!slices.Equal(r.SuspendedLinks, s.SuspendedLinks), (r.Why == nil) != (s.Why == nil):
@@ -46,8 +46,8 @@ func (r Revision) Stands(s Revision) bool {
 	return r.Why.Code == s.Why.Code && (r.Why.Code != reason.InvalidDeclarations || r.Why.Message == s.Why.Message)
 }
 
-// Noted is r with its writer and time, and a message of bounded length.
-func (r Revision) Noted(by string, now time.Time) Revision {
+// Recorded is r with its writer and time, and a message of bounded length.
+func (r Revision) Recorded(by string, now time.Time) Revision {
 	r.By, r.Since = by, now.UTC().Truncate(time.Second)
 	if r.Why != nil {
 		r.Why = &object.Reason{Code: r.Why.Code, Message: bounded(r.Why.Message, maxWhyLength)}

@@ -19,7 +19,7 @@ func TestRecordRevision(t *testing.T) {
 	want := Revision{
 		Applied: "c1", Observed: "c2", Why: object.Because(reason.InvalidDeclarations, "fleet.yaml:3:1: unknown field"), Links: 2, Suspended: []api.ClusterName{"north"},
 		SuspendedLinks: []api.Pair{{Source: "west", Target: "east"}},
-	}.Noted("pod-1", at)
+	}.Recorded("pod-1", at)
 	if want.IsZero() || want.Since.Nanosecond() != 0 || want.By != "pod-1" {
 		t.Errorf("noted: %+v", want)
 	}
@@ -39,7 +39,7 @@ func TestRecordRevision(t *testing.T) {
 // Times and who writes are no news, nor are the words of errors that change from one try to the next.
 func TestRevisionStands(t *testing.T) {
 	invalid := func(m string) *object.Reason { return object.Because(reason.InvalidDeclarations, "%s", m) }
-	one := Revision{Applied: "a", Observed: "b", Why: invalid("x"), Links: 1}.Noted("p", time.Unix(1, 0))
+	one := Revision{Applied: "a", Observed: "b", Why: invalid("x"), Links: 1}.Recorded("p", time.Unix(1, 0))
 	for name, tt := range map[string]struct {
 		change func(*Revision)
 		stands bool
@@ -55,12 +55,12 @@ func TestRevisionStands(t *testing.T) {
 		"a suspended link": {func(r *Revision) { r.SuspendedLinks = []api.Pair{{Source: "west", Target: "east"}} }, false},
 	} {
 		next := one
-		if tt.change(&next); one.Stands(next) != tt.stands || next.Stands(one) != tt.stands {
+		if tt.change(&next); one.SameState(next) != tt.stands || next.SameState(one) != tt.stands {
 			t.Errorf("%s: stands %t", name, !tt.stands)
 		}
 	}
 	a, b := Revision{Why: object.Because(reason.RepositoryNotRead, "at 1")}, Revision{Why: object.Because(reason.RepositoryNotRead, "at 2")}
-	if !a.Stands(b) || !(Revision{}).Stands(Revision{}) {
+	if !a.SameState(b) || !(Revision{}).SameState(Revision{}) {
 		t.Error("an outage is one, whatever its words")
 	}
 }
@@ -68,7 +68,7 @@ func TestRevisionStands(t *testing.T) {
 // A message is one line of bounded length, and never cuts a character.
 func TestRevisionMessage(t *testing.T) {
 	for _, text := range []string{strings.Repeat("ä", 600), "x" + strings.Repeat("ä", 600), "a\n\tb \xff", strings.Repeat("long ", 300)} {
-		got := Revision{Why: object.Because("X", "%s", text)}.Noted("p", time.Unix(1, 0)).Why.Message
+		got := Revision{Why: object.Because("X", "%s", text)}.Recorded("p", time.Unix(1, 0)).Why.Message
 		if len(got) > maxWhyLength || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\t") {
 			t.Errorf("%d bytes: %q", len(got), got)
 		}

@@ -17,9 +17,9 @@ func (r *Rotation) same(o *Rotation) bool {
 	return r == o || r != nil && o != nil && *r == *o
 }
 
-// Asked is the rotation that the inventory of an end requests, or nil. It runs for every link in every sync, so an inventory without
+// RequestedRotation is the rotation that the inventory of an end requests, or nil. It runs for every link in every sync, so an inventory without
 // the word is not decoded.
-func Asked(owner string, end object.End, observed object.Observation) *Rotation {
+func RequestedRotation(owner string, end object.End, observed object.Observation) *Rotation {
 	if !Mentions(owner, end, observed, `\"rotate\"`) {
 		return nil
 	}

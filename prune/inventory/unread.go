@@ -106,13 +106,13 @@ func (r *Record) setLimits(limits limitField[Limits], denied limitField[Denial])
 	r.Limits, r.Denied = limits.value, denied.value
 	for name, text := range map[string]string{"denied": denied.raw, "limits": limits.raw} {
 		if text != "" {
-			r.Misread = append(r.Misread, name+": "+text)
+			r.Unreadable = append(r.Unreadable, name+": "+text)
 		}
 	}
-	if len(r.Misread) == 0 {
+	if len(r.Unreadable) == 0 {
 		return
 	}
-	slices.Sort(r.Misread)
+	slices.Sort(r.Unreadable)
 	r.Limits = &Limits{}
 	if r.Denied == nil {
 		r.Denied = &Denial{}

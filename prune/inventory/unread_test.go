@@ -80,11 +80,11 @@ func TestMalformedBounds(t *testing.T) {
 		key := RecordKey(owner, "here")
 		body := wrap(t, fleetKey, `{"version":1,"clusters":{"east":{"uid":"1"}},"limits":`+tt.limits+`,"denied":`+tt.denied+`}`)
 		got, err := ReadRecord(key, recordOf(key, object.Ours, body))
-		if err != nil || len(got.Clusters) != 1 || !cmp.Equal(got.Misread, tt.misread) || got.Denied == nil || !cmp.Equal(got.Denied.Units, tt.units) {
-			t.Errorf("%s: %v, misread %q, denied %v", name, err, got.Misread, got.Denied)
+		if err != nil || len(got.Clusters) != 1 || !cmp.Equal(got.Unreadable, tt.misread) || got.Denied == nil || !cmp.Equal(got.Denied.Units, tt.units) {
+			t.Errorf("%s: %v, misread %q, denied %v", name, err, got.Unreadable, got.Denied)
 			continue
 		}
-		if got := got.Limits.Judging("next", api.PruneLimits{MaxClusters: 9, MaxLinks: 90, MaxMirrors: 90}); got != (api.PruneLimits{}) {
+		if got := got.Limits.Applicable("next", api.PruneLimits{MaxClusters: 9, MaxLinks: 90, MaxMirrors: 90}); got != (api.PruneLimits{}) {
 			t.Errorf("%s: judged by %+v", name, got)
 		}
 		o, err := got.Object(owner, "here")
@@ -92,7 +92,7 @@ func TestMalformedBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := ReadRecord(key, recordOf(key, object.Ours, o.Body.Bytes()))
-		if diff := cmp.Diff([]any{got.Limits, got.Denied}, []any{again.Limits, again.Denied}); err != nil || diff != "" || len(again.Misread) > 0 {
+		if diff := cmp.Diff([]any{got.Limits, got.Denied}, []any{again.Limits, again.Denied}); err != nil || diff != "" || len(again.Unreadable) > 0 {
 			t.Errorf("%s, written again: %v, -first +again\n%s", name, err, diff)
 		}
 	}

@@ -20,10 +20,10 @@ import (
 
 // Account is the account that policies confine in one cluster.
 type Account struct {
-	Owner           string
-	Namespace, Name string // of its ServiceAccount
-	Home            string // namespace of access Secrets, lease and record, if the cluster is the management cluster, too; empty: Namespace
-	Multicluster    string // namespace of links there
+	Owner               string
+	Namespace, Name     string // of its ServiceAccount
+	ManagementNamespace string // namespace of access Secrets, lease and record, if the cluster is the management cluster, too; empty: Namespace
+	Multicluster        string // namespace of links there
 	// Images are allowed prefixes of controllers' images beside Linkerd's own. Each ends at the end of a part of an image's name.
 	Images []string
 }

@@ -15,13 +15,13 @@ import (
 func Watches() (out []object.Watch) {
 	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
 		v := admissionv1.SchemeGroupVersion
-		out = append(out, object.Watch{Group: v.Group, Version: v.Version, Kind: kind, Spec: true, MayHide: true})
+		out = append(out, object.Watch{Group: v.Group, Version: v.Version, Kind: kind, Spec: true, MayBeForbidden: true})
 	}
 	return out
 }
 
-// As sets the account's name from a user name; false: the user is no ServiceAccount, so policies cannot confine it.
-func (a Account) As(user string) (Account, bool) {
+// ForUser sets the account's name from a user name; false: the user is no ServiceAccount, so policies cannot confine it.
+func (a Account) ForUser(user string) (Account, bool) {
 	namespace, name, ok := strings.Cut(strings.TrimPrefix(user, prefix), ":")
 	a.Namespace, a.Name = namespace, name
 	return a, ok && strings.HasPrefix(user, prefix)
@@ -55,7 +55,7 @@ func Expect(a Account) (out Expected) {
 func (e Expected) Gap(observed object.Observation) string {
 	for _, w := range Watches() {
 		switch k := (object.Key{Group: w.Group, Kind: w.Kind}); {
-		case slices.Contains(observed.Unserved, w.Called()):
+		case slices.Contains(observed.Unserved, w.KindName()):
 			return "the cluster does not serve ValidatingAdmissionPolicy, which needs Kubernetes 1.30 or later"
 		case observed.Hides(k) != nil:
 			return "linkwright may not read the cluster's admission policies"
@@ -64,7 +64,7 @@ func (e Expected) Gap(observed object.Observation) string {
 	var missing, other []string
 	for _, want := range e {
 		switch r := observed.Record(want.key); {
-		case r.IsZero() || r.Going:
+		case r.IsZero() || r.Terminating:
 			missing = append(missing, want.key.String())
 		case r.Digest != want.digest:
 			other = append(other, want.key.String())

@@ -44,7 +44,7 @@ func TestGap(t *testing.T) {
 		"of another account":      {observationOf(t, Account{Owner: "linkwright", Namespace: "ops", Name: "other", Multicluster: "mc"}), "are of another version or other flags of linkwright (11"},
 		"of another installation": {observationOf(t, account("other")), "no admission policy confines"},
 		"not bound":               {edited(func(e *object.Edit) { e.Drop(secrets) }), "are missing (1, the first is ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io linkwright.secrets)"},
-		"being deleted":           {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Going: true}, object.Body{}) }), "are missing (1"},
+		"being deleted":           {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Terminating: true}, object.Body{}) }), "are missing (1"},
 		"altered":                 {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Digest: 1}, object.Body{}) }), "are of another version or other flags of linkwright (1"},
 		"not served":              {unserved, "does not serve ValidatingAdmissionPolicy"},
 		"not readable":            {hidden, "may not read"},
@@ -71,7 +71,7 @@ func TestAs(t *testing.T) {
 	for user, want := range map[string]string{
 		"system:serviceaccount:ops:lw": "ops/lw", "kubernetes-admin": "", "": "", "system:serviceaccount:ops": "", "x:system:serviceaccount:ops:lw": "",
 	} {
-		if a, ok := (Account{Owner: "linkwright"}).As(user); ok != (want != "") || ok && (a.Namespace+"/"+a.Name != want || a.User() != user) {
+		if a, ok := (Account{Owner: "linkwright"}).ForUser(user); ok != (want != "") || ok && (a.Namespace+"/"+a.Name != want || a.User() != user) {
 			t.Errorf("As(%q): %v, %t", user, a, ok)
 		}
 	}

@@ -21,7 +21,7 @@ func (a Account) namePrefix() string { return a.Owner + "." }
 
 // inHomeNamespace is the CEL expression that a request is about the namespace of access Secrets, lease and record.
 func (a Account) inHomeNamespace() string {
-	return "request.namespace == " + quoted(cmp.Or(a.Home, a.Namespace))
+	return "request.namespace == " + quoted(cmp.Or(a.ManagementNamespace, a.Namespace))
 }
 
 // secrets: a token Secret of any account but those of links would give that account's token away. One with a name of Linkerd's issuer

@@ -9,9 +9,9 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Found is an object that Linkerd's own tools made for a link to Target. Legacy: `linkerd multicluster link` made it, and the
+// AdoptableObject is an object that Linkerd's own tools made for a link to Target. Legacy: `linkerd multicluster link` made it, and the
 // objects of the chart and link-gen replace it.
-type Found struct {
+type AdoptableObject struct {
 	Target api.ClusterName
 	Legacy bool
 }
@@ -104,26 +104,26 @@ func linksTo(o liveObject, target api.ClusterName) bool { return o.Spec.Target =
 
 func isCredential(o liveObject, _ api.ClusterName) bool { return o.Type == KubeconfigSecretType }
 
-// Called decides by its name alone whether an object belongs to a link to target; false: it does not.
-func Called(l api.Linkerd, k object.Key, target api.ClusterName) (Found, bool) {
+// BelongsTo decides by its name alone whether an object belongs to a link to target; false: it does not.
+func BelongsTo(l api.Linkerd, k object.Key, target api.ClusterName) (AdoptableObject, bool) {
 	for _, f := range objectForms() {
 		if f.hasKey(l, k, target) {
-			return Found{target, f.legacy}, true
+			return AdoptableObject{target, f.legacy}, true
 		}
 	}
-	return Found{}, false
+	return AdoptableObject{}, false
 }
 
 // Adoptable reports whether Linkerd's own tools made an object for a link to target: by its name and labels, and if those
 // tools set no labels, by its content. Body is its metadata; for a Link or a Secret it is the whole object.
-func Adoptable(l api.Linkerd, k object.Key, body object.Body, target api.ClusterName) (Found, bool) {
+func Adoptable(l api.Linkerd, k object.Key, body object.Body, target api.ClusterName) (AdoptableObject, bool) {
 	o, ok := decodeObject(body)
 	for _, f := range objectForms() {
 		if ok && f.hasKey(l, k, target) && f.matches(o, target) {
-			return Found{target, f.legacy}, true
+			return AdoptableObject{target, f.legacy}, true
 		}
 	}
-	return Found{}, false
+	return AdoptableObject{}, false
 }
 
 func (f objectForm) hasKey(l api.Linkerd, k object.Key, target api.ClusterName) bool {

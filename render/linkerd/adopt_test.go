@@ -109,7 +109,7 @@ func TestToolOfByManager(t *testing.T) {
 		{"argocd-controller", "Application mesh"},
 		{"argocd-application-controller,kubectl", "Application mesh"},
 	} {
-		live := object.Record{Rivals: unique.Make(tt.writers)}
+		live := object.Record{ForeignManagers: unique.Make(tt.writers)}
 		if got := ToolOf(body, live).Of; got != tt.want {
 			t.Errorf("ToolOf(%s), written by %q: got %q, want %q", body.Bytes(), tt.writers, got, tt.want)
 		}

@@ -10,8 +10,8 @@ import (
 
 // Credential is the login of a source at its target.
 type Credential struct {
-	Token object.Secret
-	Print string // fingerprint: reports show it, and Linkerd notices that it changed
+	Token       object.Secret
+	Fingerprint string // fingerprint: reports show it, and Linkerd notices that it changed
 }
 
 // CredentialEntry is the entry in a Link's excludedAnnotations that makes its controller load a changed credential. The controller

@@ -13,10 +13,10 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Given is the kubeconfig in an existing credential Secret for target, whose facts are f, or an error if Linkerd
+// ExistingKubeconfig is the kubeconfig in an existing credential Secret for target, whose facts are f, or an error if Linkerd
 // could not use it. The control plane finds its Secret by type and label, and requires both annotations
 // (linkerd2 controller/api/destination/watcher/cluster_store.go). Errors quote nothing of the kubeconfig.
-func Given(secret object.Body, target api.ClusterName, f Facts, controlPlane bool) (object.Secret, error) {
+func ExistingKubeconfig(secret object.Body, target api.ClusterName, f Facts, controlPlane bool) (object.Secret, error) {
 	var s corev1.Secret
 	if json.Unmarshal(secret.Bytes(), &s) != nil {
 		return object.Secret{}, errors.New("it is not a Secret") // the cause could quote it

@@ -94,11 +94,11 @@ func FuzzCheckKubeconfig(f *testing.F) {
 
 func TestAnnounced(t *testing.T) {
 	link := object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"s","excludedAnnotations":["a/*","` + CredentialEntry("p") + `"]}}`))
-	secret, entries := Announced(link)
+	secret, entries := CredentialEntries(link)
 	if secret != "s" || len(entries) != 1 || entries[0] != "linkwright.dev/credential-p" {
 		t.Errorf("Announced: %s, %v", secret, entries)
 	}
-	if secret, entries := Announced(object.Body{}); secret != "" || len(entries) > 0 {
+	if secret, entries := CredentialEntries(object.Body{}); secret != "" || len(entries) > 0 {
 		t.Errorf("Announced of nothing: %s, %v", secret, entries)
 	}
 }

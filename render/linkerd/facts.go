@@ -75,8 +75,8 @@ type Missing struct {
 	Why  object.Reason
 }
 
-// Lack returns the first reason why the facts are not enough for a role, or nil.
-func (f *Facts) Lack(r Role) *object.Reason {
+// MissingFor returns the first reason why the facts are not enough for a role, or nil.
+func (f *Facts) MissingFor(r Role) *object.Reason {
 	for _, m := range f.Missing {
 		if m.Role == r {
 			return &m.Why

@@ -219,7 +219,7 @@ func TestFactsOfMissing(t *testing.T) {
 func lacks(f Facts) (roles, why string) {
 	var out []string
 	for _, r := range []Role{AsSource, AsTarget} {
-		if lack := f.Lack(r); lack != nil {
+		if lack := f.MissingFor(r); lack != nil {
 			out = append(out, string(r))
 			why = string(lack.Code) + " " + lack.Message
 		}
@@ -251,10 +251,10 @@ func TestFactsOfEndpoint(t *testing.T) {
 	for _, tt := range tests {
 		f := FactsOf(api.Cluster{Access: tt.access, APIServer: tt.declared}.WithDefaults(), tt.own, installed(t).seen)
 		got := ""
-		if why := f.Lack(AsTarget); why != nil {
+		if why := f.MissingFor(AsTarget); why != nil {
 			got = string(why.Code)
 		}
-		if f.API.Server != tt.server || got != tt.missingOf || f.Lack(AsSource) != nil {
+		if f.API.Server != tt.server || got != tt.missingOf || f.MissingFor(AsSource) != nil {
 			t.Errorf("%s, declared %q: %s, lacks %q, want %s, %q", tt.own, tt.declared, f.API.Server, got, tt.server, tt.missingOf)
 		}
 	}

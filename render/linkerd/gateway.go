@@ -59,8 +59,8 @@ func (r *reader) addGatewayMissing(g Gateway, key object.Key, live bool) {
 	}
 }
 
-// By are the facts of the cluster under a second name, whose declaration may have another gateway. observed is what the facts were read from.
-func (f Facts) By(c api.Cluster, observed object.Observation) Facts {
+// WithSecondName are the facts of the cluster under a second name, whose declaration may have another gateway. observed is what the facts were read from.
+func (f Facts) WithSecondName(c api.Cluster, observed object.Observation) Facts {
 	r := reader{c: c, observed: observed, f: f}
 	r.f.Gateway = Gateway{}
 	r.f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.GatewayIncomplete })
@@ -68,14 +68,14 @@ func (f Facts) By(c api.Cluster, observed object.Observation) Facts {
 	return r.f
 }
 
-// Homeless reports whether the address is all that a gateway lacks: its load balancer has none at the moment.
-func (g Gateway) Homeless() bool {
+// LacksAddress reports whether the address is all that a gateway lacks: its load balancer has none at the moment.
+func (g Gateway) LacksAddress() bool {
 	at := g.Port != "" && g.Identity != "" && g.Probe.Path != "" && g.Probe.Port != "" && g.Probe.Period != ""
 	return !g.Disabled && len(g.Addresses) == 0 && at
 }
 
-// At are the facts of a cluster whose gateway lacks an address, as if it had these addresses.
-func (f Facts) At(addresses []string) Facts {
+// WithAddresses are the facts of a cluster whose gateway lacks an address, as if it had these addresses.
+func (f Facts) WithAddresses(addresses []string) Facts {
 	f.Gateway.Addresses = addresses
 	f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.GatewayIncomplete })
 	return f

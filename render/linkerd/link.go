@@ -90,8 +90,8 @@ func encodeSelector(m *object.Members, name string, s *metav1.LabelSelector) err
 	return err
 }
 
-// Follows reports whether a Link differs from a live one only in facts of the target: its domain, and how its gateway is reached.
-func Follows(live, now object.Body) bool {
+// DiffersOnlyInFacts reports whether a Link differs from a live one only in facts of the target: its domain, and how its gateway is reached.
+func DiffersOnlyInFacts(live, now object.Body) bool {
 	a, b := decodeSpec(live), decodeSpec(now)
 	if reflect.DeepEqual(a, b) {
 		return false // in its labels, then
@@ -154,14 +154,14 @@ func anyMap(m map[string]string) map[string]any {
 	return out
 }
 
-// Discovers reports whether a Link's JSON makes the source's control plane use its credential.
-func Discovers(link object.Body) bool {
+// UsesDiscovery reports whether a Link's JSON makes the source's control plane use its credential.
+func UsesDiscovery(link object.Body) bool {
 	s := decodeSpec(link)
 	return selectsAny(s.RemoteDiscoverySelector, s.FederatedServiceSelector)
 }
 
-// Announced returns the secret that a Link's JSON names, and its credential entries (CredentialEntry).
-func Announced(link object.Body) (secret string, entries []string) {
+// CredentialEntries returns the secret that a Link's JSON names, and its credential entries (CredentialEntry).
+func CredentialEntries(link object.Body) (secret string, entries []string) {
 	s := decodeSpec(link)
 	return s.ClusterCredentialsSecret, slices.DeleteFunc(s.ExcludedAnnotations, func(a string) bool { return !strings.HasPrefix(a, credentialPrefix) })
 }

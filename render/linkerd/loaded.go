@@ -66,8 +66,8 @@ func MarkOf(secret object.Body) string {
 	return s.Metadata.Annotations[CredentialMark]
 }
 
-// Told are the marks of the secrets that a restart of the destination controller loaded, sorted, and when it was.
-type Told struct {
+// Loaded are the marks of the secrets that a restart of the destination controller loaded, sorted, and when it was.
+type Loaded struct {
 	At    time.Time
 	Marks []string
 }
@@ -78,8 +78,8 @@ func LoadedAnnotation(owner string) string {
 	return object.Prefix + "credentials" + strings.TrimPrefix(object.Manager(owner), object.DefaultOwner)
 }
 
-// ToldOf reads the annotation from a live Deployment's pod template; an invalid one is as none.
-func ToldOf(owner string, deployment object.Body) Told {
+// LoadedOf reads the annotation from a live Deployment's pod template; an invalid one is as none.
+func LoadedOf(owner string, deployment object.Body) Loaded {
 	var d struct {
 		Spec struct {
 			Template struct {
@@ -88,18 +88,18 @@ func ToldOf(owner string, deployment object.Body) Told {
 		}
 	}
 	if json.Unmarshal(deployment.Bytes(), &d) != nil {
-		return Told{}
+		return Loaded{}
 	}
 	at, marks, _ := strings.Cut(d.Spec.Template.Metadata.Annotations[LoadedAnnotation(owner)], " ")
 	moment, err := time.Parse(time.RFC3339, at)
 	if err != nil {
-		return Told{}
+		return Loaded{}
 	}
-	return Told{At: moment, Marks: strings.Split(marks, ",")}
+	return Loaded{At: moment, Marks: strings.Split(marks, ",")}
 }
 
-// Lacks returns the marks that are not loaded.
-func (t Told) Lacks(marks []string) (out []string) {
+// NotLoaded returns the marks that are not loaded.
+func (t Loaded) NotLoaded(marks []string) (out []string) {
 	for _, m := range marks {
 		if !slices.Contains(t.Marks, m) {
 			out = append(out, m)
@@ -109,7 +109,7 @@ func (t Told) Lacks(marks []string) (out []string) {
 }
 
 // Part is the Deployment with nothing but the annotation; applying it restarts the pods.
-func (t Told) Part(owner string, l api.Linkerd) object.Object {
+func (t Loaded) Part(owner string, l api.Linkerd) object.Object {
 	key := Destination(l)
 	m := object.Members(`{"apiVersion":"apps/v1","kind":"Deployment"`)
 	m.Open("metadata")

@@ -39,28 +39,28 @@ func TestNextMark(t *testing.T) {
 // What is written is read again, and by its own installation alone.
 func TestLoadedCredentials(t *testing.T) {
 	l := api.Cluster{}.WithDefaults().Linkerd
-	told := Told{At: time.Unix(1_800_000_000, 0).UTC(), Marks: []string{"a.1", "b.3"}}
+	told := Loaded{At: time.Unix(1_800_000_000, 0).UTC(), Marks: []string{"a.1", "b.3"}}
 	part := told.Part(object.DefaultOwner, l)
 	const want = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"linkerd-destination","namespace":"linkerd"},` +
 		`"spec":{"template":{"metadata":{"annotations":{"linkwright.dev/credentials":"2027-01-15T08:00:00Z a.1,b.3"}}}}}`
 	if diff := cmp.Diff(want, string(part.Body.Bytes())); diff != "" {
 		t.Errorf("Part: -want +got\n%s", diff)
 	}
-	if diff := cmp.Diff(told, ToldOf(object.DefaultOwner, part.Body)); diff != "" {
+	if diff := cmp.Diff(told, LoadedOf(object.DefaultOwner, part.Body)); diff != "" {
 		t.Errorf("ToldOf: -want +got\n%s", diff)
 	}
-	if diff := cmp.Diff(Told{}, ToldOf("blue", part.Body)); diff != "" {
+	if diff := cmp.Diff(Loaded{}, LoadedOf("blue", part.Body)); diff != "" {
 		t.Errorf("another installation reads it: -want +got\n%s", diff)
 	}
-	if diff := cmp.Diff(told, ToldOf("blue", told.Part("blue", l).Body)); diff != "" {
+	if diff := cmp.Diff(told, LoadedOf("blue", told.Part("blue", l).Body)); diff != "" {
 		t.Errorf("another installation's own: -want +got\n%s", diff)
 	}
 	for _, text := range []string{"", "{", `{"spec":{"template":{"metadata":{"annotations":{"linkwright.dev/credentials":"soon a.1"}}}}}`} {
-		if diff := cmp.Diff(Told{}, ToldOf(object.DefaultOwner, object.NewBody([]byte(text)))); diff != "" {
+		if diff := cmp.Diff(Loaded{}, LoadedOf(object.DefaultOwner, object.NewBody([]byte(text)))); diff != "" {
 			t.Errorf("ToldOf(%s): -want +got\n%s", text, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"b.4"}, told.Lacks([]string{"a.1", "b.4"})); diff != "" {
+	if diff := cmp.Diff([]string{"b.4"}, told.NotLoaded([]string{"a.1", "b.4"})); diff != "" {
 		t.Errorf("Lacks: -want +got\n%s", diff)
 	}
 }

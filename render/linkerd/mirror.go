@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Mirror are the objects of Linkerd's controller for one link, in order of their keys. Apart from Discovered and Unproven, it has only
+// Mirror are the objects of Linkerd's controller for one link, in order of their keys. Apart from Discovered and Unverified, it has only
 // objects that such a controller provably made (controller_made.go).
 type Mirror struct {
 	Pods       []object.Key // of the controller, also of one that `linkerd multicluster link` made
@@ -21,7 +21,7 @@ type Mirror struct {
 	Probe      []object.Key // the probe's Endpoints
 	Lease      []object.Key
 	Federated  []Membership
-	Unproven   []object.Key // have Linkerd's labels for the target, and nothing shows that Linkerd's controller made them
+	Unverified []object.Key // have Linkerd's labels for the target, and nothing shows that Linkerd's controller made them
 }
 
 // Membership is one federated Service that lists the target.
@@ -46,8 +46,8 @@ func (m Mirror) withFederated(mirrors []object.Key) []object.Key {
 	return out
 }
 
-// Left reports whether mirrors are left.
-func (m Mirror) Left() bool { return len(m.Services)+len(m.Endpoints)+len(m.Federated) > 0 }
+// HasMirrors reports whether mirrors are left.
+func (m Mirror) HasMirrors() bool { return len(m.Services)+len(m.Endpoints)+len(m.Federated) > 0 }
 
 // MirrorWatches lists what MirrorsOf reads in a source. Mirrors live in all namespaces and are selected by Linkerd's own
 // labels; only their metadata is read.
@@ -79,7 +79,7 @@ func MirrorsOf(l api.Linkerd, observed object.Observation) map[api.ClusterName]M
 			if byController(r) {
 				m.Lease = append(m.Lease, key)
 			} else {
-				m.Unproven = append(m.Unproven, key)
+				m.Unverified = append(m.Unverified, key)
 			}
 			out[api.ClusterName(name)] = m
 		}
@@ -119,11 +119,11 @@ func classify(out map[api.ClusterName]Mirror, l api.Linkerd, o controllerObject)
 	case o.key.Kind == "Pod":
 		m.Pods = append(m.Pods, o.key)
 	case o.key.Kind == "Endpoints" && o.key.Namespace == l.MulticlusterNamespace && (o.key.Name == ProbeService(name) || o.key.Name == LegacyProbeService(name)):
-		o.addTo(&m.Probe, &m.Unproven, o.isProbe())
+		o.addTo(&m.Probe, &m.Unverified, o.isProbe())
 	case o.key.Kind == "Endpoints" && mirrored:
-		o.addTo(&m.Endpoints, &m.Unproven, o.isMirror(name))
+		o.addTo(&m.Endpoints, &m.Unverified, o.isMirror(name))
 	case o.key.Kind == "Service" && mirrored:
-		o.addTo(&m.Services, &m.Unproven, o.isMirror(name))
+		o.addTo(&m.Services, &m.Unverified, o.isMirror(name))
 		if o.meta.Labels[RemoteDiscovery] != "" {
 			m.Discovered = append(m.Discovered, o.key)
 		}
@@ -155,7 +155,7 @@ func addMembers(out map[api.ClusterName]Mirror, o controllerObject) {
 			rest := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return strings.HasSuffix(s, "@"+cluster) })
 			m.Federated = append(m.Federated, Membership{o.key, strings.Join(rest, ","), local || len(rest) > 0})
 		} else {
-			m.Unproven = append(m.Unproven, o.key)
+			m.Unverified = append(m.Unverified, o.key)
 		}
 		out[name] = m
 	}

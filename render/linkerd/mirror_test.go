@@ -48,7 +48,7 @@ func observed(t *testing.T, things []testObject) object.Observation {
 		l.put(x.key, map[string]any{"metadata": metav1.ObjectMeta{Labels: x.labels, Annotations: x.notes}})
 		e, r := l.seen.Edit(), l.seen.Record(x.key)
 		body, _ := l.seen.Body(x.key)
-		r.UID, r.Rivals = "uid", unique.Make("controller")
+		r.UID, r.ForeignManagers = "uid", unique.Make("controller")
 		e.Put(x.key, r, body)
 		l.seen = e.Observation()
 	}
@@ -113,10 +113,10 @@ func TestMadeByController(t *testing.T) {
 		l.put(tt.key, map[string]any{"metadata": metav1.ObjectMeta{Labels: tt.labels, Annotations: tt.notes}})
 		body, _ := l.seen.Body(tt.key)
 		e := l.seen.Edit()
-		e.Put(tt.key, object.Record{UID: "uid", Rivals: unique.Make(tt.manager), HasSelector: tt.selects}, body)
+		e.Put(tt.key, object.Record{UID: "uid", ForeignManagers: unique.Make(tt.manager), HasSelector: tt.selects}, body)
 		got := MirrorsOf(api.Cluster{}.WithDefaults().Linkerd, e.Observation())["east"]
 		proven := len(got.Services)+len(got.Endpoints)+len(got.Probe)+len(got.Lease)+len(got.Federated) == 1
-		if unproven := slices.Equal(got.Unproven, []object.Key{tt.key}); proven != tt.proven || unproven == tt.proven {
+		if unproven := slices.Equal(got.Unverified, []object.Key{tt.key}); proven != tt.proven || unproven == tt.proven {
 			t.Errorf("%s: proven %t, want %t: %+v", tt.name, proven, tt.proven, got)
 		}
 	}
@@ -212,8 +212,8 @@ func TestResolvedAndLeft(t *testing.T) {
 		{Mirror{Pods: []object.Key{k}, Probe: []object.Key{k}, Lease: []object.Key{k}}, false, false},
 	}
 	for _, tt := range tests {
-		if got := tt.mirror; len(got.Resolved()) > 0 != tt.resolved || got.Left() != tt.left {
-			t.Errorf("%+v: resolved %v, left %t", tt.mirror, got.Resolved(), got.Left())
+		if got := tt.mirror; len(got.Resolved()) > 0 != tt.resolved || got.HasMirrors() != tt.left {
+			t.Errorf("%+v: resolved %v, left %t", tt.mirror, got.Resolved(), got.HasMirrors())
 		}
 	}
 }
@@ -276,11 +276,11 @@ func TestDrains(t *testing.T) {
 		if got := SelectorsIn(now).Narrows(SelectorsIn(was)); got != tt.drains {
 			t.Errorf("%s narrows %s: %t", tt.now, tt.was, got)
 		}
-		if got := Discovers(was); got != tt.discovers {
+		if got := UsesDiscovery(was); got != tt.discovers {
 			t.Errorf("Discovers(%s) = %t", tt.was, got)
 		}
 	}
-	if SelectorsIn(object.Body{}).Narrows(Selectors{}) || Discovers(object.Body{}) {
+	if SelectorsIn(object.Body{}).Narrows(Selectors{}) || UsesDiscovery(object.Body{}) {
 		t.Error("nothing selects something")
 	}
 }

@@ -32,7 +32,7 @@ func SupportsExcludes(version string) bool { return version == LinkVersion }
 // Serves is the newest version of Linkerd Links that a cluster serves; empty: none.
 func Serves(observed object.Observation) string {
 	for _, v := range LinkVersions() {
-		if !slices.Contains(observed.Unserved, linksIn(v).Called()) {
+		if !slices.Contains(observed.Unserved, linksIn(v).KindName()) {
 			return v
 		}
 	}
@@ -43,7 +43,7 @@ func Serves(observed object.Observation) string {
 // needs none, because every version shows all Links.
 func OlderWatches(observed object.Observation) (out []object.Watch) {
 	versions := LinkVersions()
-	if !slices.Contains(observed.Unserved, linksIn(versions[0]).Called()) {
+	if !slices.Contains(observed.Unserved, linksIn(versions[0]).KindName()) {
 		return nil
 	}
 	for _, v := range versions[1:] {

@@ -34,7 +34,7 @@ func TestOlderLinksHoldCredential(t *testing.T) {
 			return object.NewBody(b)
 		}
 		newer, older := body(s, LinkVersion), body(s.In("v1alpha2"), "v1alpha2")
-		if _, said := Announced(older); !slices.Equal(said, tt.want) {
+		if _, said := CredentialEntries(older); !slices.Equal(said, tt.want) {
 			t.Errorf("%s: says %q, want %q", name, said, tt.want)
 		}
 		was, now := decodeSpec(newer), decodeSpec(older)

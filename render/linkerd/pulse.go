@@ -7,27 +7,27 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Pulse is the state of one target's gateway, by the mirrors in a source. Linkerd's controller writes all addresses of a mirror as not
+// GatewayHealth is the state of one target's gateway, by the mirrors in a source. Linkerd's controller writes all addresses of a mirror as not
 // ready while its probe fails, and none if no pod serves in the target (linkerd2 multicluster/service-mirror/cluster_watcher.go).
-type Pulse struct {
-	Serving int          // mirrors with a ready address
-	Dead    []object.Key // Endpoints of mirrors with addresses, none of them ready; by key
-	Empty   []object.Key // mirrors without any address; by key
+type GatewayHealth struct {
+	Serving  int          // mirrors with a ready address
+	NotReady []object.Key // Endpoints of mirrors with addresses, none of them ready; by key
+	Empty    []object.Key // mirrors without any address; by key
 }
 
-// Gone reports whether the gateway does not answer: mirrors have addresses, and none is ready.
-func (p Pulse) Gone() bool { return len(p.Dead) > 0 && p.Serving == 0 }
+// Unreachable reports whether the gateway does not answer: mirrors have addresses, and none is ready.
+func (p GatewayHealth) Unreachable() bool { return len(p.NotReady) > 0 && p.Serving == 0 }
 
-// Pulses computes the state for all targets of a source at once. It ignores federated services and mirrors that the control plane
+// GatewayHealths computes the state for all targets of a source at once. It ignores federated services and mirrors that the control plane
 // resolves in the target: they have no Endpoints.
-func Pulses(l api.Linkerd, observed object.Observation) map[api.ClusterName]Pulse {
-	out := map[api.ClusterName]Pulse{}
+func GatewayHealths(l api.Linkerd, observed object.Observation) map[api.ClusterName]GatewayHealth {
+	out := map[api.ClusterName]GatewayHealth{}
 	for k, r := range observed.Kind("", "Endpoints") {
 		if name := targetOf(observed, k); name != "" && !isProbe(l, k, name) {
 			p := out[name]
 			switch r.Health.Cause() {
 			case object.NoneReady:
-				p.Dead = append(p.Dead, k)
+				p.NotReady = append(p.NotReady, k)
 			case object.NoAddress:
 				p.Empty = append(p.Empty, k)
 			default:

@@ -35,18 +35,18 @@ func TestPulses(t *testing.T) {
 	l := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: mc}
 	for name, tt := range map[string]struct {
 		web, db string
-		want    Pulse
+		want    GatewayHealth
 		gone    bool
 	}{
-		"all serve":             {ready, ready, Pulse{Serving: 2, Empty: []object.Key{cart}}, false},
-		"nobody behind one":     {ready, "", Pulse{Serving: 1, Empty: []object.Key{db, cart}}, false},
-		"one is not ready":      {ready, dead, Pulse{Serving: 1, Dead: []object.Key{db}, Empty: []object.Key{cart}}, false},
-		"none is ready":         {dead, dead, Pulse{Dead: []object.Key{db, web}, Empty: []object.Key{cart}}, true},
-		"none that has anybody": {dead, "", Pulse{Dead: []object.Key{web}, Empty: []object.Key{db, cart}}, true},
+		"all serve":             {ready, ready, GatewayHealth{Serving: 2, Empty: []object.Key{cart}}, false},
+		"nobody behind one":     {ready, "", GatewayHealth{Serving: 1, Empty: []object.Key{db, cart}}, false},
+		"one is not ready":      {ready, dead, GatewayHealth{Serving: 1, NotReady: []object.Key{db}, Empty: []object.Key{cart}}, false},
+		"none is ready":         {dead, dead, GatewayHealth{NotReady: []object.Key{db, web}, Empty: []object.Key{cart}}, true},
+		"none that has anybody": {dead, "", GatewayHealth{NotReady: []object.Key{web}, Empty: []object.Key{db, cart}}, true},
 	} {
-		got := Pulses(l, with(with(observed, web, tt.web), db, tt.db))
-		if diff := cmp.Diff(tt.want, got["east"]); diff != "" || got["east"].Gone() != tt.gone {
-			t.Errorf("%s: gone %v, Pulses: -want +got\n%s", name, got["east"].Gone(), diff)
+		got := GatewayHealths(l, with(with(observed, web, tt.web), db, tt.db))
+		if diff := cmp.Diff(tt.want, got["east"]); diff != "" || got["east"].Unreachable() != tt.gone {
+			t.Errorf("%s: gone %v, Pulses: -want +got\n%s", name, got["east"].Unreachable(), diff)
 		}
 		if got["us-east"].Serving != 1 {
 			t.Errorf("%s: of another target: %+v", name, got["us-east"])

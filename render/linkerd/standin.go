@@ -8,10 +8,10 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// StandIns fills in what is not known without the cluster: known facts stay, declared values override
+// Placeholders fills in what is not known without the cluster: known facts stay, declared values override
 // them as they do live, and the rest are placeholders like <east: gateway address>. Objects with
 // placeholders are for reading, never for applying.
-func StandIns(name api.ClusterName, c api.Cluster, known Facts) Facts {
+func Placeholders(name api.ClusterName, c api.Cluster, known Facts) Facts {
 	standIn := func(value *string, what string) {
 		*value = cmp.Or(*value, fmt.Sprintf("<%s: %s>", name, what))
 	}

@@ -18,15 +18,15 @@ type Input struct {
 	At        api.Pos // of spec.overlay
 	Cluster   api.ClusterName
 	Owner     string
-	Namespace string          // the cluster's multicluster namespace: what the Component brings in goes there
-	Ends      []object.Wanted // all of the cluster, its base included
+	Namespace string           // the cluster's multicluster namespace: what the Component brings in goes there
+	Ends      []object.Desired // all of the cluster, its base included
 }
 
 // Output is the result for one cluster.
 type Output struct {
 	// Ends are the ends of the input, in their order. A blocked one stays as it was; one that the overlay does not
 	// change is the same value.
-	Ends     []object.Wanted
+	Ends     []object.Desired
 	Problems []api.Problem // of the Component; if one is no warning, all ends are blocked
 	Patches  []Patch       // of the Component; none, if the Component is wrong
 	// Err is why this machine could not build the Component, or could not build it with some ends: the first reason. It is no
@@ -38,9 +38,9 @@ type Output struct {
 // Patch is one patch of a Component. It does nothing if none of the clusters that share the Component has an object that it
 // selects.
 type Patch struct {
-	Pos    api.Pos
-	Text   string // its target, for people
-	Chosen bool   // it chooses an object of an end, or of what the Component brings in
+	Pos     api.Pos
+	Text    string // its target, for people
+	Selects bool   // it chooses an object of an end, or of what the Component brings in
 }
 
 // builder is the part of the sandbox that an Applier needs.
@@ -52,11 +52,11 @@ type builder interface {
 	width() int // how many builds run at once
 }
 
-func (c *Cage) check(tree fs.FS, dir string, at api.Pos) (validated, []api.Problem) {
+func (c *Sandbox) check(tree fs.FS, dir string, at api.Pos) (validated, []api.Problem) {
 	return validateComponent(tree, dir, at, c.options.Limits)
 }
 
-func (c *Cage) width() int { return cap(c.slots) }
+func (c *Sandbox) width() int { return cap(c.slots) }
 
 // Applier applies overlays. It caches what it built, and is safe for concurrent use.
 type Applier struct {
@@ -75,7 +75,7 @@ const (
 )
 
 // NewApplier makes one that builds in a sandbox. Components may add objects of these kinds.
-func NewApplier(c *Cage, k Kinds) *Applier { return newApplier(c, k) }
+func NewApplier(c *Sandbox, k Kinds) *Applier { return newApplier(c, k) }
 
 func newApplier(c builder, k Kinds) *Applier {
 	return &Applier{
@@ -162,13 +162,13 @@ func (t *task) nameConflicts() []api.Problem {
 
 // addExtras adds the Component's own objects to the cluster's base.
 func (t *task) addExtras(out *Output) {
-	i := slices.IndexFunc(out.Ends, func(w object.Wanted) bool { return w.End.IsBase() })
+	i := slices.IndexFunc(out.Ends, func(w object.Desired) bool { return w.End.IsBase() })
 	if len(t.base.objects) == 0 || i >= 0 && out.Ends[i].Blocked != nil {
 		return
 	}
 	if i < 0 {
 		i = len(out.Ends)
-		out.Ends = append(out.Ends, object.Wanted{End: object.End{Cluster: t.in.Cluster}})
+		out.Ends = append(out.Ends, object.Desired{End: object.End{Cluster: t.in.Cluster}})
 	}
 	out.Ends[i].Objects = slices.Concat(out.Ends[i].Objects, t.base.objects)
 	slices.SortStableFunc(out.Ends[i].Objects, func(x, y object.Object) int {
@@ -184,7 +184,7 @@ func (t *task) patches(shapes []endResult) []Patch {
 	out := make([]Patch, len(t.component.Patches))
 	for i, p := range t.component.Patches {
 		chosen := t.base.chosen[i] || slices.ContainsFunc(shapes, func(s endResult) bool { return s.chosen != nil && s.chosen[i] })
-		out[i] = Patch{Pos: p.At, Text: describe(p.Target), Chosen: chosen}
+		out[i] = Patch{Pos: p.At, Text: describe(p.Target), Selects: chosen}
 	}
 	return out
 }
@@ -205,11 +205,11 @@ func invalidOverlay(in Input, problems []api.Problem) *object.Reason {
 }
 
 // block blocks every end that is not blocked already.
-func block(in Input, why *object.Reason) []object.Wanted {
+func block(in Input, why *object.Reason) []object.Desired {
 	out := slices.Clone(in.Ends)
 	for i, w := range out {
 		if w.Blocked == nil {
-			out[i] = object.Wanted{End: w.End, Blocked: why}
+			out[i] = object.Desired{End: w.End, Blocked: why}
 		}
 	}
 	return out

@@ -36,14 +36,14 @@ func TestApply(t *testing.T) {
 }
 
 // changesIn returns what is not as it came in.
-func changesIn(t *testing.T, before []object.Wanted, out Output) string {
+func changesIn(t *testing.T, before []object.Desired, out Output) string {
 	t.Helper()
 	var b strings.Builder
 	for _, p := range out.Problems {
 		fmt.Fprintln(&b, "problem:", p)
 	}
 	for _, p := range out.Patches {
-		if !p.Chosen {
+		if !p.Selects {
 			fmt.Fprintln(&b, "selects nothing:", p.Text)
 		}
 	}
@@ -72,7 +72,7 @@ func changesIn(t *testing.T, before []object.Wanted, out Output) string {
 	return b.String()
 }
 
-func commonReason(ends []object.Wanted) *object.Reason {
+func commonReason(ends []object.Desired) *object.Reason {
 	for _, w := range ends {
 		if w.Blocked == nil || *w.Blocked != *ends[0].Blocked {
 			return nil

@@ -13,7 +13,7 @@ import (
 
 const benchPatch = "patches:\n- target: {kind: Deployment}\n  patch: '- {op: add, path: /spec/minReadySeconds, value: 3}'\nlabels:\n- pairs: {team: mesh}\n"
 
-func benchCage(b *testing.B) *Cage {
+func benchCage(b *testing.B) *Sandbox {
 	b.Helper()
 	c := New(Options{})
 	b.Cleanup(func() {
@@ -89,14 +89,14 @@ func BenchmarkAgainstAlone(b *testing.B) {
 }
 
 // wholeJob is one build of all objects.
-func wholeJob(tb testing.TB, ends []object.Wanted) job {
+func wholeJob(tb testing.TB, ends []object.Desired) job {
 	tb.Helper()
 	d := &direct{}
 	c, _ := d.check(in(nil, benchPatch).Tree, testDir, in(nil, benchPatch).At)
 	return job{Files: c.Files, Dir: c.Dir, Component: true, Resources: bodies(tb, ends)}
 }
 
-func bodies(tb testing.TB, ends []object.Wanted) []json.RawMessage {
+func bodies(tb testing.TB, ends []object.Desired) []json.RawMessage {
 	tb.Helper()
 	var out []json.RawMessage
 	for _, w := range ends {
@@ -112,7 +112,7 @@ func bodies(tb testing.TB, ends []object.Wanted) []json.RawMessage {
 }
 
 // changed gives one end's first object another annotation.
-func changed(tb testing.TB, ends []object.Wanted, n int) []object.Wanted {
+func changed(tb testing.TB, ends []object.Desired, n int) []object.Desired {
 	tb.Helper()
 	out := slices.Clone(ends)
 	out[5].Objects = slices.Clone(out[5].Objects)

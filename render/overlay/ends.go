@@ -25,10 +25,10 @@ type endResult struct {
 	failure   error // of this machine, which blocks it
 }
 
-func (s endResult) apply(w object.Wanted) object.Wanted {
+func (s endResult) apply(w object.Desired) object.Desired {
 	switch {
 	case s.blocked != nil:
-		return object.Wanted{End: w.End, Blocked: s.blocked}
+		return object.Desired{End: w.End, Blocked: s.blocked}
 	case len(s.changed) == 0:
 		return w
 	}
@@ -36,7 +36,7 @@ func (s endResult) apply(w object.Wanted) object.Wanted {
 	for i, o := range s.changed {
 		objects[i] = o
 	}
-	return object.Wanted{End: w.End, Objects: objects}
+	return object.Desired{End: w.End, Objects: objects}
 }
 
 func (s endResult) size() int64 {
@@ -73,7 +73,7 @@ func (t *task) endResults(ctx context.Context) []endResult {
 }
 
 // keyOf is the cache key of an end's result: the hash of all that it depends on.
-func (t *task) keyOf(w object.Wanted) inputHash {
+func (t *task) keyOf(w object.Desired) inputHash {
 	return t.hash(func(h io.Writer) {
 		_, _ = fmt.Fprintf(h, "%q %q %q\n", w.End.Cluster, w.End.Link.Source, w.End.Link.Target)
 		var line []byte

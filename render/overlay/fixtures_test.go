@@ -29,7 +29,7 @@ const canary = "the-token-that-must-not-enter"
 
 // scene returns the ends of cluster west, which is the source of links to so many targets, and the target of the first;
 // the base comes last. Controllers are spread, so that they have disruption budgets.
-func scene(tb testing.TB, targets int) []object.Wanted {
+func scene(tb testing.TB, targets int) []object.Desired {
 	tb.Helper()
 	var decl, facts strings.Builder
 	cluster := func(name string) {
@@ -62,16 +62,16 @@ func scene(tb testing.TB, targets int) []object.Wanted {
 	return ends(f, known)
 }
 
-func ends(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts) []object.Wanted {
+func ends(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts) []object.Desired {
 	r := render.Renderer{Owner: object.DefaultOwner}
 	input := func(l fleet.Link) render.Input {
 		source, target := facts[l.Source.Name], facts[l.Target.Name]
 		return render.Input{
 			Link: l, Source: &source, Target: &target, ControlPlaneSecretLive: true,
-			Credential: &linkerd.Credential{Token: object.NewSecret([]byte(canary)), Print: "0123456789ab"},
+			Credential: &linkerd.Credential{Token: object.NewSecret([]byte(canary)), Fingerprint: "0123456789ab"},
 		}
 	}
-	var out []object.Wanted
+	var out []object.Desired
 	for l := range f.Links() {
 		if l.Source.Name == "west" {
 			out = append(out, r.Source(input(l)))
@@ -80,7 +80,7 @@ func ends(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts) []object.Want
 			out = append(out, r.Target(input(l)))
 		}
 	}
-	return append(out, object.Wanted{End: object.End{Cluster: "west"}})
+	return append(out, object.Desired{End: object.End{Cluster: "west"}})
 }
 
 // direct builds in this process and takes every Component for good. It keeps the jobs.
@@ -145,7 +145,7 @@ func (*direct) check(tree fs.FS, dir string, _ api.Pos) (validated, []api.Proble
 const testDir = "overlays/west"
 
 // in is an Input with a Component of one file, or of files by their names in its directory.
-func in(ends []object.Wanted, kustomization string, more ...string) Input {
+func in(ends []object.Desired, kustomization string, more ...string) Input {
 	tree := fstest.MapFS{}
 	for i := 0; i < len(more); i += 2 {
 		tree[path.Join(testDir, more[i])] = &fstest.MapFile{Data: []byte(more[i+1])}

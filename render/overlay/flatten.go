@@ -14,7 +14,7 @@ import (
 // Flatten returns a tree without a Kustomization in its root as it is. It builds any other tree, and returns it with a method
 // Built, which has the result. Problems are about the tree, including bounds that it exceeds; an error is about this machine. In
 // both cases it returns no tree, and the next call tries again.
-func (c *Cage) Flatten(ctx context.Context, tree fs.FS) (fs.FS, []api.Problem, error) {
+func (c *Sandbox) Flatten(ctx context.Context, tree fs.FS) (fs.FS, []api.Problem, error) {
 	g := newValidator(tree, c.options.Limits)
 	if len(g.kustomizations(".")) == 0 {
 		return tree, nil, nil
@@ -38,7 +38,7 @@ func (c *Cage) Flatten(ctx context.Context, tree fs.FS) (fs.FS, []api.Problem, e
 }
 
 // stream builds a job, and returns all objects as one stream.
-func (c *Cage) stream(ctx context.Context, j job) ([]byte, error) {
+func (c *Sandbox) stream(ctx context.Context, j job) ([]byte, error) {
 	b, err := c.build(ctx, j)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-func newCage(t *testing.T, o Options) *Cage {
+func newCage(t *testing.T, o Options) *Sandbox {
 	t.Helper()
 	c := New(o)
 	t.Cleanup(func() {
@@ -200,7 +200,7 @@ func TestFlattenFailure(t *testing.T) {
 }
 
 // endIdle ends the children that wait.
-func (c *Cage) endIdle() {
+func (c *Sandbox) endIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range c.idle {

@@ -12,7 +12,7 @@ import (
 )
 
 // rendered returns the content of the first rendered object of a kind, as it goes into a build.
-func rendered(tb testing.TB, ends []object.Wanted, kind string) map[string]any {
+func rendered(tb testing.TB, ends []object.Desired, kind string) map[string]any {
 	tb.Helper()
 	for _, w := range ends {
 		for _, o := range w.Objects {

@@ -22,8 +22,8 @@ type Options struct {
 	Warn      func(string) // called once if this machine lacks a layer of the sandbox; may be nil
 }
 
-// Cage is the sandbox: it builds kustomizations in isolated child processes. It is safe for concurrent use.
-type Cage struct {
+// Sandbox is the sandbox: it builds kustomizations in isolated child processes. It is safe for concurrent use.
+type Sandbox struct {
 	options Options
 	slots   chan struct{} // one for each child that may work
 	memo    *memo
@@ -46,17 +46,17 @@ var errClosed = errors.New("the sandbox is closed")
 var errTime = errors.New("it takes longer than")
 
 // New makes a sandbox; it starts no process yet.
-func New(o Options) *Cage {
+func New(o Options) *Sandbox {
 	o.Children = cmp.Or(max(o.Children, 0), min(runtime.GOMAXPROCS(0), 2))
 	o.Limits = o.Limits.orDefault()
 	if len(o.Arguments) == 0 {
 		o.Arguments = []string{Child}
 	}
-	return &Cage{options: o, slots: make(chan struct{}, o.Children), memo: newMemo(), working: map[*child]struct{}{}}
+	return &Sandbox{options: o, slots: make(chan struct{}, o.Children), memo: newMemo(), working: map[*child]struct{}{}}
 }
 
 // Close kills all children, also those that work, and returns when they are gone. Later builds fail.
-func (c *Cage) Close() error {
+func (c *Sandbox) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	for _, k := range c.idle {
@@ -72,7 +72,7 @@ func (c *Cage) Close() error {
 }
 
 // build runs one job in a child. A failure or timeout of the child is an error of this job alone.
-func (c *Cage) build(ctx context.Context, j job) (buildResult, error) {
+func (c *Sandbox) build(ctx context.Context, j job) (buildResult, error) {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
@@ -96,7 +96,7 @@ func (c *Cage) build(ctx context.Context, j job) (buildResult, error) {
 	return c.runIn(ctx, k, j)
 }
 
-func (c *Cage) runIn(ctx context.Context, k *child, j job) (buildResult, error) {
+func (c *Sandbox) runIn(ctx context.Context, k *child, j job) (buildResult, error) {
 	b, err := k.run(ctx, j)
 	if k.number > 0 && !k.locked && c.options.Warn != nil {
 		c.warned.Do(func() { c.options.Warn(unfilteredWarning) })
@@ -109,7 +109,7 @@ func (c *Cage) runIn(ctx context.Context, k *child, j job) (buildResult, error) 
 const unfilteredWarning = "this machine does not filter system calls, so the sandbox of kustomize lacks one layer (docs/explanation/kustomize.md)"
 
 // reuse returns an idle child, or nil.
-func (c *Cage) reuse() *child {
+func (c *Sandbox) reuse() *child {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for n, k := range slices.Backward(c.idle) {
@@ -122,7 +122,7 @@ func (c *Cage) reuse() *child {
 	return nil
 }
 
-func (c *Cage) start() (*child, error) {
+func (c *Sandbox) start() (*child, error) {
 	program := c.options.Program
 	if program == "" {
 		var err error
@@ -145,7 +145,7 @@ func (c *Cage) start() (*child, error) {
 }
 
 // giveBack keeps a child for the next job unless it failed or is old.
-func (c *Cage) giveBack(k *child, err error) {
+func (c *Sandbox) giveBack(k *child, err error) {
 	c.mu.Lock()
 	delete(c.working, k)
 	keep := !c.closed && !errors.Is(err, errChild) && k.busy < c.options.Limits.lifetime()
@@ -161,7 +161,7 @@ func (c *Cage) giveBack(k *child, err error) {
 }
 
 // expire ends a child after idleTimeout. reuse skips it until it is off the list.
-func (c *Cage) expire(k *child) {
+func (c *Sandbox) expire(k *child) {
 	defer c.ended.Done()
 	c.mu.Lock()
 	for i, other := range c.idle {
@@ -175,7 +175,7 @@ func (c *Cage) expire(k *child) {
 }
 
 // dismiss ends an idle child, unless expire does so already.
-func (c *Cage) dismiss(k *child) {
+func (c *Sandbox) dismiss(k *child) {
 	if k.timer.Stop() {
 		k.end()
 		c.ended.Done()

@@ -18,7 +18,7 @@ import (
 )
 
 // encodedEnds shows ends with their bytes, which print as redacted.
-func encodedEnds(ends []object.Wanted) []string {
+func encodedEnds(ends []object.Desired) []string {
 	var out []string
 	for _, w := range ends {
 		line := w.End.String()
@@ -60,7 +60,7 @@ func TestBatch(t *testing.T) {
 		want := map[object.End]string{}
 		for _, w := range all {
 			a := newApplier(&direct{}, DefaultKinds())
-			out := a.Apply(t.Context(), in([]object.Wanted{w}, kustomization, "policy.yaml", policy))
+			out := a.Apply(t.Context(), in([]object.Desired{w}, kustomization, "policy.yaml", policy))
 			want[w.End] = encodedEnds(out.Ends)[0]
 		}
 		for seed := range uint64(3) {
@@ -84,7 +84,7 @@ func TestBatch(t *testing.T) {
 }
 
 // bounded: no keys but those that came in and those of the base; none twice.
-func bounded(t *testing.T, before []object.Wanted, out Output) {
+func bounded(t *testing.T, before []object.Desired, out Output) {
 	t.Helper()
 	seen := map[object.Key]bool{}
 	for i, w := range out.Ends {
@@ -138,8 +138,8 @@ func TestNoSecretEnters(t *testing.T) {
 				}
 			}
 		}
-		kept := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool {
-			return slices.ContainsFunc(out.Ends, func(o object.Wanted) bool { return o.End == w.End && o.Blocked != nil })
+		kept := slices.DeleteFunc(slices.Clone(ends), func(w object.Desired) bool {
+			return slices.ContainsFunc(out.Ends, func(o object.Desired) bool { return o.End == w.End && o.Blocked != nil })
 		})
 		if diff := cmp.Diff(withCanary(kept), withCanary(out.Ends)); diff != "" {
 			t.Errorf("Apply(%s): where the secret is: -want +got\n%s", kustomization, diff)
@@ -148,7 +148,7 @@ func TestNoSecretEnters(t *testing.T) {
 }
 
 // withCanary returns the objects that hold the canary.
-func withCanary(ends []object.Wanted) []string {
+func withCanary(ends []object.Desired) []string {
 	var out []string
 	for _, w := range ends {
 		for _, o := range w.Objects {
@@ -172,10 +172,10 @@ func holdsCanary(b []byte) bool {
 
 // TestBlockedEndsAreUnchanged: an end that was held comes out as it was, also where the Component is wrong.
 func TestBlockedEndsAreUnchanged(t *testing.T) {
-	held := object.Wanted{End: object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "far"}}, Blocked: object.Because(reason.Unknown, "not read")}
+	held := object.Desired{End: object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "far"}}, Blocked: object.Because(reason.Unknown, "not read")}
 	for _, kustomization := range []string{"labels:\n- pairs: {team: mesh}\n", "resources: [gone.yaml]\n"} {
-		out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Wanted{held}, kustomization))
-		if diff := cmp.Diff([]object.Wanted{held}, out.Ends); diff != "" {
+		out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Desired{held}, kustomization))
+		if diff := cmp.Diff([]object.Desired{held}, out.Ends); diff != "" {
 			t.Errorf("Apply(%s): -want +got\n%s", kustomization, diff)
 		}
 	}
@@ -197,9 +197,9 @@ func TestNarrow(t *testing.T) {
 
 // TestBlockedBase: extras stay out of a base that is held.
 func TestBlockedBase(t *testing.T) {
-	base := object.Wanted{End: object.End{Cluster: "west"}, Blocked: object.Because(reason.Unknown, "not read")}
-	out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Wanted{base}, "resources: [policy.yaml]\n", "policy.yaml", policy))
-	if diff := cmp.Diff([]object.Wanted{base}, out.Ends); diff != "" {
+	base := object.Desired{End: object.End{Cluster: "west"}, Blocked: object.Because(reason.Unknown, "not read")}
+	out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Desired{base}, "resources: [policy.yaml]\n", "policy.yaml", policy))
+	if diff := cmp.Diff([]object.Desired{base}, out.Ends); diff != "" {
 		t.Errorf("Apply: -want +got\n%s", diff)
 	}
 }

@@ -43,7 +43,7 @@ type Clusters struct {
 // accesses are where declared clusters are reached.
 type accesses struct {
 	options    Options
-	management *Home
+	management *ManagementCluster
 
 	following gosync.Mutex    // held while it is found out what the declared accesses lead to
 	want      []fleet.Cluster // following
@@ -80,7 +80,7 @@ func Open(ctx context.Context, management *rest.Config, o Options) (*Clusters, e
 		return c.traffic.through(managementLabel, next, always(aboutObjects))
 	}
 	var err error
-	c.management, err = OpenHome(ctx, management, to)
+	c.management, err = OpenManagementCluster(ctx, management, to)
 	c.management.log = o.Log
 	return c, err
 }
@@ -95,8 +95,8 @@ func newClusters(o Options) *Clusters {
 	}
 }
 
-// Home returns the management cluster.
-func (c *Clusters) Home() *Home { return c.management }
+// Management returns the management cluster.
+func (c *Clusters) Management() *ManagementCluster { return c.management }
 
 // Requests counts what was sent to clusters so far.
 func (c *Clusters) Requests() map[web.Sent]int { return c.traffic.counts() }

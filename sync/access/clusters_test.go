@@ -23,7 +23,7 @@ func byFiles(t *testing.T, n int) (*Clusters, []fleet.Cluster) {
 	c := newClusters(Options{Owner: "linkwright", Namespace: "linkwright", AllowPaths: true, Log: slog.New(slog.DiscardHandler)})
 	c.registry = cluster.New(cluster.Options{})
 	var err error
-	if c.management, err = OpenHome(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, cluster.Options{Namespace: "linkwright"}); err != nil {
+	if c.management, err = OpenManagementCluster(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, cluster.Options{Namespace: "linkwright"}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close(t.Context()) })

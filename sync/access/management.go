@@ -21,9 +21,9 @@ import (
 
 const managementName api.ClusterName = "home"
 
-// Home reads what is linkwright's in the management cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
+// ManagementCluster reads what is linkwright's in the management cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
 // ConfigMaps and of each Secret that it needs open, and asks for an object when it is wanted and has changed. It has no right on other Secrets.
-type Home struct {
+type ManagementCluster struct {
 	Namespace string
 	conn      conn
 	watches   bool // else every read is a request
@@ -31,31 +31,31 @@ type Home struct {
 	unwatched gosync.Once // says that we may not watch
 
 	mu    gosync.Mutex
-	kept  map[object.Key]Kept // what flags name, and the record, as read last; mu
-	names []string            // of the Secrets that are watched, sorted; mu
-	reads []object.Watch      // mu; not changed any more once it was handed over
+	kept  map[object.Key]CachedObject // what flags name, and the record, as read last; mu
+	names []string                    // of the Secrets that are watched, sorted; mu
+	reads []object.Watch              // mu; not changed any more once it was handed over
 }
 
-// Kept is an object as it was read; zero: there is none.
-type Kept struct {
+// CachedObject is an object as it was read; zero: there is none.
+type CachedObject struct {
 	Record object.Record
 	Body   object.Body
 }
 
-// OpenHome connects to the management cluster alone. Its namespace is that of the options.
-func OpenHome(ctx context.Context, cfg *rest.Config, o cluster.Options) (*Home, error) {
+// OpenManagementCluster connects to the management cluster alone. Its namespace is that of the options.
+func OpenManagementCluster(ctx context.Context, cfg *rest.Config, o cluster.Options) (*ManagementCluster, error) {
 	r := cluster.New(o)
-	h := &Home{
-		Namespace: o.Namespace, conn: conn{registry: r, name: managementName}, log: slog.New(slog.DiscardHandler), kept: map[object.Key]Kept{},
+	h := &ManagementCluster{
+		Namespace: o.Namespace, conn: conn{registry: r, name: managementName}, log: slog.New(slog.DiscardHandler), kept: map[object.Key]CachedObject{},
 	}
 	return h, r.Spawn(ctx, managementName, cfg)
 }
 
 // Close ends the connection.
-func (h *Home) Close(ctx context.Context) { _ = h.conn.registry.Stop(ctx, managementName) } // as of the others
+func (h *ManagementCluster) Close(ctx context.Context) { _ = h.conn.registry.Stop(ctx, managementName) } // as of the others
 
 // Watch has reads go by watches from now on, as far as they are allowed.
-func (h *Home) Watch() { h.watches = true }
+func (h *ManagementCluster) Watch() { h.watches = true }
 
 // ErrNotFound says that the management cluster answers and has no such Secret or ConfigMap.
 var ErrNotFound = errors.New("is missing in the management cluster")
@@ -67,12 +67,12 @@ type unreadable struct{ error }
 func (u unreadable) Unwrap() error { return u.error }
 
 // Key returns that of an object in linkwright's namespace.
-func (h *Home) Key(kind, name string) object.Key {
+func (h *ManagementCluster) Key(kind, name string) object.Key {
 	return object.Key{Kind: kind, Namespace: h.Namespace, Name: name}
 }
 
 // Secret returns a Secret of linkwright's namespace as it is now. Its errors name it.
-func (h *Home) Secret(ctx context.Context, name string) (map[string][]byte, error) {
+func (h *ManagementCluster) Secret(ctx context.Context, name string) (map[string][]byte, error) {
 	var secret corev1.Secret
 	err := h.decode(ctx, h.Key("Secret", name), &secret)
 	if apierrors.IsForbidden(err) {
@@ -82,7 +82,7 @@ func (h *Home) Secret(ctx context.Context, name string) (map[string][]byte, erro
 }
 
 // ConfigMap is Secret for a ConfigMap.
-func (h *Home) ConfigMap(ctx context.Context, name string) (map[string][]byte, error) {
+func (h *ManagementCluster) ConfigMap(ctx context.Context, name string) (map[string][]byte, error) {
 	var config corev1.ConfigMap
 	err := h.decode(ctx, h.Key("ConfigMap", name), &config)
 	out := map[string][]byte{}
@@ -93,7 +93,7 @@ func (h *Home) ConfigMap(ctx context.Context, name string) (map[string][]byte, e
 	return out, err
 }
 
-func (h *Home) decode(ctx context.Context, key object.Key, into any) error {
+func (h *ManagementCluster) decode(ctx context.Context, key object.Key, into any) error {
 	now, err := h.recent(ctx, key)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (h *Home) decode(ctx context.Context, key object.Key, into any) error {
 }
 
 // recent is read, and keeps what it gives for the next time.
-func (h *Home) recent(ctx context.Context, key object.Key) (Kept, error) {
+func (h *ManagementCluster) recent(ctx context.Context, key object.Key) (CachedObject, error) {
 	h.mu.Lock()
 	was := h.kept[key]
 	h.mu.Unlock()
@@ -127,35 +127,35 @@ func decodeAs(key object.Key, body object.Body, into any) error {
 }
 
 // read returns a Secret or ConfigMap of version v1; without a body, where it still has the stamp.
-func (h *Home) read(ctx context.Context, key object.Key, stamp string) (Kept, error) {
+func (h *ManagementCluster) read(ctx context.Context, key object.Key, stamp string) (CachedObject, error) {
 	observed, watched, err := h.watched(ctx, key)
 	switch {
 	case err != nil:
-		return Kept{}, unreadable{fmt.Errorf("%s in the management cluster: %w", key, err)}
+		return CachedObject{}, unreadable{fmt.Errorf("%s in the management cluster: %w", key, err)}
 	case watched && observed.IsZero():
-		return Kept{}, fmt.Errorf("%s %w", key, ErrNotFound)
+		return CachedObject{}, fmt.Errorf("%s %w", key, ErrNotFound)
 	case watched && stampOf(observed) == stamp:
-		return Kept{Record: observed}, nil
+		return CachedObject{Record: observed}, nil
 	}
 	return h.Ask(ctx, key, stamp)
 }
 
 // Ask reads an object by a request; without a body if it still has the stamp.
-func (h *Home) Ask(ctx context.Context, key object.Key, stamp string) (Kept, error) {
+func (h *ManagementCluster) Ask(ctx context.Context, key object.Key, stamp string) (CachedObject, error) {
 	observed, err := h.conn.Observe(ctx, []object.Watch{
 		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
-		return Kept{}, unreadable{fmt.Errorf("%s in the management cluster: %w", key, err)}
+		return CachedObject{}, unreadable{fmt.Errorf("%s in the management cluster: %w", key, err)}
 	}
 	body, ok := observed.Body(key)
 	if !ok {
-		return Kept{}, fmt.Errorf("%s %w", key, ErrNotFound)
+		return CachedObject{}, fmt.Errorf("%s %w", key, ErrNotFound)
 	}
 	if now := observed.Record(key); stampOf(now) == stamp {
-		return Kept{Record: now}, nil
+		return CachedObject{Record: now}, nil
 	}
-	return Kept{observed.Record(key), body}, nil
+	return CachedObject{observed.Record(key), body}, nil
 }
 
 // stampOf distinguishes one state of an object from all others of it and of its namesakes; empty: there is none.
@@ -167,7 +167,7 @@ func stampOf(r object.Record) string {
 }
 
 // watched returns what the watches show of an object; false: there are none, or none are allowed.
-func (h *Home) watched(ctx context.Context, key object.Key) (object.Record, bool, error) {
+func (h *ManagementCluster) watched(ctx context.Context, key object.Key) (object.Record, bool, error) {
 	if !h.watches {
 		return object.Record{}, false, nil
 	}
@@ -186,7 +186,7 @@ func (h *Home) watched(ctx context.Context, key object.Key) (object.Record, bool
 }
 
 // follow has the watches show these Secrets, too.
-func (h *Home) follow(secrets ...string) {
+func (h *ManagementCluster) follow(secrets ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, name := range secrets {
@@ -197,36 +197,38 @@ func (h *Home) follow(secrets ...string) {
 }
 
 // watchList returns what is watched now.
-func (h *Home) watchList() []object.Watch {
+func (h *ManagementCluster) watchList() []object.Watch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.reads == nil {
-		h.reads = []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: h.Namespace, Versions: true, MayHide: true}}
+		h.reads = []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: h.Namespace, Versions: true, MayBeForbidden: true}}
 		if len(h.names) > 0 { // without names all would be asked for
-			h.reads = append(h.reads, object.Watch{Version: "v1", Kind: "Secret", Namespace: h.Namespace, Names: slices.Clone(h.names), Versions: true, MayHide: true})
+			h.reads = append(h.reads, object.Watch{Version: "v1", Kind: "Secret", Namespace: h.Namespace, Names: slices.Clone(h.names), Versions: true, MayBeForbidden: true})
 		}
 	}
 	return h.reads
 }
 
 // moved has a word in it once something that is watched has changed. What it was, stamps tell.
-func (h *Home) moved() <-chan struct{} { return h.conn.registry.Moved() }
+func (h *ManagementCluster) moved() <-chan struct{} { return h.conn.registry.Moved() }
 
 // Observe implements object.Cluster.
-func (h *Home) Observe(ctx context.Context, w []object.Watch) (object.Observation, error) {
+func (h *ManagementCluster) Observe(ctx context.Context, w []object.Watch) (object.Observation, error) {
 	return h.conn.Observe(ctx, w)
 }
 
 // Write implements object.Cluster.
-func (h *Home) Write(ctx context.Context, ch object.Change) (object.Record, error) {
+func (h *ManagementCluster) Write(ctx context.Context, ch object.Change) (object.Record, error) {
 	return h.conn.Write(ctx, ch)
 }
 
 // DryRun has the management cluster judge a change by dryRun=All, and writes nothing.
-func (h *Home) DryRun(ctx context.Context, ch object.Change) error { return h.conn.dryRun(ctx, ch) }
+func (h *ManagementCluster) DryRun(ctx context.Context, ch object.Change) error {
+	return h.conn.dryRun(ctx, ch)
+}
 
 // Live implements object.Cluster for single ConfigMaps of linkwright's namespace, such as the record.
-func (h *Home) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
+func (h *ManagementCluster) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	var items []object.Item
 	for _, w := range watches {
 		for _, name := range w.Names {

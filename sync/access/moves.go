@@ -14,24 +14,24 @@ func (c *connections) Moved() <-chan struct{} { return c.moves }
 // Recorded has a word in it once something in the management cluster moved, such as the record.
 func (c *Clusters) Recorded() <-chan struct{} { return c.recorded }
 
-// ObjectsMoved has a word in it once something that is watched in a cluster moved, for who does not Attend.
+// ObjectsMoved receives a value once something that is watched in a cluster moved, for a caller without Watch.
 func (c *connections) ObjectsMoved() <-chan struct{} { return c.registry.Moved() }
 
 // Take implements sync.Changes. A cluster whose access leads elsewhere has moved as a whole.
-func (c *connections) Take() map[api.ClusterName]object.Moves {
+func (c *connections) Take() map[api.ClusterName]object.ChangedKeys {
 	out := c.registry.Take()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name := range c.elsewhere {
-		out[name] = object.Moves{All: true}
+		out[name] = object.ChangedKeys{All: true}
 	}
 	clear(c.elsewhere)
 	return out
 }
 
-// Attend passes on what moves in clusters, and follows the Secrets by which they are reached as soon as these change, until
+// Watch passes on what moves in clusters, and follows the Secrets by which they are reached as soon as these change, until
 // ctx ends. A connection that is being exchanged delays nothing else.
-func (c *Clusters) Attend(ctx context.Context) {
+func (c *Clusters) Watch(ctx context.Context) {
 	var exchanges gosync.WaitGroup
 	defer exchanges.Wait()
 	for {

@@ -32,8 +32,8 @@ type Location struct {
 	CA           []byte // PEM; empty: whom this machine trusts
 }
 
-// Local reports whether nobody reaches the address from another machine.
-func (a Location) Local() bool {
+// IsLocal reports whether nobody reaches the address from another machine.
+func (a Location) IsLocal() bool {
 	u, err := url.Parse(a.Server)
 	if err != nil {
 		return false
@@ -63,8 +63,8 @@ func LocationIn(cfg *rest.Config) Location {
 	return Location{Server: cfg.Host, Name: cfg.ServerName, CA: cfg.CAData}
 }
 
-// Own is an access that `cluster add` made: whose token it is, and what for.
-type Own struct {
+// ManagedAccess is an access that `cluster add` made: whose token it is, and what for.
+type ManagedAccess struct {
 	Name            api.ClusterName
 	Account, UID    string // NAMESPACE/NAME; of the cluster's kube-system
 	At              Location
@@ -73,35 +73,35 @@ type Own struct {
 }
 
 // Due reports whether two thirds of the token's life are over.
-func (o Own) Due(now time.Time) bool {
+func (o ManagedAccess) Due(now time.Time) bool {
 	return !now.Before(o.Issued.Add(o.Expires.Sub(o.Issued) * 2 / 3))
 }
 
-// OwnAccess reads an access Secret; false: it is none that `cluster add` made, or its token does not expire.
-func OwnAccess(k Kept, entry string) (Own, bool) {
+// ManagedAccessIn reads an access Secret; false: it is none that `cluster add` made, or its token does not expire.
+func ManagedAccessIn(k CachedObject, entry string) (ManagedAccess, bool) {
 	if k.Record.Mark != object.Ours {
-		return Own{}, false
+		return ManagedAccess{}, false
 	}
 	var s corev1.Secret
 	if json.Unmarshal(k.Body.Bytes(), &s) != nil || s.Annotations[RenewAnnotation] == "" {
-		return Own{}, false
+		return ManagedAccess{}, false
 	}
 	cfg, err := cluster.ParseKubeconfig(s.Data[entry], "", cluster.Trust{})
 	if err != nil {
-		return Own{}, false
+		return ManagedAccess{}, false
 	}
 	return ownIn(cfg, s.Annotations)
 }
 
-func ownIn(cfg *rest.Config, annotations map[string]string) (Own, bool) {
-	o := Own{Account: annotations[RenewAnnotation], UID: annotations[WhoseAnnotation], At: LocationIn(cfg), Token: object.NewSecret([]byte(cfg.BearerToken))}
+func ownIn(cfg *rest.Config, annotations map[string]string) (ManagedAccess, bool) {
+	o := ManagedAccess{Account: annotations[RenewAnnotation], UID: annotations[WhoseAnnotation], At: LocationIn(cfg), Token: object.NewSecret([]byte(cfg.BearerToken))}
 	var ok bool
 	o.Issued, o.Expires, ok = cluster.Lifetime(o.Token)
 	return o, ok && o.Account != ""
 }
 
 // HandOver writes an access Secret, if it is still what was read.
-func (h *Home) HandOver(ctx context.Context, owner string, entry api.SecretKey, o Own, was object.Record) error {
+func (h *ManagementCluster) HandOver(ctx context.Context, owner string, entry api.SecretKey, o ManagedAccess, was object.Record) error {
 	ch, err := h.handOver(owner, entry, o, was)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (h *Home) HandOver(ctx context.Context, owner string, entry api.SecretKey, 
 }
 
 // CheckHandOver has the management cluster judge what HandOver would write, by dryRun=All.
-func (h *Home) CheckHandOver(ctx context.Context, owner string, entry api.SecretKey, o Own, was object.Record) error {
+func (h *ManagementCluster) CheckHandOver(ctx context.Context, owner string, entry api.SecretKey, o ManagedAccess, was object.Record) error {
 	ch, err := h.handOver(owner, entry, o, was)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (h *Home) CheckHandOver(ctx context.Context, owner string, entry api.Secret
 }
 
 // handOver is the write of an access Secret.
-func (h *Home) handOver(owner string, entry api.SecretKey, o Own, was object.Record) (object.Change, error) {
+func (h *ManagementCluster) handOver(owner string, entry api.SecretKey, o ManagedAccess, was object.Record) (object.Change, error) {
 	raw, err := o.At.Kubeconfig(o.Name, o.Token)
 	if err != nil {
 		return object.Change{}, err
@@ -140,5 +140,5 @@ func (h *Home) handOver(owner string, entry api.SecretKey, o Own, was object.Rec
 	if was.IsZero() {
 		action = object.Create
 	}
-	return object.Change{Action: action, Key: key, Object: body, Was: was, Fenced: true}, nil
+	return object.Change{Action: action, Key: key, Object: body, Was: was, Conditional: true}, nil
 }

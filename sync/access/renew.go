@@ -48,7 +48,7 @@ func (r *Renewal) Run(ctx context.Context) {
 // Once renews what is due. What fails is reported, and tried again later: the old token is good for a third of its life yet.
 func (r *Renewal) Once(ctx context.Context, now time.Time) {
 	for _, w := range r.clusters.declared() {
-		own := r.clusters.Own(w.Name)
+		own := r.clusters.ManagedAccess(w.Name)
 		if own == nil || w.Spec.Access.KubeconfigSecret == nil || !own.Due(now) || now.Before(r.failed[w.Name].Add(renewalAgain)) || len(r.only) > 0 && !slices.Contains(r.only, w.Name) {
 			continue
 		}
@@ -74,7 +74,7 @@ func (c *Clusters) renew(ctx context.Context, w fleet.Cluster, now time.Time) (u
 	if err != nil {
 		return time.Time{}, err
 	}
-	own, ok := OwnAccess(was, entry.Key)
+	own, ok := ManagedAccessIn(was, entry.Key)
 	if !ok || !own.Due(now) {
 		return time.Time{}, nil
 	}
@@ -99,8 +99,8 @@ func (c *accesses) declared() []fleet.Cluster {
 	return slices.Clone(c.want)
 }
 
-// Own returns what was found out of a cluster's access, if `cluster add` made it; else nil.
-func (c *accesses) Own(name api.ClusterName) *Own {
+// ManagedAccess returns what was found out of a cluster's access, if `cluster add` made it; else nil.
+func (c *accesses) ManagedAccess(name api.ClusterName) *ManagedAccess {
 	_, at := c.entry(name)
 	return at.own
 }

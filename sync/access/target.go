@@ -22,8 +22,8 @@ import (
 type target struct {
 	stamp string // of what it was read from; empty: nothing tells whether that has changed
 	cfg   *rest.Config
-	err   error // why it leads nowhere
-	own   *Own  // how its token is renewed; nil: it is not
+	err   error          // why it leads nowhere
+	own   *ManagedAccess // how its token is renewed; nil: it is not
 }
 
 // inCluster is the stamp of the cluster that we run in: its token is read again by the connection itself.
@@ -87,7 +87,7 @@ func (c *accesses) fromSecret(ctx context.Context, s api.SecretKey, was target) 
 	}
 	at := target{stamp: stampOf(now.Record) + "/" + s.Key}
 	at.cfg, at.err = kubeconfigIn(key, s.Key, now.Body)
-	if own, ok := OwnAccess(now, s.Key); ok {
+	if own, ok := ManagedAccessIn(now, s.Key); ok {
 		at.own = &own
 	}
 	return at

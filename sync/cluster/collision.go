@@ -21,7 +21,7 @@ import (
 // somebody else holds, too. Lists whose items are known by a key (a port's number) are merged item by item: a PUT that changes the key of linkwright
 // takes it away and leaves one of theirs, and linkwright's apply adds a second, for ever in vain.
 type listKeyConflict struct {
-	object.Refusal
+	object.Rejection
 	cause error
 }
 
@@ -36,14 +36,14 @@ func isListKeyConflict(err error) bool {
 	return errors.As(err, &c)
 }
 
-// Refused says that the API server will never make such a change of an existing object, and why: a field of it is immutable, or
+// Rejection says that the API server will never make such a change of an existing object, and why: a field of it is immutable, or
 // a list item of others is in the way.
-func Refused(err error) (object.Refusal, bool) {
+func Rejection(err error) (object.Rejection, bool) {
 	if c, ok := errors.AsType[*listKeyConflict](err); ok {
-		return c.Refusal, true
+		return c.Rejection, true
 	}
 	field, ok := Immutable(err)
-	return object.Refusal{Field: field}, ok
+	return object.Rejection{Field: field}, ok
 }
 
 // withCause returns the error of an apply, with what is known of its cause. Of a refusal for duplicates alone it asks who else has items in the
@@ -66,7 +66,7 @@ func (c *writer) withCause(ctx context.Context, ch object.Change, err error) err
 	if failed != nil || len(by) == 0 {
 		return err
 	}
-	return &listKeyConflict{object.Refusal{Field: field, By: strings.Join(by, ", ")}, err}
+	return &listKeyConflict{object.Rejection{Field: field, By: strings.Join(by, ", ")}, err}
 }
 
 // duplicate returns the first field of a refusal that complains of duplicates in lists and of nothing else; empty: it does not.

@@ -78,7 +78,7 @@ func TestChangedListKeys(t *testing.T) {
 			_, err := c.Write(t.Context(), update(tt.object, was))
 			_, _, rehearsed := c.Preview(t.Context(), update(tt.object, was))
 			for _, err := range []error{err, rehearsed} {
-				collides(t, tt.name, err, object.Refusal{Field: tt.field, By: "foreign"})
+				collides(t, tt.name, err, object.Rejection{Field: tt.field, By: "foreign"})
 			}
 			respell(t, c, tt.object, tt.next, tt.old)
 		}
@@ -88,9 +88,9 @@ func TestChangedListKeys(t *testing.T) {
 	}
 }
 
-func collides(t *testing.T, what string, err error, want object.Refusal) {
+func collides(t *testing.T, what string, err error, want object.Rejection) {
 	t.Helper()
-	got, ok := Refused(err)
+	got, ok := Rejection(err)
 	if !ok || got != want {
 		t.Errorf("%s: Refused(%v): got %+v, %v, want %+v", what, err, got, ok, want)
 	}

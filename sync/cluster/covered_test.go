@@ -153,7 +153,7 @@ func TestRivalsAreNamed(t *testing.T) {
 	o := configMap(t, ns, "a", map[string]string{"k": "v"})
 	write(t, c, create(o))
 	patch(t, at(t, c, o), o, path{"data", "k"}, "w")
-	if got := observed(t, c, o).Rivals.Value(); got != "foreign" {
+	if got := observed(t, c, o).ForeignManagers.Value(); got != "foreign" {
 		t.Errorf("rivals: got %q, want foreign", got)
 	}
 }

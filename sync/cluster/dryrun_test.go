@@ -23,7 +23,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	stale.ResourceVersion = "1"
 	next := configMap(t, ns, "a", map[string]string{"k": "2"})
 	fenced := update(next, stale)
-	fenced.Fenced = true
+	fenced.Conditional = true
 	for _, tt := range []struct {
 		name string
 		ch   object.Change

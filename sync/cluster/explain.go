@@ -103,7 +103,7 @@ func isNotAdmitted(err error) bool {
 		strings.Contains(err.Error(), "admission webhook \"") && strings.Contains(err.Error(), "denied the request"))
 }
 
-func isExisting(err error) bool { return errors.Is(err, ErrOccupied) }
+func isExisting(err error) bool { return errors.Is(err, ErrExists) }
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
 

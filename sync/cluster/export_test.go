@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// Bed returns the real cluster to tests from outside, with a namespace of the test's own that is furnished.
+// ControlPlanes returns the real cluster to tests from outside, with a namespace of the test's own that is furnished.
 func Bed(t *testing.T) (*testbed.Cluster, string) {
 	t.Helper()
 	needAPIServer(t)

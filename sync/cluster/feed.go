@@ -158,7 +158,7 @@ func (f *feed) caughtUp(key object.Key, d pendingWrite) bool {
 	case it == nil:
 		return reaches(f.at, d.version)
 	case d.uid != "":
-		return it.Record.UID != d.uid || it.Record.Going
+		return it.Record.UID != d.uid || it.Record.Terminating
 	}
 	return reaches(it.Record.ResourceVersion, d.version) || reaches(f.at, d.version)
 }
@@ -170,9 +170,9 @@ func (d pendingWrite) explains(was, now *object.Item, at string) bool {
 	case d.uid == "":
 		return reaches(d.version, at)
 	case now == nil:
-		return was == nil || was.Record.UID == d.uid && !was.Record.Going
+		return was == nil || was.Record.UID == d.uid && !was.Record.Terminating
 	}
-	return now.Record.UID == d.uid && (now.Record.Going || reaches(d.version, at))
+	return now.Record.UID == d.uid && (now.Record.Terminating || reaches(d.version, at))
 }
 
 // reaches reports whether a resourceVersion is another one, or later. What cannot be compared does not.

@@ -40,7 +40,7 @@ func (s *closed) RoundTrip(q *http.Request) (*http.Response, error) {
 
 // secretA returns what closed serves once it is granted.
 func secretA(hides bool) object.Watch {
-	return object.Watch{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"a"}, MayHide: hides}
+	return object.Watch{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"a"}, MayBeForbidden: hides}
 }
 
 func (s *closed) connect(t *testing.T) *Client {
@@ -74,8 +74,8 @@ func TestHidden(t *testing.T) {
 		server := &closed{}
 		c := server.connect(t)
 		defer c.close()
-		all := object.Watch{Version: "v1", Kind: "Secret", Namespace: "elsewhere", MayHide: true}
-		some := object.Watch{Version: "v1", Kind: "ConfigMap", Selector: "a", MayHide: true}
+		all := object.Watch{Version: "v1", Kind: "Secret", Namespace: "elsewhere", MayBeForbidden: true}
+		some := object.Watch{Version: "v1", Kind: "ConfigMap", Selector: "a", MayBeForbidden: true}
 		blue := object.Installation{Owner: "blue", Namespace: "ops"}
 		watches := []object.Watch{secretA(true), all, some, {Version: "v1", Kind: "ConfigMap", Namespace: "linkerd", Names: []string{"a"}}}
 		secret, config := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "a"}, object.Key{Kind: "ConfigMap", Namespace: "linkerd", Name: "a"}

@@ -283,7 +283,7 @@ func TestExplain(t *testing.T) {
 		{nil, ""},
 		{errors.New("something"), reason.Unknown},
 		{fmt.Errorf("read: %w", ctx.Err()), reason.Canceled},
-		{fmt.Errorf("create: %w", ErrOccupied), reason.ObjectExists},
+		{fmt.Errorf("create: %w", ErrExists), reason.ObjectExists},
 		{context.DeadlineExceeded, reason.Timeout},
 		{AccessError{errors.New("Secret linkwright/east does not exist")}, reason.AccessInvalid},
 		{AccessError{context.DeadlineExceeded}, reason.AccessInvalid}, // the management cluster is silent, not this one

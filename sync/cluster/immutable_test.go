@@ -45,7 +45,7 @@ func link(ns, name, domain string) object.Object {
 // Of every kind that ends hold, what the server refuses for good, and what it takes.
 func TestImmutable(t *testing.T) {
 	c, _, ns := east(t)
-	if err := testbed.Dress(t.Context(), live.Config, testbed.Dressing{}); err != nil {
+	if err := testbed.InstallLinkerd(t.Context(), live.Config, testbed.Linkerd{}); err != nil {
 		t.Fatal(err)
 	}
 	selector := []string{`"matchLabels":{"app":"a"}`, `"matchLabels":{"app":"b"}`}

@@ -27,7 +27,7 @@ func TestWholeItem(t *testing.T) {
 	if diff := cmp.Diff(want, string(it.Body.Bytes())); diff != "" || err != nil || !json.Valid(it.Body.Bytes()) {
 		t.Errorf("body: %v -want +got\n%s", err, diff)
 	}
-	if r := it.Record; it.Name != "n" || it.Namespace != "s" || r.UID != "u" || r.ResourceVersion != "7" || r.Rivals.Value() != "x" || r.Health.IsZero() {
+	if r := it.Record; it.Name != "n" || it.Namespace != "s" || r.UID != "u" || r.ResourceVersion != "7" || r.ForeignManagers.Value() != "x" || r.Health.IsZero() {
 		t.Errorf("item: %s/%s, %+v", it.Namespace, it.Name, r)
 	}
 	as.depth = object.Reduced

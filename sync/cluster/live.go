@@ -359,10 +359,10 @@ func (l *feeds) resynced() {
 }
 
 // take returns what moved since it was last asked.
-func (l *feeds) take() (object.Moves, bool) {
+func (l *feeds) take() (object.ChangedKeys, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	m := object.Moves{All: l.moves.all}
+	m := object.ChangedKeys{All: l.moves.all}
 	if !m.All {
 		m.Keys = slices.SortedFunc(maps.Keys(l.moves.keys), object.Key.Compare)
 	}

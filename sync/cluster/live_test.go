@@ -185,7 +185,7 @@ func TestLiveShowsWhatOthersDo(t *testing.T) {
 			s.patch("mine", `{"data":{"k":"theirs"}}`)
 			s.moved("mine")
 			same("edited")
-			if s.look(s.configMaps(depth)).Record(mine.Key).Rivals.Value() == "" {
+			if s.look(s.configMaps(depth)).Record(mine.Key).ForeignManagers.Value() == "" {
 				t.Error("the foreign manager is not seen")
 			}
 			s.put("theirs", "v")
@@ -208,7 +208,7 @@ func shown(observed object.Observation) []string {
 		body, _ := observed.Body(k)
 		if k.Name != "kube-root-ca.crt" {
 			out = append(out, strings.Join([]string{
-				k.String(), r.UID, r.ResourceVersion, object.FormatDigest(r.Digest), r.Fields.Value(), r.Mark.String(), r.Rivals.Value(), string(body.Bytes()),
+				k.String(), r.UID, r.ResourceVersion, object.FormatDigest(r.Digest), r.Fields.Value(), r.Mark.String(), r.ForeignManagers.Value(), string(body.Bytes()),
 			}, " "))
 		}
 	}

@@ -175,7 +175,7 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	loose := w // in whichever version
 	loose.Version = ""
 	for _, w := range []object.Watch{w, loose} {
-		if observed := observe(t, c, w); !slices.Equal(observed.Unserved, []string{w.Called()}) {
+		if observed := observe(t, c, w); !slices.Equal(observed.Unserved, []string{w.KindName()}) {
 			t.Fatalf("before: unserved %v", observed.Unserved)
 		}
 	}
@@ -194,7 +194,7 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	key := object.Key{Group: group, Kind: "Widget", Namespace: ns, Name: "a"}
 	mine := object.Object{Key: key, Version: "v1", Body: object.NewBody(
 		[]byte(`{"apiVersion":"` + group + `/v1","kind":"Widget","metadata":{"name":"a","labels":{"linkwright.dev/owner":"linkwright"}},"spec":{"n":1}}`))}
-	if _, err := c.Write(t.Context(), create(mine)); !errors.Is(err, ErrOccupied) {
+	if _, err := c.Write(t.Context(), create(mine)); !errors.Is(err, ErrExists) {
 		t.Errorf("create over a foreign widget: got %v, want ErrOccupied", err)
 	}
 	rec := observe(t, c, w).Record(key)

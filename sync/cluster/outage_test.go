@@ -183,14 +183,14 @@ func TestLiveTellsWhatIsForbidden(t *testing.T) {
 			t.Errorf("Live: got %+v, want %s that says %q", why, reason.Forbidden, part)
 		}
 	}
-	w.MayHide, secrets.MayHide = true, true // what is listed and not watched is seen, and not hidden
+	w.MayBeForbidden, secrets.MayBeForbidden = true, true // what is listed and not watched is seen, and not hidden
 	want := []object.Hidden{{Key: object.Key{Kind: "Secret", Namespace: s.ns}, By: object.Installation{Owner: object.DefaultOwner}}}
 	for what, look := range map[string]func(context.Context, []object.Watch) (object.Observation, error){"Live": s.client.Live, "Observe": s.client.Observe} {
 		if observed, err := look(t.Context(), []object.Watch{w, secrets}); err != nil || !slices.Equal(observed.Hidden, want) || observed.Len() == 0 {
 			t.Errorf("%s of what may be hidden: %v, hidden %v, %d seen", what, err, observed.Hidden, observed.Len())
 		}
 	}
-	secrets.MayHide = false
+	secrets.MayBeForbidden = false
 	if _, err = s.client.Live(t.Context(), []object.Watch{secrets}); Explain(err).Code != reason.Forbidden {
 		t.Errorf("Live of what may not be hidden: %v", err)
 	}
@@ -206,7 +206,7 @@ func TestLiveFollowsKindsThatComeAndGo(t *testing.T) {
 	group := s.ns + ".example.com"
 	serve, drop := crd(t, group)
 	w := object.Watch{Group: group, Version: "v1", Kind: "Widget", Namespace: s.ns, Depth: object.Whole}
-	if observed := s.look(w); !slices.Equal(observed.Unserved, []string{w.Called()}) {
+	if observed := s.look(w); !slices.Equal(observed.Unserved, []string{w.KindName()}) {
 		t.Fatalf("before: unserved %v", observed.Unserved)
 	}
 	serve()

@@ -69,7 +69,7 @@ func TestUnwatchedKindIsListedEveryThirtySeconds(t *testing.T) {
 		a := object.Key{Kind: "ConfigMap", Namespace: "linkerd", Name: "a"}
 		look := func(mayHide bool) object.Observation {
 			t.Helper()
-			observed, err := c.Live(t.Context(), []object.Watch{{Version: "v1", Kind: kind.Kind, Namespace: kind.Namespace, Depth: object.Metadata, MayHide: mayHide}})
+			observed, err := c.Live(t.Context(), []object.Watch{{Version: "v1", Kind: kind.Kind, Namespace: kind.Namespace, Depth: object.Metadata, MayBeForbidden: mayHide}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestLiveListsWhatMayNotBeWatched(t *testing.T) {
 	s.grant(cfg.Impersonate.UserName,
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "create", "patch"}},
 	)
-	w := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: s.ns, Depth: object.Metadata, MayHide: true}
+	w := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: s.ns, Depth: object.Metadata, MayBeForbidden: true}
 	observed := s.look(w)
 	if want := []object.Key{{Kind: "ConfigMap", Namespace: s.ns}}; !slices.Equal(observed.Unwatched, want) || len(observed.Hidden) > 0 {
 		t.Fatalf("unwatched %v, hidden %v", observed.Unwatched, observed.Hidden)

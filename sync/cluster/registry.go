@@ -51,14 +51,14 @@ func (r *Registry) Moved() <-chan struct{} { return r.moved }
 
 // Take returns what moved since it was last asked in those clusters that Live reads, of each that has moves: what a step can depend on became
 // otherwise, or the watches of it broke or healed. What Write just wrote is no move.
-func (r *Registry) Take() map[api.ClusterName]object.Moves {
+func (r *Registry) Take() map[api.ClusterName]object.ChangedKeys {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := map[api.ClusterName]object.Moves{}
+	out := map[api.ClusterName]object.ChangedKeys{}
 	for name, e := range r.open {
 		m, ok := e.client.feeds.take()
 		if e.swap {
-			m, ok, e.swap = object.Moves{All: true}, true, false
+			m, ok, e.swap = object.ChangedKeys{All: true}, true, false
 		}
 		if ok {
 			out[name] = m

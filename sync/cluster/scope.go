@@ -77,7 +77,7 @@ func first(a, b bool) int {
 func scopesOf(w object.Watch) []scope {
 	s := scope{
 		location: location{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
-		extent:   extent{w.Depth, w.Health, w.Spec}, versions: w.Versions, mayHide: w.MayHide,
+		extent:   extent{w.Depth, w.Health, w.Spec}, versions: w.Versions, mayHide: w.MayBeForbidden,
 	}
 	if len(w.Names) == 0 {
 		s.selector = w.Selector
@@ -106,7 +106,7 @@ func (p location) contains(o location) bool {
 
 // kindName returns the kind as Observation.Unserved names it.
 func (s scope) kindName() string {
-	return object.Watch{Group: s.kind.Group, Version: s.kind.Version, Kind: s.kind.Kind}.Called()
+	return object.Watch{Group: s.kind.Group, Version: s.kind.Version, Kind: s.kind.Kind}.KindName()
 }
 
 // key returns that of the single object that it is about; without a name, of all of them.

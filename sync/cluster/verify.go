@@ -41,7 +41,7 @@ type Verifier struct {
 // Try lists, one by one, what the reader of a kubeconfig will list, by a connection of its own: no redirect is followed, no proxy of linkwright's
 // environment is used, nothing is kept. It gives what did not pass, or nil; refused says that the server would refuse other readers just so: 401,
 // 403, or a certificate that does not fit. What it gives quotes no credential, and nothing the server said.
-func (y Verifier) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
+func (y Verifier) Try(ctx context.Context, t object.Login) (why *object.Reason, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	cfg, err := ParseKubeconfig(t.Config.Bytes(), "", Trust{})

@@ -119,7 +119,7 @@ func TestTry(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			server, asked := tested(t, tt.says)
-			why, refused := Verifier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(server, nil), Lists: lists()})
+			why, refused := Verifier{}.Try(t.Context(), object.Login{Config: kubeconfigFor(server, nil), Lists: lists()})
 			code := codeOf(t, why, server)
 			if code != tt.code || refused != tt.refused || len(asked()) != tt.asked {
 				t.Errorf("Try: got %v, refused %t after %d requests; want %q, %t, %d", why, refused, len(asked()), tt.code, tt.refused, tt.asked)
@@ -138,7 +138,7 @@ func TestTryTrustsTheKubeconfigAlone(t *testing.T) {
 	server, asked := tested(t, nil)
 	otherUser, _ := tested(t, nil)
 	t.Setenv("HTTPS_PROXY", "http://192.0.2.1:9")
-	if why, _ := (Verifier{}).Try(t.Context(), object.Trial{Config: kubeconfigFor(server, nil), Lists: lists()}); why != nil {
+	if why, _ := (Verifier{}).Try(t.Context(), object.Login{Config: kubeconfigFor(server, nil), Lists: lists()}); why != nil {
 		t.Errorf("Try beside a proxy: %v", why)
 	}
 	other, err := testbed.NewTrustAnchors()
@@ -146,18 +146,18 @@ func TestTryTrustsTheKubeconfigAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(asked())
-	why, refused := Verifier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(server, []byte(other)), Lists: lists()})
+	why, refused := Verifier{}.Try(t.Context(), object.Login{Config: kubeconfigFor(server, []byte(other)), Lists: lists()})
 	if why == nil || why.Code != reason.UntrustedCertificate || !refused || len(asked()) > before {
 		t.Errorf("Try of a stranger: got %v, refused %t, %d requests", why, refused, len(asked())-before)
 	}
 	otherUser.Close()
 	begun := time.Now()
-	why, refused = Verifier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(otherUser, nil), Lists: lists()})
+	why, refused = Verifier{}.Try(t.Context(), object.Login{Config: kubeconfigFor(otherUser, nil), Lists: lists()})
 	if why == nil || why.Code != reason.Unreachable || refused || time.Since(begun) > tryTimeout {
 		t.Errorf("Try of nobody: got %v, refused %t after %s", why, refused, time.Since(begun))
 	}
 	for _, config := range []string{"", "{", `{"current-context":"c"}`} {
-		if why, refused := (Verifier{}).Try(t.Context(), object.Trial{Config: object.NewSecret([]byte(config))}); why == nil || refused {
+		if why, refused := (Verifier{}).Try(t.Context(), object.Login{Config: object.NewSecret([]byte(config))}); why == nil || refused {
 			t.Errorf("Try(%q): got %v, refused %t", config, why, refused)
 		}
 	}
@@ -179,7 +179,7 @@ func TestTryOnAServer(t *testing.T) {
 		config := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q,"certificate-authority-data":%q}}],`+
 			`"users":[{"name":"u","user":{"token":%q}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}]}`,
 			live.Config.Host, base64.StdEncoding.EncodeToString(live.Config.CAData), token)
-		why, refused := Verifier{}.Try(t.Context(), object.Trial{Config: object.NewSecret(config), Lists: lists()})
+		why, refused := Verifier{}.Try(t.Context(), object.Login{Config: object.NewSecret(config), Lists: lists()})
 		code := ""
 		if why != nil {
 			code = string(why.Code)
@@ -225,7 +225,7 @@ func TestTryAfterARefusal(t *testing.T) {
 		}})
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		why, refused := Verifier{}.Try(ctx, object.Trial{Config: kubeconfigFor(server, nil), Target: "east", Lists: lists()})
+		why, refused := Verifier{}.Try(ctx, object.Login{Config: kubeconfigFor(server, nil), Target: "east", Lists: lists()})
 		if refused != hangs || (codeOf(t, why, server) == string(reason.Forbidden)) != hangs {
 			t.Errorf("%s: %v, refused %v", name, why, refused)
 		}

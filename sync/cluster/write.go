@@ -14,13 +14,13 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// ErrOccupied says that an object of that name came to exist between the read and a create; it was left alone.
-var ErrOccupied = errors.New("an object of that name exists")
+// ErrExists says that an object of that name came to exist between the read and a create; it was left alone.
+var ErrExists = errors.New("an object of that name exists")
 
 // Write does one change, and gives the record of the object after it (zero for a delete).
 //
 //	action         request                                                 happens only if
-//	create         server-side apply                                       the name is free, else ErrOccupied
+//	create         server-side apply                                       the name is free, else ErrExists
 //	update, drain  server-side apply                                       it has the uid of Was (any, where Was is zero);
 //	                                                                       Fenced: it is exactly Was (nothing, where Was is zero)
 //	replace        get, delete, wait until gone, create                    it is exactly Was; what it told Helm it tells again
@@ -30,7 +30,7 @@ var ErrOccupied = errors.New("an object of that name exists")
 // Exactly is by uid and resourceVersion. What is no longer so, or is gone, is a Conflict: what took the
 // name since it was read may be somebody else's. Only an update of a zero Was creates where nothing is.
 // Applies are forced, and their body goes out byte for byte, but for these two in its metadata.
-// An update that a list item of somebody else is in the way of, as one is after a PUT that changes its key, fails and says so (Refused).
+// An update that a list item of somebody else is in the way of, as one is after a PUT that changes its key, fails and is a Rejection.
 // Every request waits for its turn: at most inFlight go out together, so callers may be many. Nothing is retried but what the
 // server itself asks to repeat (429 and 503 with Retry-After), by client-go.
 func (c *Client) Write(ctx context.Context, ch object.Change) (object.Record, error) {
@@ -97,7 +97,7 @@ func (c *conn) sendForMeta(ctx context.Context, req *rest.Request) (*metav1.Obje
 // superseded names what a precondition of linkwright ran into. The server calls another uid an immutable field.
 func superseded(ch object.Change, err error) error {
 	if apierrors.IsConflict(err) && vacant(ch) {
-		return fmt.Errorf("%w: %w", ErrOccupied, err)
+		return fmt.Errorf("%w: %w", ErrExists, err)
 	}
 	var status *apierrors.StatusError
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.ErrStatus.Details == nil {
@@ -115,7 +115,7 @@ var errReplaced = errors.New("the object that linkwright read is gone, and anoth
 
 // vacant reports whether a write demands that nothing of its name be there.
 func vacant(ch object.Change) bool {
-	return ch.Action == object.Create || ch.Action == object.Replace || ch.Fenced && ch.Was.IsZero()
+	return ch.Action == object.Create || ch.Action == object.Replace || ch.Conditional && ch.Was.IsZero()
 }
 
 // patchOf makes the PATCH of a change.
@@ -143,7 +143,7 @@ func (c *writer) guarded(ch object.Change) ([]byte, error) {
 		return guard(body, "", noVersion)
 	case ch.Action == object.Release && ch.Was.IsZero():
 		return nil, errUnseen
-	case ch.Fenced || ch.Action == object.Release:
+	case ch.Conditional || ch.Action == object.Release:
 		return guard(body, ch.Was.UID, ch.Was.ResourceVersion)
 	}
 	return guard(body, ch.Was.UID, "")

@@ -42,7 +42,7 @@ func TestCreateIsAnApplyThatTakesNothingOver(t *testing.T) {
 		if now.Mark != object.Ours || now.Digest != o.Digest || !o.Covered(now) {
 			t.Errorf("create %s: got %+v, want ours, digest %x, covered", o.Key, now, o.Digest)
 		}
-		if _, err := c.Write(t.Context(), create(o)); !errors.Is(err, ErrOccupied) {
+		if _, err := c.Write(t.Context(), create(o)); !errors.Is(err, ErrExists) {
 			t.Errorf("create %s twice: got %v, want ErrOccupied", o.Key, err)
 		}
 	}
@@ -116,7 +116,7 @@ func conflicts(t *testing.T, c *Client, state string, changes ...object.Change) 
 		_, err := c.Write(t.Context(), ch)
 		_, _, dry := c.Preview(t.Context(), ch)
 		for _, err := range []error{err, dry} {
-			if Explain(err).Code != reason.Conflict || errors.Is(err, ErrOccupied) || strings.Contains(err.Error(), "hush") {
+			if Explain(err).Code != reason.Conflict || errors.Is(err, ErrExists) || strings.Contains(err.Error(), "hush") {
 				t.Errorf("%s %s %s: got %v, want code %s", ch.Action, ch.Key, state, err, reason.Conflict)
 			}
 		}
@@ -151,11 +151,11 @@ func TestFencedHappensOnlyOnWhatWasSeen(t *testing.T) {
 	o := configMap(t, ns, "a", map[string]string{"k": "1"})
 	fenced := func(was object.Record) object.Change {
 		ch := update(o, was)
-		ch.Fenced = true
+		ch.Conditional = true
 		return ch
 	}
 	first := write(t, c, fenced(object.Record{}))
-	if _, err := c.Write(t.Context(), fenced(object.Record{})); !errors.Is(err, ErrOccupied) {
+	if _, err := c.Write(t.Context(), fenced(object.Record{})); !errors.Is(err, ErrExists) {
 		t.Errorf("fenced on nothing, where something is: got %v, want ErrOccupied", err)
 	}
 	o = configMap(t, ns, "a", map[string]string{"k": "2"})
@@ -163,7 +163,7 @@ func TestFencedHappensOnlyOnWhatWasSeen(t *testing.T) {
 	if second.Digest != o.Digest || !o.Covered(second) {
 		t.Errorf("fenced update: got %+v, want it written", second)
 	}
-	if _, err := c.Write(t.Context(), fenced(first)); Explain(err).Code != reason.Conflict || errors.Is(err, ErrOccupied) {
+	if _, err := c.Write(t.Context(), fenced(first)); Explain(err).Code != reason.Conflict || errors.Is(err, ErrExists) {
 		t.Errorf("fenced on an older version: got %v, want code %s", err, reason.Conflict)
 	}
 	annotate(t, foreign, o)

@@ -19,7 +19,7 @@ func (s *Set) Access(l fleet.Link) Access {
 	}
 	account := render.Account(s.Owner, l.Source.Name)
 	a := Access{Account: account, Issued: issued[account], NotVerifying: s.Verifications == nil || s.WrittenElsewhere[l.Source.Name]}
-	end, observed := state.TargetEnd(l), s.Clusters[in].Seen
+	end, observed := state.TargetEnd(l), s.Clusters[in].Live
 	lost := len(a.Tokens) == 0 && (len(a.Live) == 0 || l.Spec.Credentials.Mode == api.LegacyToken)
 	if lost || inventory.Mentions(s.Owner, end, observed, Later) {
 		inv, _ := inventory.Of(s.Owner, end, observed)
@@ -33,7 +33,7 @@ func (s *Set) Access(l fleet.Link) Access {
 
 // StillUsed returns why a target's end of mode Existing must stay, or nil.
 func (s *Set) StillUsed(l fleet.Link) *object.Reason {
-	if s.Clusters[l.Target.Canonical()].Seen.Record(s.Access(l).Account).Mark != object.Ours {
+	if s.Clusters[l.Target.Canonical()].Live.Record(s.Access(l).Account).Mark != object.Ours {
 		return nil // nothing of it works any more
 	}
 	v := s.View(l)
@@ -46,7 +46,7 @@ func (s *Set) StillUsed(l fleet.Link) *object.Reason {
 
 // Rotation returns where the tokens of a link of mode Bound stand.
 func (s *Set) Rotation(l fleet.Link) Rotation {
-	return s.Identified(l).Rotate(s.Access(l), s.Fresh[l.Pair()].Token, s.Now)
+	return s.Identified(l).Rotate(s.Access(l), s.IssuedCredentials[l.Pair()].Token, s.Now)
 }
 
 // Former returns the Secrets of tokens from mode Bound that the source may still use: all, until it took what the mode that is declared now gives

@@ -124,8 +124,8 @@ func (v Pair) tokens() (out []object.Secret, read bool) {
 		return nil, false
 	}
 	for _, k := range v.Secrets() {
-		live := v.Source.Seen.Record(k)
-		body, _ := v.Source.Seen.Body(k)
+		live := v.Source.Live.Record(k)
+		body, _ := v.Source.Live.Body(k)
 		switch {
 		case live.IsZero() && v.Source.Covers(k), !live.IsZero() && live.Mark != object.Ours:
 		case len(body.Bytes()) == 0:
@@ -140,7 +140,7 @@ func (v Pair) tokens() (out []object.Secret, read bool) {
 // SecretsHold reports whether every Secret of the link in the source carries the token.
 func (v Pair) SecretsHold(token object.Secret) bool {
 	for _, k := range v.Secrets() {
-		if body, _ := v.Source.Seen.Body(k); string(linkerd.TokenOf(body).Bytes()) != string(token.Bytes()) {
+		if body, _ := v.Source.Live.Body(k); string(linkerd.TokenOf(body).Bytes()) != string(token.Bytes()) {
 			return false
 		}
 	}
@@ -153,14 +153,14 @@ func (v Pair) Uses(now *linkerd.Credential) bool {
 	if !v.Source.Known() || now == nil || !v.SecretsHold(now.Token) {
 		return false
 	}
-	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
+	at, source := v.Link.Source.Spec.Linkerd, v.Source.Live
 	plane := linkerd.ControlPlaneSecret(at, v.Link.Target.Name)
 	if (source.Record(plane).Mark == object.Ours || source.Hides(plane) != nil) && !slices.Contains(v.Secrets(), plane) && v.Undiscovered == nil {
 		return false
 	}
 	link, _ := source.Body(linkerd.LinkKey(at, v.Link.Target.Name))
-	_, entries := linkerd.Announced(link)
-	return slices.Contains(entries, linkerd.CredentialEntry(now.Print))
+	_, entries := linkerd.CredentialEntries(link)
+	return slices.Contains(entries, linkerd.CredentialEntry(now.Fingerprint))
 }
 
 // replaces reports whether the source took a credential, that it is not known to fail, and that its control plane need not be told any more: no
@@ -209,8 +209,8 @@ func (t *rotation) newer(c claims) bool {
 
 func (t *rotation) valid(c claims) bool {
 	secret := object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name}
-	bound, account := t.Target.Seen.Record(secret), t.Target.Seen.Record(t.Account)
-	return numberOf(t.Account, secret) > 0 && bound.Mark == object.Ours && !bound.Going && bound.UID == c.Secret.UID &&
+	bound, account := t.Target.Live.Record(secret), t.Target.Live.Record(t.Account)
+	return numberOf(t.Account, secret) > 0 && bound.Mark == object.Ours && !bound.Terminating && bound.UID == c.Secret.UID &&
 		account.UID == c.Account.UID && t.now.Before(c.Expires)
 }
 
@@ -273,8 +273,8 @@ func (t *rotation) next() int {
 
 func (t *rotation) need(next int) *object.TokenRequest {
 	key := generationKey(t.Account, next)
-	secret, account := t.Target.Seen.Record(key), t.Target.Seen.Record(t.Account)
-	if secret.Mark != object.Ours || secret.Going || account.Mark != object.Ours || account.Going {
+	secret, account := t.Target.Live.Record(key), t.Target.Live.Record(t.Account)
+	if secret.Mark != object.Ours || secret.Terminating || account.Mark != object.Ours || account.Terminating {
 		return nil
 	}
 	return &object.TokenRequest{Account: t.Account, Secret: key, UID: secret.UID, TTL: t.Link.Spec.TokenTTL()}

@@ -39,11 +39,11 @@ func rotating(t *testing.T, carried object.Secret, generations ...int) Pair {
 	if !carried.IsZero() {
 		mirror := Secrets(v.Link)[0]
 		v.put(t, mirror, kubeconfig(string(carried.Bytes())))
-		record(&v.Source.Seen, mirror, object.Record{UID: "u", Mark: object.Ours})
+		record(&v.Source.Live, mirror, object.Record{UID: "u", Mark: object.Ours})
 	}
-	record(&v.Target.Seen, toEast.Account, object.Record{UID: "account", Mark: object.Ours})
+	record(&v.Target.Live, toEast.Account, object.Record{UID: "account", Mark: object.Ours})
 	for _, n := range generations {
-		record(&v.Target.Seen, generationKey(toEast.Account, n), object.Record{UID: "secret-" + strconv.Itoa(n), Mark: object.Ours})
+		record(&v.Target.Live, generationKey(toEast.Account, n), object.Record{UID: "secret-" + strconv.Itoa(n), Mark: object.Ours})
 	}
 	return v
 }
@@ -56,7 +56,7 @@ func (v Pair) access() Access {
 }
 
 func TestRotate(t *testing.T) {
-	legacy := func(v *Pair) { record(&v.Target.Seen, tokenKey, object.Record{UID: "t", Mark: object.Ours}) }
+	legacy := func(v *Pair) { record(&v.Target.Live, tokenKey, object.Record{UID: "t", Mark: object.Ours}) }
 	nothing := func(*Pair) {}
 	none := object.Secret{}
 	tests := []struct {
@@ -91,12 +91,12 @@ func TestRotate(t *testing.T) {
 		{"which goes after the second", issued(2, start), []int{1, 2}, none, 0, legacy, "use 2 keep 1,2 need -"},
 		{"while it is carried", object.NewSecret([]byte("legacy")), []int{1, 2}, none, 0, legacy, "use - keep 1,2,token need 2 due"},
 		{"account is going", none, []int{1}, none, 0, func(v *Pair) {
-			record(&v.Target.Seen, toEast.Account, object.Record{UID: "account", Mark: object.Ours, Going: true})
+			record(&v.Target.Live, toEast.Account, object.Record{UID: "account", Mark: object.Ours, Terminating: true})
 		}, "use - keep 1 need - due"},
 		{"source not read", issued(3, start), []int{1, 2, 3}, none, 25 * day, func(v *Pair) { v.Source = state.Cluster{} }, "use - keep 1,2,3 need - due"},
-		{"Secret not read", issued(3, start), []int{1, 2, 3}, none, 25 * day, func(v *Pair) { show(&v.Source.Seen, Secrets(v.Link)[0], object.Body{}) }, "use - keep 1,2,3 need - due"},
+		{"Secret not read", issued(3, start), []int{1, 2, 3}, none, 25 * day, func(v *Pair) { show(&v.Source.Live, Secrets(v.Link)[0], object.Body{}) }, "use - keep 1,2,3 need - due"},
 		{"Secret is somebody else's", issued(3, start), []int{3}, none, 0, func(v *Pair) {
-			record(&v.Source.Seen, Secrets(v.Link)[0], object.Record{UID: "u"})
+			record(&v.Source.Live, Secrets(v.Link)[0], object.Record{UID: "u"})
 		}, "use - keep 3 need 3 due"},
 	}
 	for _, tt := range tests {
@@ -159,7 +159,7 @@ func TestRotateAsAsked(t *testing.T) {
 	}
 	v := rotating(t, issued(1, start), 1)
 	v.Link.Spec.Credentials.Preflight = api.Skip
-	record(&v.Target.Seen, tokenKey, object.Record{UID: "t", Mark: object.Ours})
+	record(&v.Target.Live, tokenKey, object.Record{UID: "t", Mark: object.Ours})
 	v.announce(issued(1, start))
 	a := v.access()
 	a.Requested = &RotationRequest{Revoke: true}
@@ -202,16 +202,16 @@ func TestShortGrants(t *testing.T) {
 		t.Errorf("a day: %v, %v, %v", r.TooShort(v.Link), r.Shortened(v.Link), r.Need)
 	}
 	v = linkedBy(t)
-	for k := range v.Source.Seen.Records() {
+	for k := range v.Source.Live.Records() {
 		v.put(t, k, kubeconfig(string(granted(1, start, day).Bytes())))
-		record(&v.Source.Seen, k, object.Record{UID: "u", Mark: object.Ours})
+		record(&v.Source.Live, k, object.Record{UID: "u", Mark: object.Ours})
 	}
 	v.Link.Spec.Credentials = api.Credentials{Mode: api.Bound, SecretRef: nil}
 	mirror := Secrets(v.Link)[0]
 	v.put(t, mirror, kubeconfig(string(granted(1, start, day).Bytes())))
-	record(&v.Source.Seen, mirror, object.Record{UID: "u", Mark: object.Ours})
+	record(&v.Source.Live, mirror, object.Record{UID: "u", Mark: object.Ours})
 	target := rotating(t, object.Secret{}, 1, 2).Target
-	v.Target.Seen = target.Seen
+	v.Target.Live = target.Live
 	if r := v.Rotate(v.access(), object.Secret{}, start); r.TooShort(v.Link) == nil || r.Need == nil {
 		t.Errorf("a day for remote discovery: %v, %v", r.TooShort(v.Link), r.Need)
 	}
@@ -237,19 +237,19 @@ func TestTook(t *testing.T) {
 		change      func(*Pair)
 		want        bool
 	}{
-		{"carried and announced", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(*Pair) {}, true},
-		{"not announced", "old", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(*Pair) {}, false},
-		{"another is carried", "new", &linkerd.Credential{Token: issued(2, start), Print: "new"}, func(*Pair) {}, false},
+		{"carried and announced", "new", &linkerd.Credential{Token: issued(1, start), Fingerprint: "new"}, func(*Pair) {}, true},
+		{"not announced", "old", &linkerd.Credential{Token: issued(1, start), Fingerprint: "new"}, func(*Pair) {}, false},
+		{"another is carried", "new", &linkerd.Credential{Token: issued(2, start), Fingerprint: "new"}, func(*Pair) {}, false},
 		{"there is none", "new", nil, func(*Pair) {}, false},
-		{"source not known", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(v *Pair) { v.Source.Reading = state.Unread }, false},
-		{"a Secret that the link no longer has", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(v *Pair) {
-			record(&v.Source.Seen, linkerd.ControlPlaneSecret(v.Link.Source.Spec.Linkerd, "east"), object.Record{UID: "u", Mark: object.Ours})
+		{"source not known", "new", &linkerd.Credential{Token: issued(1, start), Fingerprint: "new"}, func(v *Pair) { v.Source.Reading = state.Unread }, false},
+		{"a Secret that the link no longer has", "new", &linkerd.Credential{Token: issued(1, start), Fingerprint: "new"}, func(v *Pair) {
+			record(&v.Source.Live, linkerd.ControlPlaneSecret(v.Link.Source.Spec.Linkerd, "east"), object.Record{UID: "u", Mark: object.Ours})
 		}, false},
 	}
 	for _, tt := range tests {
 		v := rotating(t, issued(1, start), 1)
 		announced := `{"spec":{"excludedAnnotations":["` + linkerd.CredentialEntry(tt.entry) + `"]}}`
-		show(&v.Source.Seen, linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east"), object.NewBody([]byte(announced)))
+		show(&v.Source.Live, linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east"), object.NewBody([]byte(announced)))
 		tt.change(&v)
 		if got := v.Uses(tt.now); got != tt.want {
 			t.Errorf("%s: Took: got %t, want %t", tt.name, got, tt.want)

@@ -27,11 +27,11 @@ func Of(i *state.Identities) *Set {
 // Assuming returns the set as it would be if a link's target had issued a credential.
 func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
 	i := *s.Identities
-	i.Fresh = maps.Clone(s.Fresh)
-	if i.Fresh == nil {
-		i.Fresh = map[api.Pair]linkerd.Credential{}
+	i.IssuedCredentials = maps.Clone(s.IssuedCredentials)
+	if i.IssuedCredentials == nil {
+		i.IssuedCredentials = map[api.Pair]linkerd.Credential{}
 	}
-	i.Fresh[link] = c
+	i.IssuedCredentials[link] = c
 	return &Set{Identities: &i, issued: s.issued, chosen: map[api.Pair]chosen{}}
 }
 
@@ -85,7 +85,7 @@ func (s *Set) find(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 	if mode == api.Existing && v.OwnSecret() != nil {
 		return nil, v.OwnSecret()
 	}
-	if c, ok := s.Fresh[l.Pair()]; ok && !Bound(c.Token) { // a stand-in: what was issued is for mode Bound alone
+	if c, ok := s.IssuedCredentials[l.Pair()]; ok && !Bound(c.Token) { // a stand-in: what was issued is for mode Bound alone
 		return &c, nil
 	}
 	switch {

@@ -16,18 +16,18 @@ func (s *Set) Discovers(l fleet.Link) bool {
 	if l.Spec.Credentials.Mode == api.Existing {
 		return true
 	}
-	at, observed := l.Source.Spec.Linkerd, s.Clusters[l.Source.Name].Seen
+	at, observed := l.Source.Spec.Linkerd, s.Clusters[l.Source.Name].Live
 	secret := observed.Record(linkerd.ControlPlaneSecret(at, l.Target.Name))
 	link := linkerd.LinkKey(at, l.Target.Name)
 	body, _ := observed.Body(link)
-	return secret.Mark == object.Ours && !secret.Going || observed.Record(link).Mark == object.Ours && linkerd.Discovers(body)
+	return secret.Mark == object.Ours && !secret.Terminating || observed.Record(link).Mark == object.Ours && linkerd.UsesDiscovery(body)
 }
 
 // Undiscovered returns a reason if the source's control plane cannot be given the credential of a new link, since nobody granted its Secret by name
 // yet; else nil: the link is made without remote discovery and federation. Where the Secret may be there, since it was recorded or the live Linkerd
 // Link makes use of it, the whole end is blocked instead.
 func (s *Set) Undiscovered(l fleet.Link) *object.Reason {
-	observed := s.Clusters[l.Source.Name].Seen
+	observed := s.Clusters[l.Source.Name].Live
 	secret := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name)
 	why := observed.Hides(secret)
 	if why == nil || !l.Spec.UsesRemoteDiscovery() || l.Spec.Credentials.Mode == api.Existing || s.Discovers(l) {
@@ -43,9 +43,9 @@ func (s *Set) Undiscovered(l fleet.Link) *object.Reason {
 // Marked returns what the live secret of a source's control plane says of the credential that it holds. One of linkwright without a mark is of an
 // earlier linkwright, or was taken over: an adoption leaves no digest.
 func (s *Set) Marked(l fleet.Link) string {
-	key, observed := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name), s.Clusters[l.Source.Name].Seen
+	key, observed := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name), s.Clusters[l.Source.Name].Live
 	r := observed.Record(key)
-	if r.Mark != object.Ours || r.Going {
+	if r.Mark != object.Ours || r.Terminating {
 		return ""
 	}
 	body, _ := observed.Body(key)
@@ -59,7 +59,7 @@ func (s *Set) Marked(l fleet.Link) string {
 // accessHidden returns a reason if nobody sees which access the source of a link has in its target; else nil.
 func (s *Set) accessHidden(l fleet.Link) *object.Reason {
 	account := render.Account(s.Owner, l.Source.Name)
-	observed := s.Clusters[l.Target.Canonical()].Seen
+	observed := s.Clusters[l.Target.Canonical()].Live
 	for _, kind := range []string{"Secret", "ServiceAccount"} {
 		if why := observed.HidesAny(object.Watch{Kind: kind, Namespace: account.Namespace}); why != nil {
 			return object.Because(why.Code, "cluster %s: %s", l.Target.Canonical(), why.Message)

@@ -23,7 +23,7 @@ func Secrets(l fleet.Link) []object.Key {
 	return out
 }
 
-// Secrets returns those of the link, but for one that the source's control plane cannot be given: see Undiscovered.
+// Secrets returns those of the link, but for one that the source's control plane cannot be given: see WithoutControlPlaneSecret.
 func (v Pair) Secrets() []object.Key {
 	all := Secrets(v.Link)
 	if v.Undiscovered != nil {
@@ -50,28 +50,28 @@ func (v Pair) Existing() (*linkerd.Credential, *object.Reason) {
 			return nil, why
 		}
 		if i == 0 {
-			cred = &linkerd.Credential{Print: given.Print(v.Source.Facts.UID)}
+			cred = &linkerd.Credential{Fingerprint: given.Fingerprint(v.Source.Facts.UID)}
 		}
 	}
 	return cred, nil
 }
 
 func (v Pair) existingSecret(k object.Key, controlPlane bool) (object.Secret, *object.Reason) {
-	live := v.Source.Seen.Record(k)
-	body, _ := v.Source.Seen.Body(k)
+	live := v.Source.Live.Record(k)
+	body, _ := v.Source.Live.Body(k)
 	switch {
 	case live.IsZero() && v.Source.Covers(k):
 		return object.Secret{}, object.Because(reason.SecretNotFound,
 			"%s does not exist: credentials.mode is Existing, so have your secret manager write it, with type %s and key %s",
 			k, linkerd.KubeconfigSecretType, linkerd.KubeconfigKey)
-	case v.Source.Seen.Hides(k) != nil:
-		return object.Secret{}, v.Source.Seen.Hides(k)
+	case v.Source.Live.Hides(k) != nil:
+		return object.Secret{}, v.Source.Live.Hides(k)
 	case len(body.Bytes()) == 0:
 		return object.Secret{}, object.Because(reason.Unknown, "linkwright has not read %s yet", k)
-	case live.Going:
+	case live.Terminating:
 		return object.Secret{}, object.Because(reason.Terminating, "%s is being deleted", k)
 	}
-	given, err := linkerd.Given(body, v.Link.Target.Name, v.Target.Facts, controlPlane)
+	given, err := linkerd.ExistingKubeconfig(body, v.Link.Target.Name, v.Target.Facts, controlPlane)
 	if err != nil {
 		return object.Secret{}, object.Because(reason.SecretInvalid, "Linkerd cannot use %s, which your secret manager writes: %v", k, err)
 	}
@@ -82,7 +82,7 @@ func (v Pair) existingSecret(k object.Key, controlPlane bool) (object.Secret, *o
 // neither written nor deleted: the link goes on with it until people give it up.
 func (v Pair) OwnSecret() *object.Reason {
 	for _, k := range Secrets(v.Link) {
-		if v.Source.Seen.Record(k).Mark == object.Ours {
+		if v.Source.Live.Record(k).Mark == object.Ours {
 			return object.Because(reason.SecretStillManaged,
 				"linkwright wrote %s, and credentials.mode is Existing now: hand it over (kubectl -n %s label secret %s %s-) and let your secret manager write it",
 				k, k.Namespace, k.Name, object.OwnerLabel)
@@ -94,7 +94,7 @@ func (v Pair) OwnSecret() *object.Reason {
 // StillUsed returns why the source may still use a token of its account in the target, although its credential is another one now, or nil: what was
 // given may go once nothing in the source carries it and Linkerd was told.
 func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
-	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
+	at, source := v.Link.Source.Spec.Linkerd, v.Source.Live
 	inUse := func(format string, a ...any) *object.Reason {
 		return object.Because(reason.CredentialInUse, "linkwright's account for %s stays until the source uses your credential: "+format, append([]any{v.Link.Source.Name}, a...)...)
 	}
@@ -119,8 +119,8 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 		return nil
 	}
 	body, _ := source.Body(link)
-	name, entries := linkerd.Announced(body)
-	if name != Secrets(v.Link)[0].Name || !slices.Contains(entries, linkerd.CredentialEntry(now.Print)) {
+	name, entries := linkerd.CredentialEntries(body)
+	if name != Secrets(v.Link)[0].Name || !slices.Contains(entries, linkerd.CredentialEntry(now.Fingerprint)) {
 		return inUse("%s does not name your credential yet", link)
 	}
 	return nil
@@ -134,11 +134,11 @@ func issuedFor(account object.Key, token object.Secret) bool {
 
 // containsAnyToken reports whether a Secret's kubeconfig holds a token of the account that does not expire.
 func (v Pair) containsAnyToken(secret object.Body, a Access) bool {
-	for k := range v.Target.Seen.Kind("", "Secret") {
+	for k := range v.Target.Live.Kind("", "Secret") {
 		if account, n := parseTokenKey(k); n == 0 || account != a.Account {
 			continue
 		}
-		if token, _ := v.Target.Seen.Body(k); containsToken(secret, token) {
+		if token, _ := v.Target.Live.Body(k); containsToken(secret, token) {
 			return true
 		}
 	}

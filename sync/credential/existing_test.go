@@ -58,12 +58,12 @@ func (v *Pair) put(t *testing.T, k object.Key, config string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(&v.Source.Seen, k, object.Record{UID: "u"})
-	show(&v.Source.Seen, k, object.NewBody(body))
+	record(&v.Source.Live, k, object.Record{UID: "u"})
+	show(&v.Source.Live, k, object.NewBody(body))
 }
 
 func (v *Pair) edit(k object.Key, from, to string) {
-	show(&v.Source.Seen, k, object.NewBody([]byte(strings.Replace(string(bodyOf(v.Source.Seen, k).Bytes()), from, to, 1))))
+	show(&v.Source.Live, k, object.NewBody([]byte(strings.Replace(string(bodyOf(v.Source.Live, k).Bytes()), from, to, 1))))
 }
 
 func TestExisting(t *testing.T) {
@@ -73,17 +73,17 @@ func TestExisting(t *testing.T) {
 	}{
 		{"as it should be", "", "", func(*Pair) {}},
 		{"the mirror's is missing", "SecretNotFound", mirrorKey.String(), func(v *Pair) {
-			drop(&v.Source.Seen, mirrorKey)
+			drop(&v.Source.Live, mirrorKey)
 		}},
 		{"the control plane's is missing", "SecretNotFound", planeKey.String(), func(v *Pair) {
-			drop(&v.Source.Seen, planeKey)
+			drop(&v.Source.Live, planeKey)
 		}},
-		{"read without its content", "Unknown", mirrorKey.String(), func(v *Pair) { show(&v.Source.Seen, mirrorKey, object.Body{}) }},
+		{"read without its content", "Unknown", mirrorKey.String(), func(v *Pair) { show(&v.Source.Live, mirrorKey, object.Body{}) }},
 		{"our own", "SecretStillManaged", "-n linkerd label secret cluster-credentials-east linkwright.dev/owner-", func(v *Pair) {
-			record(&v.Source.Seen, planeKey, object.Record{UID: "u", Mark: object.Ours})
+			record(&v.Source.Live, planeKey, object.Record{UID: "u", Mark: object.Ours})
 		}},
 		{"being deleted", "Terminating", mirrorKey.String(), func(v *Pair) {
-			record(&v.Source.Seen, mirrorKey, object.Record{UID: "u", Going: true})
+			record(&v.Source.Live, mirrorKey, object.Record{UID: "u", Terminating: true})
 		}},
 		{"of another type", "SecretInvalid", "its type is Opaque", func(v *Pair) { v.edit(mirrorKey, linkerd.KubeconfigSecretType, "Opaque") }},
 		{"of another key", "SecretInvalid", "no key kubeconfig", func(v *Pair) { v.edit(mirrorKey, `"kubeconfig"`, `"config"`) }},
@@ -92,14 +92,14 @@ func TestExisting(t *testing.T) {
 		}},
 		{"of another trust domain", "SecretInvalid", `must be "east.test"`, func(v *Pair) { v.edit(planeKey, "east.test", "west.test") }},
 		{"without cluster domain", "SecretInvalid", `must be "east.local"`, func(v *Pair) { v.edit(planeKey, "east.local", "") }},
-		{"no Secret", "SecretInvalid", "not a Secret", func(v *Pair) { show(&v.Source.Seen, mirrorKey, object.NewBody([]byte(`["`+canary+`"]`))) }},
+		{"no Secret", "SecretInvalid", "not a Secret", func(v *Pair) { show(&v.Source.Live, mirrorKey, object.NewBody([]byte(`["`+canary+`"]`))) }},
 	}
 	for _, tt := range tests {
 		v := linkedBy(t)
 		tt.change(&v)
 		cred, why := v.Existing()
 		switch {
-		case tt.code == "" && (why != nil || len(cred.Print) != 12):
+		case tt.code == "" && (why != nil || len(cred.Fingerprint) != 12):
 			t.Errorf("%s: Existing: %v, %v", tt.name, cred, why)
 		case tt.code != "" && (why == nil || string(why.Code) != tt.code || !strings.Contains(why.Message, tt.says)):
 			t.Errorf("%s: Existing: %v, want %s with %q", tt.name, why, tt.code, tt.says)
@@ -110,7 +110,7 @@ func TestExisting(t *testing.T) {
 	v := linkedBy(t)
 	first, _ := v.Existing()
 	v.put(t, mirrorKey, kubeconfig("another"))
-	if second, _ := v.Existing(); second.Print == first.Print {
+	if second, _ := v.Existing(); second.Fingerprint == first.Fingerprint {
 		t.Error("Existing: another content has the same print")
 	}
 	v.Source = state.Cluster{Reading: state.Read}
@@ -127,10 +127,10 @@ func TestStillUsed(t *testing.T) {
 		change     func(*Pair)
 	}{
 		{"no longer used", "", func(*Pair) {}},
-		{"no Linkerd Link", "", func(v *Pair) { drop(&v.Source.Seen, linkKey) }},
+		{"no Linkerd Link", "", func(v *Pair) { drop(&v.Source.Live, linkKey) }},
 		{"source not read", "not ready", func(v *Pair) { v.Source = state.Cluster{} }},
 		{"our Secret", "Secret linkerd/cluster-credentials-east still exists", func(v *Pair) {
-			record(&v.Source.Seen, planeKey, object.Record{UID: "u", Mark: object.Ours})
+			record(&v.Source.Live, planeKey, object.Record{UID: "u", Mark: object.Ours})
 		}},
 		{"our token in their Secret", "vault-east still contains the account's token", func(v *Pair) { v.put(t, mirrorKey, kubeconfig("ours")) }},
 		{"our token in the control plane's", "cluster-credentials-east still contains", func(v *Pair) { v.put(t, planeKey, kubeconfig("ours")) }},
@@ -143,11 +143,11 @@ func TestStillUsed(t *testing.T) {
 		if why != nil {
 			t.Fatal(why)
 		}
-		record(&v.Source.Seen, linkKey, object.Record{UID: "u", Mark: object.Ours})
-		show(&v.Source.Seen, linkKey, object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"vault-east","excludedAnnotations":["a/*","`+
-			linkerd.CredentialEntry(cred.Print)+`"]}}`)))
-		record(&v.Target.Seen, tokenKey, object.Record{UID: "t"})
-		show(&v.Target.Seen, tokenKey, object.NewBody([]byte(`{"data":{"token":"b3Vycw=="}}`))) // "ours"
+		record(&v.Source.Live, linkKey, object.Record{UID: "u", Mark: object.Ours})
+		show(&v.Source.Live, linkKey, object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"vault-east","excludedAnnotations":["a/*","`+
+			linkerd.CredentialEntry(cred.Fingerprint)+`"]}}`)))
+		record(&v.Target.Live, tokenKey, object.Record{UID: "t"})
+		show(&v.Target.Live, tokenKey, object.NewBody([]byte(`{"data":{"token":"b3Vycw=="}}`))) // "ours"
 		tt.change(&v)
 		why = v.StillUsed(toEast, cred)
 		if tt.says == "" && why != nil || tt.says != "" && (why == nil || why.Code != reason.CredentialInUse || !strings.Contains(why.Message, tt.says)) {

@@ -20,12 +20,12 @@ func lastingTo(t *testing.T, carried int, issued, others []int) Pair {
 	v := rotating(t, object.NewSecret([]byte(wordOf(carried))))
 	v.Link.Spec.Credentials = api.Credentials{Mode: api.LegacyToken, Preflight: api.Skip}
 	for _, n := range append(issued, others...) {
-		record(&v.Target.Seen, tokenSecret(toEast.Account, n), object.Record{UID: "t", Mark: object.Ours})
-		show(&v.Target.Seen, tokenSecret(toEast.Account, n), object.NewBody([]byte("{}")))
+		record(&v.Target.Live, tokenSecret(toEast.Account, n), object.Record{UID: "t", Mark: object.Ours})
+		show(&v.Target.Live, tokenSecret(toEast.Account, n), object.NewBody([]byte("{}")))
 	}
 	for _, n := range issued {
 		body := fmt.Sprintf(`{"data":{"token":%q}}`, base64.StdEncoding.EncodeToString([]byte(wordOf(n))))
-		show(&v.Target.Seen, tokenSecret(toEast.Account, n), object.NewBody([]byte(body)))
+		show(&v.Target.Live, tokenSecret(toEast.Account, n), object.NewBody([]byte(body)))
 	}
 	v.announce(object.NewSecret([]byte(wordOf(carried))))
 	return v
@@ -36,9 +36,9 @@ func wordOf(n int) string { return fmt.Sprintf("word-%d", n) }
 // announce has the source's Linkerd Link tell of a token.
 func (v *Pair) announce(token object.Secret) {
 	key := linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east")
-	record(&v.Source.Seen, key, object.Record{UID: "u", Mark: object.Ours})
-	entry := linkerd.CredentialEntry(v.credential(token).Print)
-	show(&v.Source.Seen, key, object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"x","excludedAnnotations":["`+entry+`"]}}`)))
+	record(&v.Source.Live, key, object.Record{UID: "u", Mark: object.Ours})
+	entry := linkerd.CredentialEntry(v.credential(token).Fingerprint)
+	show(&v.Source.Live, key, object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"x","excludedAnnotations":["`+entry+`"]}}`)))
 }
 
 func TestLasting(t *testing.T) {
@@ -175,7 +175,7 @@ func TestNewest(t *testing.T) {
 	if n, err := v.Newest(v.access()); n != 4 || err != nil {
 		t.Errorf("tokens that expire: %d, %v", n, err)
 	}
-	show(&v.Source.Seen, Secrets(v.Link)[0], object.Body{})
+	show(&v.Source.Live, Secrets(v.Link)[0], object.Body{})
 	if _, err := v.Newest(v.access()); err == nil {
 		t.Error("the credential was not read: no error")
 	}

@@ -17,9 +17,9 @@ const RestartInterval = 5 * time.Minute
 // Loading says what a cluster's destination controller has loaded: it reads a control-plane Secret when that appears, and again when it
 // starts.
 type Loading struct {
-	Marks     []string     // of Secrets of linkwright that changed in place, sorted
-	NotLoaded []string     // those of them that it was not restarted for
-	LoadedFor linkerd.Told // what it was restarted for last
+	Marks     []string       // of Secrets of linkwright that changed in place, sorted
+	NotLoaded []string       // those of them that it was not restarted for
+	LoadedFor linkerd.Loaded // what it was restarted for last
 }
 
 // Loading is made of what is live alone: a Secret that was just planned counts once it is seen.
@@ -32,9 +32,9 @@ func (s *Set) Loading(name api.ClusterName) Loading {
 		}
 	}
 	slices.Sort(l.Marks)
-	body, _ := s.Clusters[name].Seen.Body(linkerd.Destination(s.Spec(name).Linkerd))
-	l.LoadedFor = linkerd.ToldOf(s.Owner, body)
-	l.NotLoaded = l.LoadedFor.Lacks(l.Marks)
+	body, _ := s.Clusters[name].Live.Body(linkerd.Destination(s.Spec(name).Linkerd))
+	l.LoadedFor = linkerd.LoadedOf(s.Owner, body)
+	l.NotLoaded = l.LoadedFor.NotLoaded(l.Marks)
 	return l
 }
 

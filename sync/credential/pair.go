@@ -18,8 +18,8 @@ type Pair struct{ state.View }
 // Credential returns the token that the target's token controller issued for the source's account, read from the Secret token; nil while there is
 // none.
 func (v Pair) Credential(token object.Key) (*linkerd.Credential, error) {
-	body, ok := v.Target.Seen.Body(token)
-	if !ok || v.Target.Seen.Record(token).Mark != object.Ours {
+	body, ok := v.Target.Live.Body(token)
+	if !ok || v.Target.Live.Record(token).Mark != object.Ours {
 		return nil, nil //nolint:nilnil // no credential yet is an answer, not a failure
 	}
 	value, err := dataOf(body, corev1.ServiceAccountTokenKey)
@@ -37,7 +37,7 @@ func (v Pair) Credential(token object.Key) (*linkerd.Credential, error) {
 // print is keyed with the source's identity.
 func (v Pair) credential(token object.Secret) *linkerd.Credential {
 	at := v.Target.Facts.API
-	return &linkerd.Credential{Token: token, Print: token.Print(v.Source.Facts.UID, at.Server, at.CA)}
+	return &linkerd.Credential{Token: token, Fingerprint: token.Fingerprint(v.Source.Facts.UID, at.Server, at.CA)}
 }
 
 // dataOf returns one value of a Secret, empty where it has none. What stands where every server writes it is found without decoding the rest.

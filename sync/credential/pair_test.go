@@ -13,7 +13,7 @@ func TestCredential(t *testing.T) {
 	key := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"}
 	link := func(uid string, mark object.Mark, body string) Pair {
 		v := Pair{state.View{Source: state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: uid}}, Target: state.Cluster{Reading: state.Read}}}
-		put(&v.Target.Seen, key, object.Record{UID: "x", Mark: mark}, object.NewBody([]byte(body)))
+		put(&v.Target.Live, key, object.Record{UID: "x", Mark: mark}, object.NewBody([]byte(body)))
 		return v
 	}
 	const filled = `{"data":{"token":"c2VjcmV0"}}` // "secret"
@@ -36,16 +36,16 @@ func TestCredential(t *testing.T) {
 	}
 	again, _ := link("u", object.Ours, filled).Credential(key)
 	other, _ := link("another source", object.Ours, filled).Credential(key)
-	if first.Print != again.Print || first.Print == other.Print || len(first.Print) != 12 {
-		t.Errorf("prints: %s, %s, of another source %s", first.Print, again.Print, other.Print)
+	if first.Fingerprint != again.Fingerprint || first.Fingerprint == other.Fingerprint || len(first.Fingerprint) != 12 {
+		t.Errorf("prints: %s, %s, of another source %s", first.Fingerprint, again.Fingerprint, other.Fingerprint)
 	}
 	for what, api := range map[string]linkerd.Endpoint{"address": {Server: "https://b", CA: "ca"}, "CA": {Server: "https://a", CA: "cb"}} {
 		v := link("u", object.Ours, filled)
 		v.Target.Facts.API = linkerd.Endpoint{Server: "https://a", CA: "ca"}
 		was, _ := v.Credential(key)
 		v.Target.Facts.API = api
-		if is, _ := v.Credential(key); is.Print == was.Print || string(is.Token.Bytes()) != "secret" {
-			t.Errorf("another %s of the target: print %s, before %s", what, is.Print, was.Print)
+		if is, _ := v.Credential(key); is.Fingerprint == was.Fingerprint || string(is.Token.Bytes()) != "secret" {
+			t.Errorf("another %s of the target: print %s, before %s", what, is.Fingerprint, was.Fingerprint)
 		}
 	}
 	_, err = link("u", object.Ours, `{"data":{"token":"c2VjcmV0!"},"type":7}`).Credential(key)

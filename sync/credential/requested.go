@@ -11,7 +11,7 @@ import (
 
 // requestedRotation returns the rotation of a link that people ask for, as the inventory of its target's end tells, or nil.
 func (s *Set) requestedRotation(l fleet.Link) *RotationRequest {
-	r := inventory.Asked(s.Owner, state.TargetEnd(l), s.Clusters[l.Target.Canonical()].Seen)
+	r := inventory.RequestedRotation(s.Owner, state.TargetEnd(l), s.Clusters[l.Target.Canonical()].Live)
 	if r == nil || l.Spec.Credentials.Mode == api.Existing {
 		return nil
 	}
@@ -48,8 +48,8 @@ func (s *Set) awaitsRestart(l fleet.Link, asked *RotationRequest) bool {
 // notLoaded reports whether linkwright has yet to restart the control plane of a link's source for its credential.
 func (s *Set) notLoaded(l fleet.Link) bool {
 	mark := s.Changed(l)
-	body, observed := s.Clusters[l.Source.Name].Seen.Body(linkerd.Destination(l.Source.Spec.Linkerd))
-	return mark != "" && observed && len(linkerd.ToldOf(s.Owner, body).Lacks([]string{mark})) > 0
+	body, observed := s.Clusters[l.Source.Name].Live.Body(linkerd.Destination(l.Source.Spec.Linkerd))
+	return mark != "" && observed && len(linkerd.LoadedOf(s.Owner, body).NotLoaded([]string{mark})) > 0
 }
 
 // RestartedByPeople reports whether the source's control plane uses a link's credential, and only people can restart it: linkwright may not

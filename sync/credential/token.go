@@ -129,8 +129,8 @@ type Issued struct{ Live, Tokens []int }
 // IssuedIn returns what is live in a target, by account.
 func IssuedIn(s state.Cluster) map[object.Key]Issued {
 	out := map[object.Key]Issued{}
-	for k, r := range s.Seen.Records() {
-		if k.Namespace != object.AccessNamespace || r.Mark != object.Ours || r.Going {
+	for k, r := range s.Live.Records() {
+		if k.Namespace != object.AccessNamespace || r.Mark != object.Ours || r.Terminating {
 			continue
 		}
 		if account, n := parseGeneration(k); n > 0 {

@@ -14,7 +14,7 @@ import (
 // VerificationOf returns what is tried of a link with a credential, in short.
 func (v Pair) VerificationOf(c *linkerd.Credential) string {
 	h := sha256.New()
-	for _, part := range []string{c.Print, v.Target.Facts.API.Server, v.Target.Facts.API.CA} {
+	for _, part := range []string{c.Fingerprint, v.Target.Facts.API.Server, v.Target.Facts.API.CA} {
 		h.Write([]byte(part))
 		h.Write([]byte{0})
 	}
@@ -26,12 +26,12 @@ func (v Pair) VerificationOf(c *linkerd.Credential) string {
 }
 
 // Request returns what is tried: the bytes in the link's last Secret, that of the control plane where there is one. Nothing where there are none.
-func (v Pair) Request(secret object.Body) object.Trial {
+func (v Pair) Request(secret object.Body) object.Login {
 	config, err := dataOf(secret, linkerd.KubeconfigKey)
 	if err != nil || len(config) == 0 {
-		return object.Trial{}
+		return object.Login{}
 	}
-	return object.Trial{Target: v.Link.Target.Name, Config: object.NewSecret(config), Lists: linkerd.Lists(v.Link.Spec.UsesRemoteDiscovery())}
+	return object.Login{Target: v.Link.Target.Name, Config: object.NewSecret(config), Lists: linkerd.Lists(v.Link.Spec.UsesRemoteDiscovery())}
 }
 
 // Verified returns what is known of a credential, by what is tried of it; nil: nothing.

@@ -18,13 +18,13 @@ type Images struct {
 }
 
 // Source implements plan.Renderer.
-func (r Images) Source(in render.Input) object.Wanted {
+func (r Images) Source(in render.Input) object.Desired {
 	want := r.Renderer.Source(in)
 	c := in.Link.Spec.Controller
 	if c.Image == "" || c.Mode == api.External || r.allows(c.Image) {
 		return want
 	}
-	return object.Wanted{End: want.End, Blocked: object.Because(reason.ImageNotAllowed,
+	return object.Desired{End: want.End, Blocked: object.Because(reason.ImageNotAllowed,
 		"controller.image %s is not allowed: remove it, or start linkwright with --allow-controller-image and its repository", c.Image)}
 }
 

@@ -39,12 +39,12 @@ func TestWithin(t *testing.T) {
 // plain renders ends that want nothing.
 type plain struct{}
 
-func (plain) Source(in render.Input) object.Wanted {
-	return object.Wanted{End: object.End{Cluster: in.Link.Source.Name, Link: in.Link.Pair()}}
+func (plain) Source(in render.Input) object.Desired {
+	return object.Desired{End: object.End{Cluster: in.Link.Source.Name, Link: in.Link.Pair()}}
 }
 
-func (plain) Target(render.Input) object.Wanted                              { return object.Wanted{} }
-func (plain) Complete(_ fleet.Cluster, ends []object.Wanted) []object.Wanted { return ends }
+func (plain) Target(render.Input) object.Desired                               { return object.Desired{} }
+func (plain) Complete(_ fleet.Cluster, ends []object.Desired) []object.Desired { return ends }
 
 func TestImagesAreHeldUnlessAllowed(t *testing.T) {
 	mine := []string{"registry.example.com/linkerd"}

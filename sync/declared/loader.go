@@ -48,7 +48,7 @@ func (o Origin) named(file string) string {
 // Loader builds trees and applies overlays, in children of this process.
 type Loader struct {
 	owner   string
-	sandbox *overlay.Cage
+	sandbox *overlay.Sandbox
 	applier *overlay.Applier
 }
 
@@ -122,7 +122,7 @@ func (l *Loader) components(ctx context.Context, f *fleet.Fleet) []api.Problem {
 	return out.Sorted()
 }
 
-func (l *Loader) input(c fleet.Cluster, ends []object.Wanted) overlay.Input {
+func (l *Loader) input(c fleet.Cluster, ends []object.Desired) overlay.Input {
 	return overlay.Input{
 		Tree: c.Overlay.Tree, Dir: c.Overlay.Dir, At: c.Overlay.At, Cluster: c.Name, Owner: l.owner,
 		Namespace: c.Spec.Linkerd.MulticlusterNamespace, Ends: ends,
@@ -130,7 +130,7 @@ func (l *Loader) input(c fleet.Cluster, ends []object.Wanted) overlay.Input {
 }
 
 // Apply applies a cluster's overlay to its ends.
-func (l *Loader) Apply(ctx context.Context, c fleet.Cluster, ends []object.Wanted) overlay.Output {
+func (l *Loader) Apply(ctx context.Context, c fleet.Cluster, ends []object.Desired) overlay.Output {
 	return l.applier.Apply(ctx, l.input(c, ends))
 }
 
@@ -164,7 +164,7 @@ type overlays struct {
 }
 
 // Complete implements plan.Renderer. The cage bounds the time that it takes.
-func (r overlays) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
+func (r overlays) Complete(c fleet.Cluster, ends []object.Desired) []object.Desired {
 	ends = r.Renderer.Complete(c, ends)
 	if c.Overlay == nil {
 		return ends

@@ -43,8 +43,8 @@ func NewPoster(post func(context.Context, Status) error, logged func(Status, err
 	return &Poster{post: post, logged: logged, wake: make(chan struct{}, 1), posted: map[api.Commit]posted{}}
 }
 
-// Tell hands over the newest status, in place of one that waits. It never blocks.
-func (p *Poster) Tell(s Status) {
+// Post hands over the newest status, in place of one that waits. It never blocks.
+func (p *Poster) Post(s Status) {
 	p.mu.Lock()
 	p.newest = &s
 	p.mu.Unlock()

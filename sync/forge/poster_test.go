@@ -84,14 +84,14 @@ func of(commit string, s forge.State) forge.Status {
 func TestPosterPostsOnce(t *testing.T) {
 	posting(t, nil, func(p *forge.Poster, got *posts, _ func()) {
 		for range 3 {
-			p.Tell(of("a", forge.Pending))
+			p.Post(of("a", forge.Pending))
 			synctest.Wait()
 		}
-		p.Tell(of("a", forge.Success))
+		p.Post(of("a", forge.Success))
 		synctest.Wait()
-		p.Tell(of("b", forge.Success))
+		p.Post(of("b", forge.Success))
 		synctest.Wait()
-		p.Tell(of("a", forge.Success)) // as it stands
+		p.Post(of("a", forge.Success)) // as it stands
 		got.want(t, []string{"a pending", "a success", "b success"}, nil)
 	})
 }
@@ -101,10 +101,10 @@ func TestPosterOneAtATime(t *testing.T) {
 	posting(t, nil, func(p *forge.Poster, got *posts, _ func()) {
 		let := make(chan struct{})
 		got.answer = func(context.Context, int) error { <-let; return nil }
-		p.Tell(of("a", forge.Pending))
+		p.Post(of("a", forge.Pending))
 		synctest.Wait()
 		for _, c := range []string{"b", "c", "d"} {
-			p.Tell(of(c, forge.Success))
+			p.Post(of(c, forge.Success))
 		}
 		got.want(t, []string{"a pending"}, nil)
 		close(let)
@@ -121,9 +121,9 @@ func TestPosterTriesAgain(t *testing.T) {
 		return nil
 	}
 	posting(t, answer, func(p *forge.Poster, got *posts, _ func()) {
-		p.Tell(of("a", forge.Pending))
+		p.Post(of("a", forge.Pending))
 		got.want(t, []string{"a pending"}, []string{broken.Error()})
-		p.Tell(of("a", forge.Success)) // the newest is what is tried again, and not earlier
+		p.Post(of("a", forge.Success)) // the newest is what is tried again, and not earlier
 		got.want(t, []string{"a pending"}, []string{broken.Error()})
 		time.Sleep(1500 * time.Millisecond)
 		got.want(t, []string{"a pending", "a success"}, []string{broken.Error()})
@@ -143,11 +143,11 @@ func TestPosterWaitsAsTold(t *testing.T) {
 		return nil
 	}
 	posting(t, answer, func(p *forge.Poster, got *posts, stop func()) {
-		p.Tell(of("a", forge.Pending))
+		p.Post(of("a", forge.Pending))
 		logged := []string{"post: " + limited.Error()}
 		got.want(t, []string{"a pending"}, logged)
 		time.Sleep(9 * time.Minute)
-		p.Tell(of("b", forge.Success))
+		p.Post(of("b", forge.Success))
 		got.want(t, []string{"a pending"}, logged)
 		time.Sleep(2 * time.Minute)
 		got.want(t, []string{"a pending", "b success"}, logged)
@@ -167,11 +167,11 @@ func TestPosterGivesUp(t *testing.T) {
 		}
 		posting(t, answer, func(p *forge.Poster, got *posts, _ func()) {
 			for _, s := range []forge.State{forge.Pending, forge.Success, forge.Failure} {
-				p.Tell(of("a", s))
+				p.Post(of("a", s))
 				synctest.Wait()
 				time.Sleep(time.Hour)
 			}
-			p.Tell(of("b", forge.Success))
+			p.Post(of("b", forge.Success))
 			got.want(t, []string{"a pending", "b success"}, []string{gone.Error()})
 		})
 	}
@@ -188,9 +188,9 @@ func TestPosterStops(t *testing.T) {
 			<-ctx.Done() // the second one hangs
 			return context.Cause(ctx)
 		}
-		p.Tell(of("a", forge.Pending))
+		p.Post(of("a", forge.Pending))
 		synctest.Wait()
-		p.Tell(of("a", forge.Success))
+		p.Post(of("a", forge.Success))
 		start := time.Now()
 		stop()
 		if took := time.Since(start); took > 10*time.Second {
@@ -204,7 +204,7 @@ func TestPosterStops(t *testing.T) {
 func TestPosterStopsAtOnceInAPause(t *testing.T) {
 	failed := errors.New("no route")
 	posting(t, func(context.Context, int) error { return failed }, func(p *forge.Poster, got *posts, stop func()) {
-		p.Tell(of("a", forge.Pending))
+		p.Post(of("a", forge.Pending))
 		got.want(t, []string{"a pending"}, []string{"no route"})
 		start := time.Now()
 		stop()

@@ -23,7 +23,7 @@ const RecoveryTime = 5 * time.Minute
 //	gateway alive          GatewayNotAlive        while the link is being set up: the first probes come late
 func readinessStages() map[Stage]reason.Code {
 	return map[Stage]reason.Code{
-		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.TrustAnchorsNotShared, Works: reason.CredentialNotAccepted, CredentialsWritten: reason.CredentialsNotWritten, Leads: reason.ControllerNotLeading, Gateway: reason.GatewayNotAlive,
+		EndRenders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.TrustAnchorsNotShared, CredentialVerified: reason.CredentialNotAccepted, CredentialsWritten: reason.CredentialsNotWritten, ControllerLeads: reason.ControllerNotLeading, Gateway: reason.GatewayNotAlive,
 	}
 }
 
@@ -56,7 +56,7 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 		return was, time.Time{}
 	case code == "":
 		return keepSince(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: reason.Healthy}), time.Time{}
-	case v.Passing == Unknown:
+	case v.Result == Unknown:
 		return keepSince(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason.EndNotRead}), time.Time{}
 	}
 	begun := Condition(was, object.Reconciling).Since
@@ -80,8 +80,8 @@ func Decisive(all []Verdict) Verdict {
 // does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
 func decisive(all []Verdict) (Verdict, reason.Code) {
 	for _, v := range all {
-		observed := v.Passing != Unknown || v.Stage != Reachable && v.Stage != CredentialsWritten && v.Stage != Leads
-		if code := readinessStages()[v.Stage]; code != "" && (v.Passing == Failed || !observed) {
+		observed := v.Result != Unknown || v.Stage != Reachable && v.Stage != CredentialsWritten && v.Stage != ControllerLeads
+		if code := readinessStages()[v.Stage]; code != "" && (v.Result == Failed || !observed) {
 			return v, code
 		}
 	}
@@ -92,8 +92,8 @@ func decisive(all []Verdict) (Verdict, reason.Code) {
 func unverified(all []Verdict, first Verdict) bool {
 	for _, v := range all {
 		switch v.Stage {
-		case Works:
-			return v.Passing == Unknown
+		case CredentialVerified:
+			return v.Result == Unknown
 		case first.Stage:
 			return false
 		}
@@ -123,7 +123,7 @@ func notReady(was []object.Condition, now time.Time, f fault) []object.Condition
 func keepSince(was []object.Condition, now time.Time, next ...object.Condition) []object.Condition {
 	for i, c := range next {
 		next[i].Since = now.UTC().Truncate(time.Second)
-		if old := Condition(was, c.Type); old.Stands(c) {
+		if old := Condition(was, c.Type); old.SameState(c) {
 			next[i] = old
 		}
 	}
@@ -143,12 +143,12 @@ func Condition(all []object.Condition, kind string) object.Condition {
 // mayRecover reports whether what failed may come right by itself.
 func mayRecover(v Verdict, settingUp bool) bool {
 	switch v.Stage {
-	case CredentialsWritten, Leads:
+	case CredentialsWritten, ControllerLeads:
 		return true
 	case Gateway:
 		return settingUp
 	}
-	return v.Stage == Renders && v.Why != nil && (v.Why.Code == reason.CredentialNotIssued || v.Why.Code == reason.CredentialNotVerified)
+	return v.Stage == EndRenders && v.Why != nil && (v.Why.Code == reason.CredentialNotIssued || v.Why.Code == reason.CredentialNotVerified)
 }
 
 // stageAndCode returns the stage and the code of what failed: what a server said is for reports, which take secrets out.

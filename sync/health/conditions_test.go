@@ -36,12 +36,14 @@ func stalled(reason string) string {
 func TestConditions(t *testing.T) {
 	why := object.Because("Because", "of that: it said eyJhbGciOi")
 	now := time.Date(2026, 11, 22, 10, 0, 0, 700, time.UTC)
-	dead := func(_ *Link, p *linkerd.Pulse) { *p = linkerd.Pulse{Dead: []object.Key{leaseOf(Link{})}} }
-	leaderless := func(v *Link, _ *linkerd.Pulse) { lost(v, leaseOf(*v)) }
-	untouched := func(*Link, *linkerd.Pulse) {}
-	denied := func(v *Link, _ *linkerd.Pulse) { v.Verification.Why = why }
-	untried := func(v *Link, _ *linkerd.Pulse) { v.Verification = nil }
-	was := func(age time.Duration, with func(*Link, *linkerd.Pulse)) []object.Condition {
+	dead := func(_ *Link, p *linkerd.GatewayHealth) {
+		*p = linkerd.GatewayHealth{NotReady: []object.Key{leaseOf(Link{})}}
+	}
+	leaderless := func(v *Link, _ *linkerd.GatewayHealth) { lost(v, leaseOf(*v)) }
+	untouched := func(*Link, *linkerd.GatewayHealth) {}
+	denied := func(v *Link, _ *linkerd.GatewayHealth) { v.Verification.Why = why }
+	untried := func(v *Link, _ *linkerd.GatewayHealth) { v.Verification = nil }
+	was := func(age time.Duration, with func(*Link, *linkerd.GatewayHealth)) []object.Condition {
 		v, p := healthy()
 		with(&v, &p)
 		out, _ := Conditions(nil, v.Health(nil, p, now), now.Add(-age))
@@ -49,36 +51,40 @@ func TestConditions(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		was  []object.Condition
-		with func(*Link, *linkerd.Pulse)
+		with func(*Link, *linkerd.GatewayHealth)
 		held *object.Reason
 		want string
 		due  time.Duration
 	}{
 		"all holds":                      {with: untouched, want: ready},
 		"nobody tried the credential":    {with: untried, want: ready},
-		"no mirror tells of the gateway": {with: func(_ *Link, p *linkerd.Pulse) { *p = linkerd.Pulse{} }, want: ready},
-		"no gateway":                     {with: func(v *Link, p *linkerd.Pulse) { v.Target.Facts.Gateway.Disabled, *p = true, linkerd.Pulse{} }, want: ready},
-		"nobody shows anchors":           {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Facts.Anchors = nil }, want: ready},
-		"nobody serves behind a mirror":  {with: func(_ *Link, p *linkerd.Pulse) { p.Empty = []object.Key{leaseOf(Link{})} }, want: ready},
-		"trials do not count":            {with: func(v *Link, _ *linkerd.Pulse) { v.Verification, v.Link.Spec.Credentials.Preflight = nil, api.Skip }, want: ready},
-		"access fails":                   {with: denied, want: stalled(string(reason.CredentialNotAccepted))},
-		"it failed, and was not tried":   {was: was(time.Hour, denied), with: untried, want: stalled(string(reason.CredentialNotAccepted))},
-		"it failed, and works":           {was: was(time.Hour, denied), with: untouched, want: ready},
-		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) {
+		"no mirror tells of the gateway": {with: func(_ *Link, p *linkerd.GatewayHealth) { *p = linkerd.GatewayHealth{} }, want: ready},
+		"no gateway": {with: func(v *Link, p *linkerd.GatewayHealth) {
+			v.Target.Facts.Gateway.Disabled, *p = true, linkerd.GatewayHealth{}
+		}, want: ready},
+		"nobody shows anchors":          {with: func(v *Link, _ *linkerd.GatewayHealth) { v.Target.Facts.Anchors = nil }, want: ready},
+		"nobody serves behind a mirror": {with: func(_ *Link, p *linkerd.GatewayHealth) { p.Empty = []object.Key{leaseOf(Link{})} }, want: ready},
+		"trials do not count": {with: func(v *Link, _ *linkerd.GatewayHealth) {
+			v.Verification, v.Link.Spec.Credentials.Preflight = nil, api.Skip
+		}, want: ready},
+		"access fails":                 {with: denied, want: stalled(string(reason.CredentialNotAccepted))},
+		"it failed, and was not tried": {was: was(time.Hour, denied), with: untried, want: stalled(string(reason.CredentialNotAccepted))},
+		"it failed, and works":         {was: was(time.Hour, denied), with: untouched, want: ready},
+		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.GatewayHealth) {
 			v.Verification, v.Target.Reading, v.Target.Err = nil, state.Unread, why
 		}, want: stalled(string(reason.TargetNotRead))},
-		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Verification = nil; lost(v, leaseOf(*v)) }, want: stalled(string(reason.CredentialNotAccepted))},
-		"target down":                     {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Reading, v.Target.Err = state.Unread, why }, held: why, want: stalled(string(reason.TargetNotRead))},
-		"target not read yet":             {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Reading = state.Unread }, held: why, want: "Ready=Unknown EndNotRead; "},
-		"source not read":                 {with: func(v *Link, _ *linkerd.Pulse) { v.Source.Reading = state.Unread }, want: "Ready=Unknown EndNotRead; "},
-		"no anchor in common": {with: func(v *Link, _ *linkerd.Pulse) {
+		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.GatewayHealth) { v.Verification = nil; lost(v, leaseOf(*v)) }, want: stalled(string(reason.CredentialNotAccepted))},
+		"target down":                     {with: func(v *Link, _ *linkerd.GatewayHealth) { v.Target.Reading, v.Target.Err = state.Unread, why }, held: why, want: stalled(string(reason.TargetNotRead))},
+		"target not read yet":             {with: func(v *Link, _ *linkerd.GatewayHealth) { v.Target.Reading = state.Unread }, held: why, want: "Ready=Unknown EndNotRead; "},
+		"source not read":                 {with: func(v *Link, _ *linkerd.GatewayHealth) { v.Source.Reading = state.Unread }, want: "Ready=Unknown EndNotRead; "},
+		"no anchor in common": {with: func(v *Link, _ *linkerd.GatewayHealth) {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
 		}, want: stalled(string(reason.TrustAnchorsNotShared))},
 		"cannot be rendered":           {with: untouched, held: why, want: stalled(string(reason.NotRendered))},
 		"no token yet":                 {with: untouched, held: object.Because(reason.CredentialNotIssued, ""), want: settling, due: RecoveryTime},
 		"it is to be verified first":   {with: untouched, held: object.Because(reason.CredentialNotVerified, ""), want: settling, due: RecoveryTime},
-		"credentials are not written":  {with: func(v *Link, _ *linkerd.Pulse) { lost(v, credential.Secrets(v.Link)[0]) }, want: settling, due: RecoveryTime},
-		"no controller":                {with: func(v *Link, _ *linkerd.Pulse) { lost(v, controllerOf(*v)) }, want: settling, due: RecoveryTime},
+		"credentials are not written":  {with: func(v *Link, _ *linkerd.GatewayHealth) { lost(v, credential.Secrets(v.Link)[0]) }, want: settling, due: RecoveryTime},
+		"no controller":                {with: func(v *Link, _ *linkerd.GatewayHealth) { lost(v, controllerOf(*v)) }, want: settling, due: RecoveryTime},
 		"no leader":                    {with: leaderless, want: settling, due: RecoveryTime},
 		"no leader for a while":        {was: was(time.Minute, leaderless), with: leaderless, want: settling, due: RecoveryTime - time.Minute},
 		"no leader for too long":       {was: was(RecoveryTime, leaderless), with: leaderless, want: stalled(string(reason.ControllerNotLeading))},
@@ -112,7 +118,7 @@ func TestConditions(t *testing.T) {
 
 // What a condition tells is no server's: it could quote a secret.
 func TestConditionsQuoteNobody(t *testing.T) {
-	all := []Verdict{{Works, Failed, object.Because("Refused", "the server said eyJhbGciOi")}}
+	all := []Verdict{{CredentialVerified, Failed, object.Because("Refused", "the server said eyJhbGciOi")}}
 	got, _ := Conditions(nil, all, time.Unix(0, 0))
 	if c := Condition(got, object.Ready); c.Message != "access works: Refused" {
 		t.Errorf("says %q", c.Message)

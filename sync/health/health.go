@@ -18,13 +18,13 @@ type Stage uint8
 
 // Stages, in their order.
 const (
-	Renders Stage = iota + 1
+	EndRenders Stage = iota + 1
 	Reachable
 	Trusted
-	Works
+	CredentialVerified
 	CredentialsWritten
 	CredentialsLoaded
-	Leads
+	ControllerLeads
 	Gateway
 	Serving
 )
@@ -32,8 +32,8 @@ const (
 // String returns what people call it.
 func (s Stage) String() string {
 	return [...]string{
-		Renders: "renders", Reachable: "target reachable", Trusted: "trust anchors shared", Works: "access works", CredentialsWritten: "credentials written",
-		CredentialsLoaded: "credentials loaded", Leads: "controller leads", Gateway: "gateway alive", Serving: "mirrors have endpoints",
+		EndRenders: "renders", Reachable: "target reachable", Trusted: "trust anchors shared", CredentialVerified: "access works", CredentialsWritten: "credentials written",
+		CredentialsLoaded: "credentials loaded", ControllerLeads: "controller leads", Gateway: "gateway alive", Serving: "mirrors have endpoints",
 	}[s]
 }
 
@@ -46,26 +46,26 @@ type Result uint8
 const (
 	Passed Result = iota + 1
 	Failed
-	Unknown  // it was not seen
-	NotAsked // it does not apply, or is declared not to count
+	Unknown       // it was not seen
+	NotApplicable // it does not apply, or is declared not to count
 )
 
 // String returns how it is reported.
 func (p Result) String() string {
-	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotAsked: "not asked"}[p]
+	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotApplicable: "not asked"}[p]
 }
 
 // Verdict is how a stage of a link came out, and why.
 type Verdict struct {
-	Stage   Stage
-	Passing Result
-	Why     *object.Reason // of a stage that failed or is unknown; what is worth knowing of one that passed
+	Stage  Stage
+	Result Result
+	Why    *object.Reason // of a stage that failed or is unknown; what is worth knowing of one that passed
 }
 
 // First returns the first stage that failed; false: none did.
 func First(all []Verdict) (Verdict, bool) {
 	for _, v := range all {
-		if v.Passing == Failed {
+		if v.Result == Failed {
 			return v, true
 		}
 	}
@@ -90,28 +90,28 @@ type Link struct {
 //	controller leads        its Deployment is ready, and its lease has a holder
 //	gateway alive           not all mirrors' addresses are not ready; not asked without a gateway
 //	mirrors have endpoints  every mirror has an address
-func (v Link) Health(blocked *object.Reason, pulse linkerd.Pulse, now time.Time) []Verdict {
+func (v Link) Health(blocked *object.Reason, pulse linkerd.GatewayHealth, now time.Time) []Verdict {
 	return append([]Verdict{v.renders(blocked), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.controllerStages(pulse)...)
 }
 
 // controllerStages returns the last stages alone: those that are read from what Linkerd's controllers write.
-func (v Link) controllerStages(pulse linkerd.Pulse) []Verdict {
+func (v Link) controllerStages(pulse linkerd.GatewayHealth) []Verdict {
 	return []Verdict{v.leads(), v.gateway(pulse), v.serving(pulse)}
 }
 
 func (v Link) renders(blocked *object.Reason) Verdict {
 	switch {
 	case blocked == nil:
-		return Verdict{Stage: Renders, Passing: Passed}
+		return Verdict{Stage: EndRenders, Result: Passed}
 	case !v.Target.Known(): // without its facts
-		return Verdict{Renders, Unknown, blocked}
+		return Verdict{EndRenders, Unknown, blocked}
 	}
-	return Verdict{Renders, Failed, blocked}
+	return Verdict{EndRenders, Failed, blocked}
 }
 
 func (v Link) reachable() Verdict {
 	if v.Target.Known() {
-		return Verdict{Stage: Reachable, Passing: Passed}
+		return Verdict{Stage: Reachable, Result: Passed}
 	}
 	if v.Target.Err != nil {
 		return Verdict{Reachable, Failed, v.Target.Err}
@@ -123,7 +123,7 @@ func (v Link) trusted(now time.Time) Verdict {
 	trust := v.Trust(now)
 	switch {
 	case v.Link.Spec.TrustAnchors == api.Skip:
-		return Verdict{Stage: Trusted, Passing: NotAsked}
+		return Verdict{Stage: Trusted, Result: NotApplicable}
 	case trust.Broken():
 		return Verdict{Trusted, Failed, trust.Why}
 	case len(v.Source.Facts.Anchors) == 0 || len(v.Target.Facts.Anchors) == 0:
@@ -135,101 +135,101 @@ func (v Link) trusted(now time.Time) Verdict {
 func (v Link) works() Verdict {
 	switch {
 	case v.Link.Spec.Credentials.Preflight == api.Skip:
-		return Verdict{Stage: Works, Passing: NotAsked}
+		return Verdict{Stage: CredentialVerified, Result: NotApplicable}
 	case v.Verification == nil:
-		return Verdict{Works, Unknown, object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")}
+		return Verdict{CredentialVerified, Unknown, object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")}
 	case v.Verification.Why != nil:
-		return Verdict{Works, Failed, v.Verification.Why}
+		return Verdict{CredentialVerified, Failed, v.Verification.Why}
 	}
-	return Verdict{Stage: Works, Passing: Passed}
+	return Verdict{Stage: CredentialVerified, Result: Passed}
 }
 
 func (v Link) written() Verdict {
 	if !v.Source.Known() {
-		return Verdict{Stage: CredentialsWritten, Passing: Unknown}
+		return Verdict{Stage: CredentialsWritten, Result: Unknown}
 	}
 	for _, k := range v.Secrets() {
-		if why := v.Source.Seen.Hides(k); why != nil {
+		if why := v.Source.Live.Hides(k); why != nil {
 			return Verdict{CredentialsWritten, Unknown, why}
 		}
-		if r := v.Source.Seen.Record(k); r.IsZero() || r.Going {
+		if r := v.Source.Live.Record(k); r.IsZero() || r.Terminating {
 			return Verdict{CredentialsWritten, Failed, object.Because(reason.CredentialsNotWritten, "%s does not exist yet", k)}
 		}
 	}
-	return Verdict{Stage: CredentialsWritten, Passing: Passed}
+	return Verdict{Stage: CredentialsWritten, Result: Passed}
 }
 
 func (v Link) loaded() Verdict {
 	if v.Loading == (Verdict{}) {
-		return Verdict{Stage: CredentialsLoaded, Passing: NotAsked}
+		return Verdict{Stage: CredentialsLoaded, Result: NotApplicable}
 	}
 	return v.Loading
 }
 
 func (v Link) leads() Verdict {
-	at, target, observed := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Seen
+	at, target, observed := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Live
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: at.MulticlusterNamespace, Name: linkerd.Lease(target)}
 	if !v.Source.Known() {
-		return Verdict{Stage: Leads, Passing: Unknown}
+		return Verdict{Stage: ControllerLeads, Result: Unknown}
 	}
 	if v.Link.Spec.Controller.Mode == api.PerLink {
 		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: linkerd.Controller(target)}
 		switch r := observed.Record(controller); {
 		case observed.Hides(controller) != nil:
-			return Verdict{Leads, Unknown, observed.Hides(controller)}
+			return Verdict{ControllerLeads, Unknown, observed.Hides(controller)}
 		case r.IsZero():
-			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s does not exist yet", controller)}
+			return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotReady, "%s does not exist yet", controller)}
 		case !r.Health.IsZero():
-			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s: %s", controller, r.Health)}
+			return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotReady, "%s: %s", controller, r.Health)}
 		}
 	}
 	switch r := observed.Record(lease); {
 	case observed.Hides(lease) != nil:
-		return Verdict{Leads, Unknown, observed.Hides(lease)}
+		return Verdict{ControllerLeads, Unknown, observed.Hides(lease)}
 	case r.IsZero():
-		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see the log of the link's controller", lease)}
+		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see the log of the link's controller", lease)}
 	case r.Health.Cause() == object.NoHolder:
-		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller holds %s: see the log of the link's controller", lease)}
+		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller holds %s: see the log of the link's controller", lease)}
 	}
-	return Verdict{Stage: Leads, Passing: Passed}
+	return Verdict{Stage: ControllerLeads, Result: Passed}
 }
 
-func (v Link) gateway(p linkerd.Pulse) Verdict {
+func (v Link) gateway(p linkerd.GatewayHealth) Verdict {
 	switch {
 	case !v.Source.Known():
-		return Verdict{Stage: Gateway, Passing: Unknown}
+		return Verdict{Stage: Gateway, Result: Unknown}
 	case v.Target.Known() && v.Target.Facts.Gateway.Disabled:
-		return Verdict{Stage: Gateway, Passing: NotAsked}
+		return Verdict{Stage: Gateway, Result: NotApplicable}
 	case v.mirrorsHidden() != nil:
 		return Verdict{Gateway, Unknown, v.mirrorsHidden()}
-	case p.Gone():
+	case p.Unreachable():
 		return Verdict{Gateway, Failed, object.Because(reason.GatewayNotAlive,
 			"the controller in %s gets no answer from the gateway of %s: no address of its %s is ready (%s); check that pods there reach %s, and that both share a trust anchor",
-			v.Link.Source.Name, v.Link.Target.Name, count(len(p.Dead), "mirror"), named(p.Dead), strings.Join(v.Target.Facts.Gateway.Addresses, ", "))}
+			v.Link.Source.Name, v.Link.Target.Name, count(len(p.NotReady), "mirror"), named(p.NotReady), strings.Join(v.Target.Facts.Gateway.Addresses, ", "))}
 	case p.Serving == 0:
 		return Verdict{Gateway, Unknown, object.Because(reason.NoMirrors, "no mirror has an address, so nothing shows whether the gateway is alive")}
 	}
-	return Verdict{Stage: Gateway, Passing: Passed}
+	return Verdict{Stage: Gateway, Result: Passed}
 }
 
-func (v Link) serving(p linkerd.Pulse) Verdict {
+func (v Link) serving(p linkerd.GatewayHealth) Verdict {
 	switch {
 	case !v.Source.Known():
-		return Verdict{Stage: Serving, Passing: Unknown}
+		return Verdict{Stage: Serving, Result: Unknown}
 	case v.mirrorsHidden() != nil:
 		return Verdict{Serving, Unknown, v.mirrorsHidden()}
 	case len(p.Empty) > 0:
 		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: %s; check the pods of these Services in cluster %s",
 			count(len(p.Empty), "mirror"), named(p.Empty), v.Link.Target.Name)}
-	case p.Serving+len(p.Dead) == 0:
-		return Verdict{Stage: Serving, Passing: NotAsked}
+	case p.Serving+len(p.NotReady) == 0:
+		return Verdict{Stage: Serving, Result: NotApplicable}
 	}
-	return Verdict{Stage: Serving, Passing: Passed}
+	return Verdict{Stage: Serving, Result: Passed}
 }
 
 // mirrorsHidden returns a reason if mirrors may not be read in the source; else nil.
 func (v Link) mirrorsHidden() *object.Reason {
-	return v.Source.Seen.HidesAny(linkerd.MirrorWatches(v.Link.Source.Spec.Linkerd)[:2]...)
+	return v.Source.Live.HidesAny(linkerd.MirrorWatches(v.Link.Source.Spec.Linkerd)[:2]...)
 }
 
 func count(n int, what string) string {

@@ -15,7 +15,7 @@ import (
 )
 
 // healthy returns a link of which every stage passes.
-func healthy() (Link, linkerd.Pulse) {
+func healthy() (Link, linkerd.GatewayHealth) {
 	spec := api.Cluster{}.WithDefaults()
 	v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Reading: state.Read}, Target: state.Cluster{Reading: state.Read}, Verification: &state.Verification{}}}}
 	v.Link.Source, v.Link.Target = &fleet.Cluster{Name: "west", Spec: spec}, &fleet.Cluster{Name: "east", Spec: spec}
@@ -26,7 +26,7 @@ func healthy() (Link, linkerd.Pulse) {
 	for _, k := range append(credential.Secrets(v.Link), controllerOf(v), leaseOf(v)) {
 		seen(&v, k, object.Record{UID: "u", Mark: object.Ours})
 	}
-	return v, linkerd.Pulse{Serving: 1}
+	return v, linkerd.GatewayHealth{Serving: 1}
 }
 
 func controllerOf(Link) object.Key {
@@ -38,15 +38,15 @@ func leaseOf(Link) object.Key {
 }
 
 func seen(v *Link, k object.Key, r object.Record) {
-	edit := v.Source.Seen.Edit()
+	edit := v.Source.Live.Edit()
 	edit.Put(k, r, object.Body{})
-	v.Source.Seen = edit.Observation()
+	v.Source.Live = edit.Observation()
 }
 
 func lost(v *Link, k object.Key) {
-	edit := v.Source.Seen.Edit()
+	edit := v.Source.Live.Edit()
 	edit.Drop(k)
-	v.Source.Seen = edit.Observation()
+	v.Source.Live = edit.Observation()
 }
 
 // Each stage fails alone, by what it is read from, and is the first that failed then.
@@ -54,70 +54,79 @@ func TestHealth(t *testing.T) {
 	why := object.Because("Because", "of that")
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
-		with func(v *Link, p *linkerd.Pulse) (blocked *object.Reason)
+		with func(v *Link, p *linkerd.GatewayHealth) (blocked *object.Reason)
 		at   Stage
 		is   Result
 		code string
 	}{
 		"all is well": {nil, Serving, Passed, ""},
-		"held":        {func(*Link, *linkerd.Pulse) *object.Reason { return why }, Renders, Failed, "Because"},
-		"held for the target": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+		"held":        {func(*Link, *linkerd.GatewayHealth) *object.Reason { return why }, EndRenders, Failed, "Because"},
+		"held for the target": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			v.Target.Reading, v.Target.Err = state.Unread, why
 			return why
-		}, Renders, Unknown, "Because"},
-		"target down": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+		}, EndRenders, Unknown, "Because"},
+		"target down": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			v.Target.Reading, v.Target.Err = state.Unread, why
 			return why
 		}, Reachable, Failed, "Because"},
-		"target not read yet": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Reading = state.Unread; return nil }, Reachable, Unknown, "NotRead"},
-		"no anchor in common": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+		"target not read yet": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { v.Target.Reading = state.Unread; return nil }, Reachable, Unknown, "NotRead"},
+		"no anchor in common": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
 			return nil
 		}, Trusted, Failed, string(reason.TrustAnchorsNotShared)},
-		"anchors half rotated": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+		"anchors half rotated": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			v.Target.Facts.Anchors = append([]linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}, v.Source.Facts.Anchors...)
 			return nil
 		}, Trusted, Passed, string(reason.TrustAnchorsDiffer)},
-		"anchors unknown":      {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, ""},
-		"anchors do not count": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Link.Spec.TrustAnchors = api.Skip; return nil }, Trusted, NotAsked, ""},
-		"refused":              {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Verification.Why = why; return nil }, Works, Failed, "Because"},
-		"not tried":            {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Verification = nil; return nil }, Works, Unknown, "CredentialNotVerified"},
-		"trials do not count": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+		"anchors unknown": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, ""},
+		"anchors do not count": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
+			v.Link.Spec.TrustAnchors = api.Skip
+			return nil
+		}, Trusted, NotApplicable, ""},
+		"refused":   {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { v.Verification.Why = why; return nil }, CredentialVerified, Failed, "Because"},
+		"not tried": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { v.Verification = nil; return nil }, CredentialVerified, Unknown, "CredentialNotVerified"},
+		"trials do not count": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			v.Verification, v.Link.Spec.Credentials.Preflight = nil, api.Skip
 			return nil
-		}, Works, NotAsked, ""},
-		"no credential": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, credential.Secrets(v.Link)[0]); return nil }, CredentialsWritten, Failed, string(reason.CredentialsNotWritten)},
-		"credential going": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
-			seen(v, credential.Secrets(v.Link)[0], object.Record{UID: "u", Going: true})
+		}, CredentialVerified, NotApplicable, ""},
+		"no credential": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
+			lost(v, credential.Secrets(v.Link)[0])
 			return nil
 		}, CredentialsWritten, Failed, string(reason.CredentialsNotWritten)},
-		"no controller": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, controllerOf(*v)); return nil }, Leads, Failed, string(reason.ControllerNotReady)},
-		"controller not ready": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+		"credential going": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
+			seen(v, credential.Secrets(v.Link)[0], object.Record{UID: "u", Terminating: true})
+			return nil
+		}, CredentialsWritten, Failed, string(reason.CredentialsNotWritten)},
+		"no controller": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { lost(v, controllerOf(*v)); return nil }, ControllerLeads, Failed, string(reason.ControllerNotReady)},
+		"controller not ready": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			seen(v, controllerOf(*v), object.Record{UID: "u", Health: object.HealthOf("Deployment", []byte(`{"metadata":{"generation":1}}`))})
 			return nil
-		}, Leads, Failed, string(reason.ControllerNotReady)},
-		"no controller of ours": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+		}, ControllerLeads, Failed, string(reason.ControllerNotReady)},
+		"no controller of ours": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			lost(v, controllerOf(*v))
 			v.Link.Spec.Controller.Mode = api.External
 			return nil
-		}, Leads, Passed, ""},
-		"no lease": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, leaseOf(*v)); return nil }, Leads, Failed, string(reason.ControllerNotLeading)},
-		"nobody holds the lease": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+		}, ControllerLeads, Passed, ""},
+		"no lease": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { lost(v, leaseOf(*v)); return nil }, ControllerLeads, Failed, string(reason.ControllerNotLeading)},
+		"nobody holds the lease": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			seen(v, leaseOf(*v), object.Record{UID: "u", Health: object.HealthOf("Lease", []byte(`{}`))})
 			return nil
-		}, Leads, Failed, string(reason.ControllerNotLeading)},
-		"gateway dead": {func(_ *Link, p *linkerd.Pulse) *object.Reason {
-			*p = linkerd.Pulse{Dead: []object.Key{leaseOf(Link{})}}
+		}, ControllerLeads, Failed, string(reason.ControllerNotLeading)},
+		"gateway dead": {func(_ *Link, p *linkerd.GatewayHealth) *object.Reason {
+			*p = linkerd.GatewayHealth{NotReady: []object.Key{leaseOf(Link{})}}
 			return nil
 		}, Gateway, Failed, string(reason.GatewayNotAlive)},
-		"no gateway": {func(v *Link, p *linkerd.Pulse) *object.Reason {
+		"no gateway": {func(v *Link, p *linkerd.GatewayHealth) *object.Reason {
 			v.Target.Facts.Gateway.Disabled = true
-			*p = linkerd.Pulse{}
+			*p = linkerd.GatewayHealth{}
 			return nil
-		}, Gateway, NotAsked, ""},
-		"nothing mirrored":        {func(_ *Link, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Gateway, Unknown, "NoMirrors"},
-		"nothing mirrored at all": {func(_ *Link, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Serving, NotAsked, ""},
-		"nobody behind a mirror":  {func(_ *Link, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(Link{})}; return nil }, Serving, Failed, string(reason.MirrorsWithoutEndpoints)},
+		}, Gateway, NotApplicable, ""},
+		"nothing mirrored":        {func(_ *Link, p *linkerd.GatewayHealth) *object.Reason { *p = linkerd.GatewayHealth{}; return nil }, Gateway, Unknown, "NoMirrors"},
+		"nothing mirrored at all": {func(_ *Link, p *linkerd.GatewayHealth) *object.Reason { *p = linkerd.GatewayHealth{}; return nil }, Serving, NotApplicable, ""},
+		"nobody behind a mirror": {func(_ *Link, p *linkerd.GatewayHealth) *object.Reason {
+			p.Empty = []object.Key{leaseOf(Link{})}
+			return nil
+		}, Serving, Failed, string(reason.MirrorsWithoutEndpoints)},
 	} {
 		v, pulse := healthy()
 		var blocked *object.Reason
@@ -133,8 +142,8 @@ func TestHealth(t *testing.T) {
 			if got.Why != nil {
 				code = string(got.Why.Code)
 			}
-			if got.Passing != tt.is || code != tt.code {
-				t.Errorf("%s: %s is %s %s, want %s %s", name, got.Stage, got.Passing, code, tt.is, tt.code)
+			if got.Result != tt.is || code != tt.code {
+				t.Errorf("%s: %s is %s %s, want %s %s", name, got.Stage, got.Result, code, tt.is, tt.code)
 			}
 		}
 		if first, failed := First(all); failed != (tt.is == Failed || name == "held for the target") || tt.is == Failed && first.Stage != tt.at {

@@ -56,10 +56,10 @@ func (v Link) Trust(now time.Time) Trust {
 
 // anchorsHidden returns a reason if the anchors of an end may not be read; else nil.
 func (v Link) anchorsHidden() *object.Reason {
-	if why := v.Source.Facts.Lack(linkerd.AsAnchor); why != nil {
+	if why := v.Source.Facts.MissingFor(linkerd.AsAnchor); why != nil {
 		return object.Because(why.Code, "cluster %s: %s", v.Link.Source.Name, why.Message)
 	}
-	if why := v.Target.Facts.Lack(linkerd.AsAnchor); why != nil {
+	if why := v.Target.Facts.MissingFor(linkerd.AsAnchor); why != nil {
 		return object.Because(why.Code, "cluster %s: %s", v.Link.Target.Name, why.Message)
 	}
 	return nil

@@ -33,7 +33,7 @@ func TestHiddenOfADeparted(t *testing.T) {
 	if last.Left() || r.Why == nil || r.Why.Code != reason.Forbidden || !strings.Contains(r.Why.Message, "linkwright abandon west") {
 		t.Errorf("not abandoned: %s %v", r.Phase, r.Why)
 	}
-	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Abandoned = map[api.ClusterName]bool{"west": true}
 	if last = s.reconcile("west"); !last.Left() {
 		t.Errorf("abandoned: %v", last.Rows)
 	}
@@ -42,7 +42,7 @@ func TestHiddenOfADeparted(t *testing.T) {
 // Abandoned, it still loses first all that it can; then it is given up, says what stays behind, and its peers wait for it no more.
 func TestAbandonHidden(t *testing.T) {
 	s := concealing(t)
-	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Abandoned = map[api.ClusterName]bool{"west": true}
 	if step := s.reconcile("west"); step.Left() || step.Writes() == 0 {
 		t.Errorf("left %t before anything of it went: %v", step.Left(), describe(step))
 	}
@@ -59,10 +59,10 @@ func TestAbandonHidden(t *testing.T) {
 	if left := strings.Join(s.names("west"), "\n"); strings.Contains(left, "north") {
 		t.Errorf("could be cleaned up, and stays:\n%s", left)
 	}
-	s.snapshot.Departed, s.snapshot.Forget = nil, nil
+	s.snapshot.Departed, s.snapshot.Abandoned = nil, nil
 	delete(s.snapshot.UIDs, "west")
 	s.settle()
-	if !s.live["east"].Seen.Record(access).IsZero() {
+	if !s.live["east"].Live.Record(access).IsZero() {
 		t.Error("east still waits for the cluster that was given up")
 	}
 }
@@ -70,27 +70,27 @@ func TestAbandonHidden(t *testing.T) {
 // What was seen before this sync gives nothing up.
 func TestAbandonHiddenIsReadFirst(t *testing.T) {
 	s := concealing(t)
-	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Abandoned = map[api.ClusterName]bool{"west": true}
 	s.settle()
 	w := s.now()
-	w.Pass = 7
-	if step := Next(w, "west", s.renderer()); step.Left() || !slices.Contains(step.Look, "west") {
-		t.Errorf("left %t, look %v", step.Left(), step.Look)
+	w.Round = 7
+	if step := Next(w, "west", s.renderer()); step.Left() || !slices.Contains(step.ReadFirst, "west") {
+		t.Errorf("left %t, look %v", step.Left(), step.ReadFirst)
 	}
 }
 
 // Abandoning a cluster in which something else waits, or that is declared, gives nothing up, whatever is hidden there.
 func TestAbandonHiddenWaits(t *testing.T) {
 	s := concealing(t)
-	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Abandoned = map[api.ClusterName]bool{"west": true}
 	s.down["north"] = true // answers nothing: what west grants it stays for the grace
-	s.snapshot.Grace = 1 << 50
+	s.snapshot.UnreachableSourceTimeout = 1 << 50
 	last := s.settle()["west"]
 	if why := row(t, last, object.End{Cluster: "west"}).Why; last.Left() || why == nil || !strings.Contains(why.Message, "only if a missing right") {
 		t.Errorf("left %t, %v", last.Left(), why)
 	}
 	s = concealing(t)
-	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Abandoned = map[api.ClusterName]bool{"west": true}
 	s.snapshot.Departed, s.snapshot.Fleet = nil, declare(t, []api.ClusterName{"east", "north", "west"}, policyDoc("maxLinks: 100%"))
 	if last = s.settle()["west"]; last.Left() {
 		t.Error("declared, and given up")

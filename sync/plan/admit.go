@@ -73,22 +73,22 @@ func (a *admission) decide(p proposal) part {
 func (a *admission) declaredEnd(p proposal) part {
 	v, blocked := p.prune, p.desired.Blocked
 	changes, shared := a.unshared(p.changes)
-	row := Row{End: p.desired.End, Phase: Ready, Going: v.Going}
+	row := Row{End: p.desired.End, Phase: Ready, Deleting: v.ToDelete}
 	if why := a.denied(row.End); why != nil {
-		return part{row: deniedRow(row, why, len(changes)+len(v.Go))}
+		return part{row: deniedRow(row, why, len(changes)+len(v.Changes))}
 	}
 	var verified verifyResult
 	if blocked == nil {
 		verified, blocked = verifier{a.cluster}.verify(p.desired, changes)
 	}
-	if blocked == nil && (len(v.Go) > 0 || slices.ContainsFunc(changes, isDrain)) {
+	if blocked == nil && (len(v.Changes) > 0 || slices.ContainsFunc(changes, isDrain)) {
 		blocked = a.mirrorsHidden(row.End)
 	}
 	changes, contested, calm := limitContested(a.Snapshot, changes)
 	changes, paced, follow := limitFollowing(a.Snapshot, row.End, changes)
 	out := part{}
 	if kept := v.Denied != nil && slices.ContainsFunc(changes, isDrain); blocked == nil && !kept { // whole ends, as they are
-		out = a.admitChanges(v.Next, append(changes, v.Go...))
+		out = a.admitChanges(v.Next, append(changes, v.Changes...))
 		row.Phase, row.Why = out.row.Phase, out.row.Why
 	}
 	switch {
@@ -106,7 +106,7 @@ func (a *admission) declaredEnd(p proposal) part {
 	case paced != nil:
 		row.Phase, row.Why = Waiting, paced
 	default:
-		row = withReadiness(row, p.desired, a.current.Seen)
+		row = withReadiness(row, p.desired, a.current.Live)
 	}
 	out.row, out.verifications, out.Retry = a.blockUndiscovered(row), verified.requests, verified.retry
 	out.within(earliest(calm, follow))
@@ -123,11 +123,11 @@ func (a *admission) unshared(changes []object.Change) (own []object.Change, shar
 // removal admits the next part of an unlink.
 func (a *admission) removal(p proposal) part {
 	v := p.prune
-	row := Row{End: v.End, Leaving: true, Going: v.Going}
+	row := Row{End: v.End, Leaving: true, Deleting: v.ToDelete}
 	here := v.End
 	here.Cluster = a.name // what closes it is declared by the name that its cluster has now
 	if why := a.denied(here); why != nil {
-		return part{row: deniedRow(row, why, len(v.Going)), Times: Times{Again: v.Grace}}
+		return part{row: deniedRow(row, why, len(v.ToDelete)), Times: Times{PlanAgain: v.AccessUntil}}
 	}
 	out := part{}
 	switch blind := a.mirrorsHidden(v.End); {
@@ -143,7 +143,7 @@ func (a *admission) removal(p proposal) part {
 		}
 		out.pending, out.after = a.pending(v.End), []object.Change{a.deleteInventory(v.Next)}
 	default:
-		out = a.admitChanges(v.Next, v.Go)
+		out = a.admitChanges(v.Next, v.Changes)
 		row.Phase, row.Why = out.row.Phase, out.row.Why
 		if row.Why == nil {
 			row.Why, row.Until = v.Waiting, v.Until
@@ -153,7 +153,7 @@ func (a *admission) removal(p proposal) part {
 		}
 	}
 	out.row = row
-	out.within(v.Grace)
+	out.within(v.AccessUntil)
 	return out
 }
 
@@ -198,7 +198,7 @@ func (a *admission) admitChanges(next inventory.Inventory, changes []object.Chan
 // reverted.
 func removesAnything(next, old inventory.Inventory, changes []object.Change) bool {
 	return next.Leaving && !old.Leaving ||
-		slices.ContainsFunc(changes, func(c object.Change) bool { return c.Action.Takes() }) ||
+		slices.ContainsFunc(changes, func(c object.Change) bool { return c.Action.Removes() }) ||
 		slices.ContainsFunc(old.Entries, func(k object.Key) bool { return !next.Has(k) })
 }
 
@@ -208,7 +208,7 @@ func (a *admission) needsFreshRead(end object.End) (why *object.Reason, read []a
 	source := a.CurrentName(end.Link.Source)
 	for _, name := range []api.ClusterName{a.name, source, a.TargetCluster(end.Link)} {
 		current := a.Clusters[name]
-		if current.Pass == a.Pass || !current.Known() && (name != source || end.IsSource() || !a.IsRecorded(name) || a.abandoned(name)) {
+		if current.Round == a.Round || !current.Known() && (name != source || end.IsSource() || !a.IsRecorded(name) || a.abandoned(name)) {
 			continue
 		}
 		read = append(read, name)
@@ -269,7 +269,7 @@ func deniedRow(row Row, why *object.Reason, changes int) Row {
 func PrunePolicy(w state.Snapshot, _ object.End, changes []object.Change) *object.Reason {
 	policy := w.Policy().Prune.Policy
 	for _, c := range changes {
-		if policy == api.UpsertOnly && c.Takes() || policy == api.CreateOnly && c.Action != object.Create && c.Action != object.Adopt {
+		if policy == api.UpsertOnly && c.Removes() || policy == api.CreateOnly && c.Action != object.Create && c.Action != object.Adopt {
 			return object.Because(reason.PrunePolicy, "prune.policy %s of the SyncPolicy does not allow linkwright to %s %s", policy, c.Action, c.Key)
 		}
 	}

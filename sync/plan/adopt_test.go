@@ -19,19 +19,19 @@ func foreign(t *testing.T, spec string) *sim {
 	t.Helper()
 	s := linked(t, spec)
 	for _, c := range two {
-		observed := s.live[c].Seen.Edit()
-		for k, r := range s.live[c].Seen.Records() {
-			body := bodyOf(s.live[c].Seen, k)
+		observed := s.live[c].Live.Edit()
+		for k, r := range s.live[c].Live.Records() {
+			body := bodyOf(s.live[c].Live, k)
 			switch {
 			case r.Mark != object.Ours:
 			case k.Namespace == object.AccessNamespace || c == "east":
 				observed.Drop(k)
 			default:
-				r.Mark, r.Digest, r.Rivals = object.Unmarked, 0, unique.Make("helm")
+				r.Mark, r.Digest, r.ForeignManagers = object.Unmarked, 0, unique.Make("helm")
 				observed.Put(k, r, body)
 			}
 		}
-		s.live[c].Seen = observed.Observation()
+		s.live[c].Live = observed.Observation()
 	}
 	s.snapshot.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
 	return s
@@ -46,7 +46,7 @@ func westEnd() object.End {
 func TestAdopt(t *testing.T) {
 	s := foreign(t, all)
 	uids := map[object.Key]string{}
-	for k, r := range s.live["west"].Seen.Records() {
+	for k, r := range s.live["west"].Live.Records() {
 		uids[k] = r.UID
 	}
 	if step := s.reconcile("east"); step.Writes() > 0 || len(step.Rows) != 1 || step.Left() {
@@ -56,13 +56,13 @@ func TestAdopt(t *testing.T) {
 	if step.Rows[0].Phase != Changing || len(step.Changes) != 9 || len(step.TokenRequests)+len(step.After) > 0 {
 		t.Errorf("west: %v, %v", statuses(step), describe(step))
 	}
-	inv, _ := inventory.Of(owner, westEnd(), s.live["west"].Seen)
+	inv, _ := inventory.Of(owner, westEnd(), s.live["west"].Live)
 	for i, c := range step.Changes {
-		if c.Action != object.Adopt || !c.Fenced || c.Was.UID != uids[c.Key] || !inv.Has(c.Key) {
-			t.Errorf("change %d: %s %s, fenced %t, recorded %t", i, c.Action, c.Key, c.Fenced, inv.Has(c.Key))
+		if c.Action != object.Adopt || !c.Conditional || c.Was.UID != uids[c.Key] || !inv.Has(c.Key) {
+			t.Errorf("change %d: %s %s, fenced %t, recorded %t", i, c.Action, c.Key, c.Conditional, inv.Has(c.Key))
 		}
 	}
-	base, _ := inventory.ReadBase(owner, s.live["west"].Seen)
+	base, _ := inventory.ReadBase(owner, s.live["west"].Live)
 	if n := len(step.Ahead); n == 0 || step.Ahead[n-1].Key != inventory.Key(owner, westEnd()) || base.Commit == "" {
 		t.Errorf("ahead: %v, the base has commit %q", describe(step), base.Commit)
 	}
@@ -86,11 +86,11 @@ func TestAdoptInTheMiddle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observed := s.live["west"].Seen.Edit()
+	observed := s.live["west"].Live.Edit()
 	observed.Put(o.Key, object.Written(o), o.Body)
-	s.live["west"].Seen = observed.Observation()
+	s.live["west"].Live = observed.Observation()
 	s.reconcile("west")
-	body := string(bodyOf(s.live["west"].Seen, o.Key).Bytes())
+	body := string(bodyOf(s.live["west"].Live, o.Key).Bytes())
 	if !strings.Contains(body, "entries") || strings.Contains(body, "since") || strings.Contains(body, "leaving") {
 		t.Error(body)
 	}
@@ -100,18 +100,18 @@ func TestAdoptInTheMiddle(t *testing.T) {
 func TestAdoptDenied(t *testing.T) {
 	deployment := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-east"}
 	mark := func(s *sim, more map[string]any) {
-		observed := s.live["west"].Seen.Edit()
-		body := bodyOf(s.live["west"].Seen, deployment)
+		observed := s.live["west"].Live.Edit()
+		body := bodyOf(s.live["west"].Live, deployment)
 		patch := encoded(map[string]any{"metadata": more})
-		observed.Put(deployment, s.live["west"].Seen.Record(deployment), merged(body, patch))
-		s.live["west"].Seen = observed.Observation()
+		observed.Put(deployment, s.live["west"].Live.Record(deployment), merged(body, patch))
+		s.live["west"].Live = observed.Observation()
 	}
 	record := func(s *sim, change func(*object.Record)) {
-		observed := s.live["west"].Seen.Edit()
-		r := s.live["west"].Seen.Record(deployment)
+		observed := s.live["west"].Live.Edit()
+		r := s.live["west"].Live.Record(deployment)
 		change(&r)
-		observed.Put(deployment, r, bodyOf(s.live["west"].Seen, deployment))
-		s.live["west"].Seen = observed.Observation()
+		observed.Put(deployment, r, bodyOf(s.live["west"].Live, deployment))
+		s.live["west"].Live = observed.Observation()
 	}
 	theirs := func(s *sim) {
 		mark(s, map[string]any{"labels": map[string]any{object.OwnerLabel: "old"}})
@@ -131,7 +131,7 @@ func TestAdoptDenied(t *testing.T) {
 		{"another one is gone", func(s *sim) { theirs(s); s.snapshot.Rules.From = "older" }, "ObjectExists"},
 		{"Flux", flux, string(reason.ManagedByOtherTool)},
 		{"Flux, knowingly", func(s *sim) { flux(s); s.snapshot.Rules.Managed = true }, ""},
-		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Going = true }) }, "Terminating"},
+		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Terminating = true }) }, "Terminating"},
 		{"another link's", func(s *sim) { s.snapshot.Adopt = map[api.Pair]bool{{Source: "east", Target: "north"}: true} }, "none"},
 	} {
 		s := foreign(t, all)
@@ -172,13 +172,13 @@ func TestAdoptPart(t *testing.T) {
 func TestAdoptKeep(t *testing.T) {
 	s := foreign(t, "")
 	account := object.Key{Kind: "ServiceAccount", Namespace: mc, Name: "controller-east"}
-	observed := s.live["west"].Seen.Edit()
+	observed := s.live["west"].Live.Edit()
 	patch := encoded(map[string]any{"metadata": map[string]any{
 		"labels":      map[string]any{"app.kubernetes.io/managed-by": "Helm"},
 		"annotations": map[string]any{"meta.helm.sh/release-name": "a", "meta.helm.sh/release-namespace": "b"},
 	}})
-	observed.Put(account, s.live["west"].Seen.Record(account), merged(bodyOf(s.live["west"].Seen, account), patch))
-	s.live["west"].Seen = observed.Observation()
+	observed.Put(account, s.live["west"].Live.Record(account), merged(bodyOf(s.live["west"].Live, account), patch))
+	s.live["west"].Live = observed.Observation()
 	for _, c := range Next(s.now(), "west", render.Renderer{Owner: owner}).Changes {
 		if kept := strings.Contains(string(c.Object.Body.Bytes()), `"helm.sh/resource-policy":"keep"`); kept != (c.Key == account) {
 			t.Errorf("%s: keep is %t in %s", c.Key, kept, c.Object.Body.Bytes())
@@ -192,11 +192,11 @@ func TestAdoptAccessOfOthers(t *testing.T) {
 	for _, from := range []string{"", "old"} {
 		s := linked(t, "")
 		account := render.Account(owner, "west")
-		observed := s.live["east"].Seen.Edit()
-		r := s.live["east"].Seen.Record(account)
+		observed := s.live["east"].Live.Edit()
+		r := s.live["east"].Live.Record(account)
 		r.Mark = object.Theirs
 		observed.Put(account, r, object.Body{})
-		s.live["east"].Seen = observed.Observation()
+		s.live["east"].Live = observed.Observation()
 		s.snapshot.Adopt, s.snapshot.Rules.From = map[api.Pair]bool{{Source: "west", Target: "east"}: true}, from
 		step := Next(s.now(), "east", s.renderer())
 		if step.Writes() > 0 || step.Rows[0].Why == nil || step.Rows[0].Why.Code != reason.ObjectExists {

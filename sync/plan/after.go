@@ -29,11 +29,11 @@ func After(current state.Cluster, s Step) state.Cluster {
 	if !current.Known() || s.Denied != nil {
 		return current
 	}
-	observed := current.Seen.Edit()
+	observed := current.Live.Edit()
 	for _, c := range slices.Concat(s.Ahead, s.Changes, s.After) {
-		applyChange(observed, current.Seen, c)
+		applyChange(observed, current.Live, c)
 	}
-	current.Seen = observed.Observation()
+	current.Live = observed.Observation()
 	return current
 }
 
@@ -45,7 +45,7 @@ func applyChange(observed *object.Edit, was object.Observation, c object.Change)
 		observed.Drop(c.Key)
 	case object.Release:
 		now, body := was.Record(c.Key), object.Body{}
-		if c.Frees() {
+		if c.Releases() {
 			now = object.Released(now)
 		}
 		if live, ok := was.Body(c.Key); ok {
@@ -157,11 +157,11 @@ func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot,
 
 // withControllers removes the pods of controllers that the step deleted, and the mirrors of links that it drained.
 func withControllers(l api.Linkerd, current state.Cluster, s Step) state.Cluster {
-	observed := current.Seen.Edit()
+	observed := current.Live.Edit()
 	for _, c := range s.Changes {
 		switch {
 		case c.Action == object.Delete && c.Key.Kind == "Deployment":
-			for _, pod := range linkerd.MirrorsOf(l, current.Seen)[c.End.Link.Target].Pods {
+			for _, pod := range linkerd.MirrorsOf(l, current.Live)[c.End.Link.Target].Pods {
 				observed.Drop(pod)
 			}
 		case c.Action == object.Drain && c.Why.Code == reason.Draining:
@@ -171,10 +171,10 @@ func withControllers(l api.Linkerd, current state.Cluster, s Step) state.Cluster
 				observed.Drop(k)
 			}
 			for _, f := range m.Federated {
-				applyChange(observed, now, prune.Quit(c.End, f, now))
+				applyChange(observed, now, prune.LeaveFederated(c.End, f, now))
 			}
 		}
 	}
-	current.Seen = observed.Observation()
+	current.Live = observed.Observation()
 	return current
 }

@@ -31,7 +31,7 @@ func TestLinkAndUnlink(t *testing.T) {
 			for cluster, step := range s.settle() {
 				allInPlace(t, cluster, step)
 			}
-			if !(linkerd.Selectors{}).Narrows(linkerd.SelectorsIn(bodyOf(s.live["west"].Seen, linkKey("east")))) {
+			if !(linkerd.Selectors{}).Narrows(linkerd.SelectorsIn(bodyOf(s.live["west"].Live, linkKey("east")))) {
 				t.Fatal("no Linkerd Link selects anything")
 			}
 			s.snapshot.Fleet = declare(t, two, "")
@@ -84,13 +84,13 @@ func TestAfterKeepsIssuedTokens(t *testing.T) {
 	}
 	body := `{"kind":"Secret","metadata":{"name":"` + key.Name + `","labels":{"x":"y"}},"type":"kubernetes.io/service-account-token"}`
 	view.Target = After(view.Target, Step{Cluster: "east", Changes: []object.Change{
-		{Action: object.Update, Key: key, Was: view.Target.Seen.Record(key), Object: object.Object{Key: key, Body: object.NewBody([]byte(body))}},
+		{Action: object.Update, Key: key, Was: view.Target.Live.Record(key), Object: object.Object{Key: key, Body: object.NewBody([]byte(body))}},
 	}})
 	got, err := view.Credential(key)
-	if err != nil || got == nil || got.Print != want.Print {
+	if err != nil || got == nil || got.Fingerprint != want.Fingerprint {
 		t.Errorf("after its Secret was written: %v, %v, want the same credential", got, err)
 	}
-	if !strings.Contains(string(bodyOf(view.Target.Seen, key).Bytes()), `"x":"y"`) {
+	if !strings.Contains(string(bodyOf(view.Target.Live, key).Bytes()), `"x":"y"`) {
 		t.Error("what was written is not seen")
 	}
 }
@@ -99,14 +99,14 @@ func TestAfterKeepsIssuedTokens(t *testing.T) {
 func TestAfterWithFreshCredentials(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.controllers = nil
-	s.snapshot.Fresh = map[api.Pair]linkerd.Credential{
-		{Source: "west", Target: "east"}: {Token: object.NewSecret([]byte("stand-in")), Print: "print"},
+	s.snapshot.IssuedCredentials = map[api.Pair]linkerd.Credential{
+		{Source: "west", Target: "east"}: {Token: object.NewSecret([]byte("stand-in")), Fingerprint: "print"},
 	}
 	for cluster, step := range s.settle() {
 		allInPlace(t, cluster, step)
 	}
 	for _, k := range []object.Key{deployment("east"), linkKey("east"), {Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}} {
-		if _, ok := s.live["west"].Seen.Body(k); !ok {
+		if _, ok := s.live["west"].Live.Body(k); !ok {
 			t.Errorf("After: %s has no body", k)
 		}
 	}
@@ -116,27 +116,27 @@ func TestAfter(t *testing.T) {
 	a, b := object.Key{Kind: "Service", Namespace: "shop", Name: "a"}, object.Key{Kind: "Service", Namespace: "shop", Name: "b"}
 	body := func(text string) object.Body { return object.NewBody([]byte(text)) }
 	current := *dressed("west", "192.0.2.1")
-	record(&current.Seen, b, object.Record{UID: "b", ResourceVersion: "7"})
-	show(&current.Seen, b, body(`{"metadata":{"annotations":{"x":"1","y":"2"}}}`))
+	record(&current.Live, b, object.Record{UID: "b", ResourceVersion: "7"})
+	show(&current.Live, b, body(`{"metadata":{"annotations":{"x":"1","y":"2"}}}`))
 	release := object.Change{Action: object.Release, Key: b, Object: object.Object{Body: body(`{"metadata":{"annotations":{"x":null,"z":{"k":3}}}}`)}}
 	create := object.Change{Action: object.Create, Key: a, Object: object.Object{Key: a, Digest: 5, Body: body(`{"kind":"Service"}`)}}
 
 	got := After(current, Step{Changes: []object.Change{create, release}})
-	if string(bodyOf(got.Seen, a).Bytes()) != `{"kind":"Service"}` || got.Seen.Record(a) != object.Written(create.Object) {
-		t.Errorf("After(create): %s, %+v", bodyOf(got.Seen, a).Bytes(), got.Seen.Record(a))
+	if string(bodyOf(got.Live, a).Bytes()) != `{"kind":"Service"}` || got.Live.Record(a) != object.Written(create.Object) {
+		t.Errorf("After(create): %s, %+v", bodyOf(got.Live, a).Bytes(), got.Live.Record(a))
 	}
-	if want := `{"metadata":{"annotations":{"y":"2","z":{"k":3}}}}`; string(bodyOf(got.Seen, b).Bytes()) != want {
-		t.Errorf("After(release): %s, want %s", bodyOf(got.Seen, b).Bytes(), want)
+	if want := `{"metadata":{"annotations":{"y":"2","z":{"k":3}}}}`; string(bodyOf(got.Live, b).Bytes()) != want {
+		t.Errorf("After(release): %s, want %s", bodyOf(got.Live, b).Bytes(), want)
 	}
-	if !current.Seen.Record(a).IsZero() {
+	if !current.Live.Record(a).IsZero() {
 		t.Error("After changed its input")
 	}
 	got = After(got, Step{After: []object.Change{{Action: object.Delete, Key: b}}})
-	if _, ok := got.Seen.Body(b); ok || !got.Seen.Record(b).IsZero() {
+	if _, ok := got.Live.Body(b); ok || !got.Live.Record(b).IsZero() {
 		t.Error("After(delete): it is still there")
 	}
 	denied := After(current, Step{Denied: object.Because("No", "no"), Changes: []object.Change{create}})
-	if !denied.Seen.Record(a).IsZero() {
+	if !denied.Live.Record(a).IsZero() {
 		t.Error("After(refused) wrote")
 	}
 }
@@ -145,22 +145,22 @@ func TestAfter(t *testing.T) {
 func TestAfterRelease(t *testing.T) {
 	s := linked(t, "")
 	k := deployment("east")
-	was := s.live["west"].Seen.Record(k)
+	was := s.live["west"].Live.Record(k)
 	c := prune.Release(object.Change{End: westEast, Key: k, Was: was}, linkerd.Helm{Name: "mc", Namespace: "ops"})
-	got := After(*s.live["west"], Step{Changes: []object.Change{c}}).Seen
+	got := After(*s.live["west"], Step{Changes: []object.Change{c}}).Live
 	now, meta := got.Record(k), metaOf(bodyOf(got, k))
-	if now.Mark != object.Unmarked || now.Digest != 0 || now.Keep || now.UID != was.UID || now.ResourceVersion == was.ResourceVersion {
+	if now.Mark != object.Unmarked || now.Digest != 0 || now.PruneDisabled || now.UID != was.UID || now.ResourceVersion == was.ResourceVersion {
 		t.Errorf("After(release): %+v", now)
 	}
 	if _, marked := meta.Labels[object.OwnerLabel]; marked || meta.Annotations["meta.helm.sh/release-name"] != "mc" || len(meta.ManagedFields) > 0 {
 		t.Errorf("After(release): %+v", meta)
 	}
 	reduced := *s.live["west"]
-	record(&reduced.Seen, k, was)
-	if now := After(reduced, Step{Changes: []object.Change{c}}).Seen.Record(k); now.Mark != object.Unmarked {
+	record(&reduced.Live, k, was)
+	if now := After(reduced, Step{Changes: []object.Change{c}}).Live.Record(k); now.Mark != object.Unmarked {
 		t.Errorf("After(release) of what was seen without a body: %+v", now)
 	}
-	if v := After(*s.live["west"], Step{Changes: []object.Change{{Action: object.Release, Key: object.Key{Kind: "Service", Name: "x"}}}}); !v.Seen.Record(object.Key{Kind: "Service", Name: "x"}).IsZero() {
+	if v := After(*s.live["west"], Step{Changes: []object.Change{{Action: object.Release, Key: object.Key{Kind: "Service", Name: "x"}}}}); !v.Live.Record(object.Key{Kind: "Service", Name: "x"}).IsZero() {
 		t.Error("After(release) of what is not there made it")
 	}
 }

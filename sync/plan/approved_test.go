@@ -100,12 +100,12 @@ func TestCorrectedSelectorsAreNoRemoval(t *testing.T) {
 		labels := map[string]string{linkerd.ClusterNameLabel: "east", linkerd.MirroredLabel: "true"}
 		put(s.live["west"], object.Key{Kind: "Service", Namespace: "shop", Name: fmt.Sprintf("api%d-east", i)}, nil, metav1.ObjectMeta{Labels: labels})
 	}
-	body := bodyOf(s.live["west"].Seen, linkKey("east"))
+	body := bodyOf(s.live["west"].Live, linkKey("east"))
 	wide := strings.Replace(string(body.Bytes()), `,"team":"a"`, "", 1)
 	if wide == string(body.Bytes()) {
 		t.Fatalf("no such selector in %s", wide)
 	}
-	show(&s.live["west"].Seen, linkKey("east"), object.NewBody([]byte(wide)))
+	show(&s.live["west"].Live, linkKey("east"), object.NewBody([]byte(wide)))
 	if r := Removal(s.now(), s.renderer()); len(r.Units) > 0 {
 		t.Errorf("%v is judged", r.Units)
 	}
@@ -116,7 +116,7 @@ func TestSelectorsOfOverlaysAreJudged(t *testing.T) {
 	s := exporting(t, 61)
 	west, _ := s.snapshot.Fleet.Cluster("west")
 	west.Overlay = &fleet.Overlay{}
-	s.change = func(want object.Wanted) object.Wanted {
+	s.change = func(want object.Desired) object.Desired {
 		for i, o := range want.Objects {
 			if o.Key == linkKey("east") {
 				text := strings.Replace(string(o.Body.Bytes()), `"mirror.linkerd.io/exported":"true"`, `"mirror.linkerd.io/exported":"true","team":"a"`, 1)

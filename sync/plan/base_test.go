@@ -45,7 +45,7 @@ func overlaid(t *testing.T, links string) *sim {
 func TestBaseHoldsExtras(t *testing.T) {
 	s := linked(t, "")
 	s.extras = map[api.ClusterName][]object.Object{"west": {extra(t, policyKey, "a"), extra(t, budgetKey, "a")}}
-	s.snapshot.Term, s.snapshot.Fleet = 3, declare(t, two, "# an overlay\n"+linkDoc("west", "east", ""))
+	s.snapshot.Leadership, s.snapshot.Fleet = 3, declare(t, two, "# an overlay\n"+linkDoc("west", "east", ""))
 	step := s.reconcile("west")
 	same(t, "the first step", []string{
 		"update " + baseKey.String(), "create " + policyKey.String(), "create " + budgetKey.String(),
@@ -53,17 +53,17 @@ func TestBaseHoldsExtras(t *testing.T) {
 	if got := row(t, step, westBase); got.Phase != Changing {
 		t.Errorf("while its objects are made: %s %v", got.Phase, got.Why)
 	}
-	base := inventories(t, s.live["west"].Seen)[westBase]
+	base := inventories(t, s.live["west"].Live)[westBase]
 	same(t, "recorded", []string{policyKey.String(), budgetKey.String()}, namesOf(base.Entries))
 	if base.Term != 3 || base.Commit != s.snapshot.Fleet.Commit {
 		t.Errorf("term %d, commit %s", base.Term, base.Commit)
 	}
-	s.snapshot.Term = 4
+	s.snapshot.Leadership = 4
 	same(t, "the second step", nil, describe(s.reconcile("west")))
 
-	r := s.live["west"].Seen.Record(policyKey)
-	r.Fields, r.Rivals = unique.Make(`{}`), unique.Make("kubectl")
-	record(&s.live["west"].Seen, policyKey, r)
+	r := s.live["west"].Live.Record(policyKey)
+	r.Fields, r.ForeignManagers = unique.Make(`{}`), unique.Make("kubectl")
+	record(&s.live["west"].Live, policyKey, r)
 	same(t, "after drift", []string{"update " + policyKey.String()}, describe(s.reconcile("west")))
 	remove(s.live["west"], budgetKey)
 	same(t, "after a loss", []string{"create " + budgetKey.String()}, describe(s.reconcile("west")))
@@ -72,7 +72,7 @@ func TestBaseHoldsExtras(t *testing.T) {
 	same(t, "one less", []string{"delete " + policyKey.String()}, describe(s.reconcile("west")))
 	same(t, "once it is gone", []string{"update " + baseKey.String()}, describe(s.reconcile("west")))
 	same(t, "and then", nil, describe(s.reconcile("west")))
-	same(t, "recorded", []string{budgetKey.String()}, namesOf(inventories(t, s.live["west"].Seen)[westBase].Entries))
+	same(t, "recorded", []string{budgetKey.String()}, namesOf(inventories(t, s.live["west"].Live)[westBase].Entries))
 	s.extras = nil
 	s.settle()
 	if slices.Contains(s.names("west"), budgetKey.String()) {
@@ -93,7 +93,7 @@ func TestBaseWithoutLinks(t *testing.T) {
 // What stands in the way of the base holds the base, as it is, and nothing else.
 func TestBaseIsBlockedAlone(t *testing.T) {
 	unserved := func(s *sim) {
-		s.live["west"].Seen.Unserved = []string{"NetworkPolicy.v1.networking.k8s.io"}
+		s.live["west"].Live.Unserved = []string{"NetworkPolicy.v1.networking.k8s.io"}
 	}
 	tests := []struct {
 		name string
@@ -102,12 +102,12 @@ func TestBaseIsBlockedAlone(t *testing.T) {
 	}{
 		{"not served", unserved, "KindNotServed"},
 		{"occupied", func(s *sim) {
-			record(&s.live["west"].Seen, policyKey, object.Record{UID: "1", Rivals: unique.Make("kubectl")})
+			record(&s.live["west"].Live, policyKey, object.Record{UID: "1", ForeignManagers: unique.Make("kubectl")})
 		}, "ObjectExists"},
 		{"being deleted", func(s *sim) {
-			r := s.live["west"].Seen.Record(policyKey)
-			r.Going = true
-			record(&s.live["west"].Seen, policyKey, r)
+			r := s.live["west"].Live.Record(policyKey)
+			r.Terminating = true
+			record(&s.live["west"].Live, policyKey, r)
 		}, "Terminating"},
 	}
 	for _, tt := range tests {
@@ -140,18 +140,18 @@ func TestBaseIsGuarded(t *testing.T) {
 	s.extras = nil
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
 	step := s.settle(PrunePolicy)["west"]
-	if got := row(t, step, westBase); got.Phase != Denied || got.Why.Code != reason.PrunePolicy || len(got.Going) != 1 {
-		t.Errorf("UpsertOnly: %s %v, %v", got.Phase, got.Why, got.Going)
+	if got := row(t, step, westBase); got.Phase != Denied || got.Why.Code != reason.PrunePolicy || len(got.Deleting) != 1 {
+		t.Errorf("UpsertOnly: %s %v, %v", got.Phase, got.Why, got.Deleting)
 	}
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
-	r := s.live["west"].Seen.Record(policyKey)
-	r.Keep = true
-	record(&s.live["west"].Seen, policyKey, r)
+	r := s.live["west"].Live.Record(policyKey)
+	r.PruneDisabled = true
+	record(&s.live["west"].Live, policyKey, r)
 	if got := row(t, s.settle()["west"], westBase); got.Phase != Denied || got.Why.Code != reason.PruneDisabled {
 		t.Errorf("kept: %s %v", got.Phase, got.Why)
 	}
-	r.Keep = false
-	record(&s.live["west"].Seen, policyKey, r)
+	r.PruneDisabled = false
+	record(&s.live["west"].Live, policyKey, r)
 	s.settle()
 	if slices.Contains(s.names("west"), policyKey.String()) {
 		t.Error("it stays although nothing is against it")
@@ -187,24 +187,24 @@ func TestLostBase(t *testing.T) {
 	s.extras["west"] = s.extras["west"][:1]
 	step := s.reconcile("west")
 	same(t, "the step", []string{"create " + baseKey.String()}, describe(step))
-	if got := step.Strays; len(got) != 1 || got[0].Key != budgetKey {
+	if got := step.Listed; len(got) != 1 || got[0].Key != budgetKey {
 		t.Errorf("orphans: %v, want %s", got, budgetKey)
 	}
 	s.settle()
-	same(t, "recorded", []string{policyKey.String()}, namesOf(inventories(t, s.live["west"].Seen)[westBase].Entries))
+	same(t, "recorded", []string{policyKey.String()}, namesOf(inventories(t, s.live["west"].Live)[westBase].Entries))
 }
 
 // Everything that the base wants or has recorded is read: wanted kinds in their version, others in any.
 func TestBaseIsWatched(t *testing.T) {
 	s := overlaid(t, "")
 	watches := func() (out []string) {
-		ws, err := Watches(s.snapshot, s.snapshot.Fleet.Clusters[1], s.renderer(), observe(s.live["west"].Seen, Ledger()))
+		ws, err := Watches(s.snapshot, s.snapshot.Fleet.Clusters[1], s.renderer(), observe(s.live["west"].Live, InventoryWatches()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range ws {
 			if w.Kind == policyKey.Kind || w.Kind == budgetKey.Kind {
-				out = append(out, strings.Join(append([]string{w.Called(), w.Namespace}, w.Names...), " "))
+				out = append(out, strings.Join(append([]string{w.KindName(), w.Namespace}, w.Names...), " "))
 			}
 		}
 		return out

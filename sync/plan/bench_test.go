@@ -58,7 +58,7 @@ func BenchmarkRender(b *testing.B) {
 	s := &sim{snapshot: w}
 	b.ReportAllocs()
 	cpu(b, func() {
-		if ends := Wants(w, "west", s.renderer()); len(ends) != benchLinks+1 {
+		if ends := DesiredEnds(w, "west", s.renderer()); len(ends) != benchLinks+1 {
 			b.Fatalf("%d ends", len(ends))
 		}
 	})
@@ -108,7 +108,7 @@ func inPlace(t testing.TB, n int) state.Snapshot {
 		enlarge(s.live[name])
 	}
 	for _, name := range names[1:] {
-		step := Next(state.Snapshot{Installation: object.Installation{Owner: owner}, Process: state.Process{Term: 1}, Declarations: state.Declarations{Fleet: s.snapshot.Fleet}, Clusters: map[api.ClusterName]state.Cluster{name: s.watch(s.snapshot, clusterOf(s.snapshot, name))}}, name, s.renderer())
+		step := Next(state.Snapshot{Installation: object.Installation{Owner: owner}, Process: state.Process{Leadership: 1}, Declarations: state.Declarations{Fleet: s.snapshot.Fleet}, Clusters: map[api.ClusterName]state.Cluster{name: s.watch(s.snapshot, clusterOf(s.snapshot, name))}}, name, s.renderer())
 		*s.live[name] = After(*s.live[name], step)
 		playTokens(s.live[name])
 	}
@@ -160,8 +160,8 @@ func managedFields(t testing.TB) map[object.Key]string {
 // applied gives what was written the record that a real API server shows of it.
 func applied(t testing.TB, s *state.Cluster, fields map[object.Key]string) {
 	t.Helper()
-	edit := s.Seen.Edit()
-	for k, r := range s.Seen.Records() {
+	edit := s.Live.Edit()
+	for k, r := range s.Live.Records() {
 		ours, ok := fields[object.Key{Kind: k.Kind, Namespace: k.Namespace}]
 		if r.UID != "simulated" || !ok {
 			continue
@@ -169,7 +169,7 @@ func applied(t testing.TB, s *state.Cluster, fields map[object.Key]string) {
 		var o struct {
 			Metadata metav1.ObjectMeta `json:"metadata"`
 		}
-		if err := json.Unmarshal(bodyOf(s.Seen, k).Bytes(), &o); err != nil {
+		if err := json.Unmarshal(bodyOf(s.Live, k).Bytes(), &o); err != nil {
 			t.Fatal(err)
 		}
 		o.Metadata.UID, o.Metadata.ResourceVersion = types.UID("uid of "+k.String()), "7"
@@ -177,9 +177,9 @@ func applied(t testing.TB, s *state.Cluster, fields map[object.Key]string) {
 			Manager: object.Manager(owner), Operation: metav1.ManagedFieldsOperationApply,
 			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(ours),
 		}}
-		edit.Put(k, object.Reduce(&o.Metadata, owner), bodyOf(s.Seen, k))
+		edit.Put(k, object.Reduce(&o.Metadata, owner), bodyOf(s.Live, k))
 	}
-	s.Seen = edit.Observation()
+	s.Live = edit.Observation()
 }
 
 // BenchmarkRemoval plans one cluster of a full mesh from which another one was removed: what goes everywhere is counted for it.

@@ -37,7 +37,7 @@ type issuer struct {
 func newIssuer(t *testing.T, spec string) *issuer {
 	t.Helper()
 	i := &issuer{sim: newSim(t, declare(t, two, linkDoc("west", "east", spec)), two...)}
-	i.snapshot.Fresh = map[api.Pair]linkerd.Credential{}
+	i.snapshot.IssuedCredentials = map[api.Pair]linkerd.Credential{}
 	i.controllers = append(i.controllers, playUIDs())
 	return i
 }
@@ -46,11 +46,11 @@ func newIssuer(t *testing.T, spec string) *issuer {
 func playUIDs() func(*state.Cluster) {
 	made := 0
 	return func(s *state.Cluster) {
-		for k, r := range s.Seen.Records() {
+		for k, r := range s.Live.Records() {
 			if k.Namespace == object.AccessNamespace && r.UID == "simulated" {
 				made++
 				r.UID = fmt.Sprintf("uid-%d", made)
-				record(&s.Seen, k, r)
+				record(&s.Live, k, r)
 			}
 		}
 	}
@@ -67,12 +67,12 @@ func (i *issuer) reconcile(name api.ClusterName, policies ...Policy) Step {
 			continue
 		}
 		i.issued++
-		i.snapshot.Fresh[n.Link] = linkerd.Credential{Token: i.grant(n.Request)}
+		i.snapshot.IssuedCredentials[n.Link] = linkerd.Credential{Token: i.grant(n.Request)}
 	}
-	for p, c := range i.snapshot.Fresh {
+	for p, c := range i.snapshot.IssuedCredentials {
 		l, _ := i.snapshot.Fleet.Link(p)
 		if l.Source == nil || (credential.Pair{View: state.View{Link: l, Source: *i.live["west"]}}).SecretsHold(c.Token) {
-			delete(i.snapshot.Fresh, p)
+			delete(i.snapshot.IssuedCredentials, p)
 		}
 	}
 	if had && !i.accepted() {
@@ -83,7 +83,7 @@ func (i *issuer) reconcile(name api.ClusterName, policies ...Policy) Step {
 
 func (i *issuer) grant(r object.TokenRequest) object.Secret {
 	i.t.Helper()
-	observed := i.live["east"].Seen
+	observed := i.live["east"].Live
 	if observed.Record(r.Secret).UID != r.UID || observed.Record(r.Account).IsZero() {
 		i.t.Errorf("a token is asked for that cannot be issued: %+v", r)
 	}
@@ -107,7 +107,7 @@ func (i *issuer) grant(r object.TokenRequest) object.Secret {
 
 // inUse returns the token in west's Secret for its mirror, and what it is bound to.
 func (i *issuer) inUse() (token object.Secret, secret, uid string, expires int64) {
-	token = linkerd.TokenOf(bodyOf(i.live["west"].Seen, mirrorKey))
+	token = linkerd.TokenOf(bodyOf(i.live["west"].Live, mirrorKey))
 	parts := strings.Split(string(token.Bytes()), ".")
 	if len(parts) != 3 {
 		return token, "", "", 0
@@ -125,7 +125,7 @@ func (i *issuer) inUse() (token object.Secret, secret, uid string, expires int64
 func (i *issuer) accepted() bool {
 	token, secret, uid, expires := i.inUse()
 	if secret == "" {
-		for k, body := range i.live["east"].Seen.Bodies() {
+		for k, body := range i.live["east"].Live.Bodies() {
 			var legacy corev1.Secret
 			if strings.HasPrefix(k.Name, tokenKey.Name) && json.Unmarshal(body.Bytes(), &legacy) == nil &&
 				len(legacy.Data["token"]) > 0 && string(legacy.Data["token"]) == string(token.Bytes()) {
@@ -134,7 +134,7 @@ func (i *issuer) accepted() bool {
 		}
 		return false
 	}
-	bound := i.live["east"].Seen.Record(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: secret})
+	bound := i.live["east"].Live.Record(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: secret})
 	return bound.UID == uid && i.snapshot.Now.Unix() < expires
 }
 
@@ -185,7 +185,7 @@ func TestBoundFirstLink(t *testing.T) {
 	}
 	same(t, "tokens in east", []string{"1"}, i.tokens())
 	second := i.reconcile("east")
-	want := object.TokenRequest{Account: accountKey, Secret: generation(1), UID: i.live["east"].Seen.Record(generation(1)).UID, TTL: api.DefaultTTL}
+	want := object.TokenRequest{Account: accountKey, Secret: generation(1), UID: i.live["east"].Live.Record(generation(1)).UID, TTL: api.DefaultTTL}
 	if len(second.TokenRequests) != 1 || second.TokenRequests[0].Request != want || second.Writes() > 0 {
 		t.Errorf("east's second step: %+v, %v", second.TokenRequests, describe(second))
 	}
@@ -193,12 +193,12 @@ func TestBoundFirstLink(t *testing.T) {
 		t.Error("a token is asked for twice")
 	}
 	i.inPlace()
-	if _, secret, _, _ := i.inUse(); secret != "linkwright.west-1" || i.issued != 1 || len(i.snapshot.Fresh) > 0 {
-		t.Errorf("west uses %s, %d tokens were issued, %d are remembered", secret, i.issued, len(i.snapshot.Fresh))
+	if _, secret, _, _ := i.inUse(); secret != "linkwright.west-1" || i.issued != 1 || len(i.snapshot.IssuedCredentials) > 0 {
+		t.Errorf("west uses %s, %d tokens were issued, %d are remembered", secret, i.issued, len(i.snapshot.IssuedCredentials))
 	}
 	step := i.reconcile("east")
-	if at := i.snapshot.Now.Add(api.DefaultTTL * 2 / 3); !step.Again.Equal(at) {
-		t.Errorf("the next step of east: %v, want %v", step.Again, at)
+	if at := i.snapshot.Now.Add(api.DefaultTTL * 2 / 3); !step.PlanAgain.Equal(at) {
+		t.Errorf("the next step of east: %v, want %v", step.PlanAgain, at)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestRotation(t *testing.T) {
 	i.inPlace()
 	for n, want := range [][]string{{"1", "2"}, {"2", "3"}, {"3", "4"}} {
 		i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL*2/3 - time.Second)
-		i.snapshot.Fresh = map[api.Pair]linkerd.Credential{}
+		i.snapshot.IssuedCredentials = map[api.Pair]linkerd.Credential{}
 		i.inPlace()
 		if i.issued != n+1 {
 			t.Fatalf("%d tokens were issued before the %dth was due", i.issued, n+2)
@@ -246,10 +246,10 @@ func TestCrashBeforeTheWrite(t *testing.T) {
 	for range 3 {
 		i.reconcile("east")
 		i.reconcile("east")
-		if len(i.snapshot.Fresh) != 1 {
+		if len(i.snapshot.IssuedCredentials) != 1 {
 			t.Fatal("no token was issued")
 		}
-		clear(i.snapshot.Fresh)
+		clear(i.snapshot.IssuedCredentials)
 	}
 	same(t, "tokens in east", []string{"1", "2"}, i.tokens())
 	i.inPlace()
@@ -263,10 +263,10 @@ func TestCrashBeforeTheWrite(t *testing.T) {
 func TestCrashBetweenSecrets(t *testing.T) {
 	i := newIssuer(t, all+bound)
 	i.inPlace()
-	old, body := i.live["west"].Seen.Record(mirrorKey), bodyOf(i.live["west"].Seen, mirrorKey)
+	old, body := i.live["west"].Live.Record(mirrorKey), bodyOf(i.live["west"].Live, mirrorKey)
 	i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL * 2 / 3)
 	i.inPlace()
-	edit(&i.live["west"].Seen, mirrorKey, old, body)
+	edit(&i.live["west"].Live, mirrorKey, old, body)
 	same(t, "west's writes", []string{"update Secret linkerd-multicluster/cluster-credentials-east"}, describe(i.reconcile("west")))
 	if i.inPlace(); i.issued != 2 {
 		t.Errorf("%d tokens were issued", i.issued)
@@ -278,14 +278,14 @@ func TestRevoked(t *testing.T) {
 	for name, revoke := range map[string]func(*state.Cluster){
 		"the Secret is deleted": func(s *state.Cluster) { remove(s, generation(1)) },
 		"another Secret has its name": func(s *state.Cluster) {
-			r := s.Seen.Record(generation(1))
+			r := s.Live.Record(generation(1))
 			r.UID = "another"
-			record(&s.Seen, generation(1), r)
+			record(&s.Live, generation(1), r)
 		},
 		"the account is another one": func(s *state.Cluster) {
-			r := s.Seen.Record(accountKey)
+			r := s.Live.Record(accountKey)
 			r.UID = "another"
-			record(&s.Seen, accountKey, r)
+			record(&s.Live, accountKey, r)
 		},
 	} {
 		i := newIssuer(t, bound)
@@ -324,7 +324,7 @@ func TestNothingIssuedInVain(t *testing.T) {
 		"west is down":            func(i *issuer) []Policy { i.down["west"] = true; return nil },
 		"west is another cluster": func(i *issuer) []Policy { i.snapshot.UIDs["west"] = "other"; return nil },
 		"west's overlay holds it": func(i *issuer) []Policy {
-			i.change = func(want object.Wanted) object.Wanted {
+			i.change = func(want object.Desired) object.Desired {
 				if want.End.IsSource() {
 					want.Objects, want.Blocked = nil, object.Because(reason.OverlayInvalid, "")
 				}
@@ -375,6 +375,6 @@ func TestShortGrant(t *testing.T) {
 		t.Errorf("%d tokens were issued", i.issued)
 	}
 	i.limit = 0
-	clear(i.snapshot.Fresh)
+	clear(i.snapshot.IssuedCredentials)
 	i.inPlace()
 }

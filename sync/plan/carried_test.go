@@ -36,7 +36,7 @@ func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 		if err != nil {
 			t.Fatal(err)
 		}
-		edit(&current.Seen, base.Key, object.Written(base), base.Body)
+		edit(&current.Live, base.Key, object.Written(base), base.Body)
 		w.Clusters[name] = current
 	}
 	return w

@@ -24,7 +24,7 @@ type tally struct{ *desired }
 func (r tally) census() prune.Census {
 	c := prune.Census{Links: map[api.Pair]bool{}, Unread: map[api.ClusterName]bool{}, Unknown: map[api.ClusterName]bool{}, Names: map[api.ClusterName]api.ClusterName{}, Mirrors: map[api.ClusterName]prune.Mirrors{}}
 	for _, d := range r.Departed {
-		if !r.Guard.Retiring[d.Name] && !r.Forget[d.Name] && !r.Renamed(d.Name) { // a renamed cluster stays
+		if !r.Guard.Retiring[d.Name] && !r.Abandoned[d.Name] && !r.Renamed(d.Name) { // a renamed cluster stays
 			c.Clusters = append(c.Clusters, d.Name)
 		}
 	}
@@ -162,7 +162,7 @@ func (r tally) countIn(c *prune.Census, name api.ClusterName, recorded []invento
 	if len(gone)+len(narrows) == 0 {
 		return
 	}
-	mirrors := linkerd.MirrorsOf(at, current.Seen)
+	mirrors := linkerd.MirrorsOf(at, current.Live)
 	all, m := map[object.Key]bool{}, prune.Mirrors{Gone: map[inventory.Unit]int{}}
 	for target, mirror := range mirrors {
 		selected := mirror.Selected()
@@ -176,8 +176,8 @@ func (r tally) countIn(c *prune.Census, name api.ClusterName, recorded []invento
 	for _, n := range narrows {
 		mirror, live := mirrors[n.Target.Name], r.liveSelectors(n.Link)
 		u := selectorsUnit(n.Pair(), n.selectors)
-		lost := len(n.selectors.Lost(live, mirror, current.Seen))
-		c.Selectors = append(c.Selectors, prune.Narrowing{Unit: u, Lost: lost, All: len(mirror.Selected())})
+		lost := len(n.selectors.Lost(live, mirror, current.Live))
+		c.Selectors = append(c.Selectors, prune.SelectorChange{Unit: u, Lost: lost, All: len(mirror.Selected())})
 		m.Gone[u] = lost
 	}
 	m.All = len(all)
@@ -218,7 +218,7 @@ func (r tally) desiredSelectors(l fleet.Link) (s linkerd.Selectors, narrows bool
 				if l.Source.Overlay != nil {
 					s = linkerd.SelectorsIn(o.Body)
 				}
-				return s, prune.Drains(o, r.Clusters[end.Cluster].Seen)
+				return s, prune.Drains(o, r.Clusters[end.Cluster].Live)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (r tally) desiredSelectors(l fleet.Link) (s linkerd.Selectors, narrows bool
 
 // liveSelectors returns the selectors of a link's live Linkerd Link, or none if that is not linkwright's.
 func (r tally) liveSelectors(l fleet.Link) linkerd.Selectors {
-	observed, key := r.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
+	observed, key := r.Clusters[l.Source.Name].Live, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
 	if observed.Record(key).Mark != object.Ours {
 		return linkerd.Selectors{}
 	}

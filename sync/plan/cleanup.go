@@ -30,8 +30,8 @@ func (c *cluster) cleanedUp(s Step) Step {
 			s.CleanedUp = append(s.CleanedUp, d.Link())
 		}
 	}
-	if len(s.CleanedUp) > 0 && c.current.Pass != c.Pass {
-		s.CleanedUp, s.Look = nil, append(s.Look, c.name)
+	if len(s.CleanedUp) > 0 && c.current.Round != c.Round {
+		s.CleanedUp, s.ReadFirst = nil, append(s.ReadFirst, c.name)
 	}
 	return s
 }
@@ -53,7 +53,7 @@ func (p departure) reportComplete(rows []Row) []Row {
 // warnAtBase reports at the base, unless that has a reason of its own: that an abandonment has no effect; else what may not be read and blocks no
 // end, or may not be watched.
 func (p departure) warnAtBase(rows []Row) []Row {
-	why := p.polledOnly(p.current.Seen.Unwatched)
+	why := p.polledOnly(p.current.Live.Unwatched)
 	blocks := func(r Row) bool { return r.Why != nil && r.Why.Code == reason.Forbidden }
 	if hidden := p.firstHidden(); hidden != nil && !slices.ContainsFunc(rows, blocks) {
 		why = hidden
@@ -62,7 +62,7 @@ func (p departure) warnAtBase(rows []Row) []Row {
 		why = object.Because(reason.AbandonIgnored, "%s", said)
 	}
 	for i, row := range rows {
-		if why != nil && row.End.IsBase() && row.Quiet() && row.Phase != Removed {
+		if why != nil && row.End.IsBase() && row.HasNothingToReport() && row.Phase != Removed {
 			rows[i].Why = why
 		}
 	}
@@ -98,7 +98,7 @@ func (p departure) explainUnread(why *object.Reason) *object.Reason {
 func (p departure) notAbandoned() string {
 	declared, _, _ := p.Declared(p.name)
 	switch {
-	case !p.Forget[p.name]:
+	case !p.Abandoned[p.name]:
 	case declared != nil:
 		return fmt.Sprintf("abandoning cluster %s has no effect while it is declared: remove its declaration first", p.name)
 	case p.Unidentified(p.name) == nil:
@@ -133,7 +133,7 @@ func (p departure) abandonedRow(ends ...object.End) Row {
 // abandonIfForbidden gives up an abandoned cluster that can be read, once every end left there waits for something that the account may not read.
 // Before the cluster is abandoned, such ends report how to do that.
 func (p departure) abandonIfForbidden(s Step) Step {
-	if s.Writes()+len(s.TokenRequests)+len(s.Look) == 0 && slices.ContainsFunc(s.Rows, p.waitsForHidden) {
+	if s.Writes()+len(s.TokenRequests)+len(s.ReadFirst) == 0 && slices.ContainsFunc(s.Rows, p.waitsForHidden) {
 		s.Rows, _ = p.abandonedRows(s.Rows, p.waitsForHidden)
 	}
 	for i, r := range s.Rows {
@@ -154,7 +154,7 @@ func AbandonIfForbidden(w state.Snapshot, s Step) (Step, bool) {
 
 // abandonedRows returns the row of an abandoned cluster, if nothing that is left there can be removed; else the rows as they were.
 func (p departure) abandonedRows(rows []Row, stuck func(Row) bool) ([]Row, bool) {
-	if !p.Forget[p.name] || !p.HasLeft(p.name) {
+	if !p.Abandoned[p.name] || !p.HasLeft(p.name) {
 		return rows, false
 	}
 	var left []object.End
@@ -172,15 +172,15 @@ func (p departure) abandonedRows(rows []Row, stuck func(Row) bool) ([]Row, bool)
 
 // waitsForHidden reports whether a row waits for something that may not be read in its own cluster.
 func (p departure) waitsForHidden(r Row) bool {
-	return r.Why != nil && slices.ContainsFunc(p.current.Seen.Hidden, func(h object.Hidden) bool { return *h.Why() == *r.Why })
+	return r.Why != nil && slices.ContainsFunc(p.current.Live.Hidden, func(h object.Hidden) bool { return *h.Why() == *r.Why })
 }
 
 // confirmEmpty sorts Look, and asks for one more read before a cluster without anything of linkwright leaves the record.
 func (c *cluster) confirmEmpty(s Step) Step {
-	if _, remembered := c.UIDs[c.name]; remembered && s.Left() && c.current.Pass != c.Pass {
-		s.Look = append(s.Look, c.name)
+	if _, remembered := c.UIDs[c.name]; remembered && s.Left() && c.current.Round != c.Round {
+		s.ReadFirst = append(s.ReadFirst, c.name)
 	}
-	slices.Sort(s.Look)
-	s.Look = slices.Compact(s.Look)
+	slices.Sort(s.ReadFirst)
+	s.ReadFirst = slices.Compact(s.ReadFirst)
 	return s
 }

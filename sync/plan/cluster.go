@@ -17,7 +17,7 @@ type cluster struct {
 	*comparison
 	name        api.ClusterName
 	current     state.Cluster
-	desiredEnds []object.Wanted
+	desiredEnds []object.Desired
 	recorded    []inventory.Inventory
 	rebuilt     []inventory.Inventory // what is recorded, with what was lost of it
 	unrecorded  []labelledObject      // what carries linkwright's mark and is in no inventory
@@ -57,7 +57,7 @@ func (c *cluster) writeInventory(next, old inventory.Inventory) (object.Change, 
 	if !c.current.Covers(o.Key) {
 		return object.Change{}, object.Because(reason.Unknown, "linkwright has not read the inventories yet")
 	}
-	switch live := c.current.Seen.Record(o.Key); {
+	switch live := c.current.Live.Record(o.Key); {
 	case live.IsZero():
 	case live.Mark == object.Ours && old.Was.IsZero():
 		return object.Change{}, object.Because(reason.ObjectExists, "%s is a copy of another inventory: delete it", o.Key)
@@ -68,7 +68,7 @@ func (c *cluster) writeInventory(next, old inventory.Inventory) (object.Change, 
 	if !old.Was.IsZero() {
 		w.Action = object.Update
 	}
-	w.Fenced = true
+	w.Conditional = true
 	return w, nil
 }
 
@@ -87,12 +87,12 @@ func (c *cluster) mirrorsHidden(end object.End) *object.Reason {
 	}
 	l := c.Spec(c.name).Linkerd
 	links := object.Watch{Group: linkerd.Group, Kind: "Link"}
-	return c.current.Seen.HidesAny(append(linkerd.MirrorWatches(l), links)...)
+	return c.current.Live.HidesAny(append(linkerd.MirrorWatches(l), links)...)
 }
 
 // firstHidden returns why something in the cluster may not be read; nil: everything may.
 func (c *cluster) firstHidden() *object.Reason {
-	if hidden := c.current.Seen.Hidden; len(hidden) > 0 {
+	if hidden := c.current.Live.Hidden; len(hidden) > 0 {
 		return hidden[0].Why()
 	}
 	return nil
@@ -101,7 +101,7 @@ func (c *cluster) firstHidden() *object.Reason {
 // finishRow completes a row. An end that is suspended, or waits for a suspended one, is Suspended, and nothing of it is deleted.
 func (c *cluster) finishRow(row Row) Row {
 	if row.Why != nil && row.Why.Code == reason.Suspended {
-		row.Phase, row.Going = Suspended, nil
+		row.Phase, row.Deleting = Suspended, nil
 	}
 	row.Other = c.OtherOf(row.End)
 	return row

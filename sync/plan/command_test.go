@@ -24,7 +24,7 @@ func TestCommandsNameTheInstallation(t *testing.T) {
 			"linkwright resume east" + suffix:                             w.SuspendedBy(inventory.Decision{Kind: inventory.Suspend, Cluster: "east"}),
 			"linkwright resume west/east" + suffix:                        w.SuspendedBy(inventory.Decision{Kind: inventory.Suspend, Source: "west", Target: "east"}),
 			"linkwright abandon east" + suffix:                            p.adviseAbandon("east", hidden).Message,
-			"linkwright approve 0f" + suffix:                              prune.Removal{Hash: "0f", Over: []string{"a"}, In: w.Installation}.Why().Message,
+			"linkwright approve 0f" + suffix:                              prune.Removal{Hash: "0f", Exceeded: []string{"a"}, In: w.Installation}.Why().Message,
 			"read Secret: run linkwright cluster add --all PATH" + suffix: object.Hidden{Key: object.Key{Kind: "Secret"}, By: w.Installation}.Why().Message,
 			"cluster add --all PATH" + suffix:                             p.polledOnly([]object.Key{{Kind: "Secret"}}).Message,
 		} {

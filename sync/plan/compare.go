@@ -14,7 +14,7 @@ import (
 
 // proposal is what one end lacks and what of it may be removed, if no policy denies it.
 type proposal struct {
-	desired object.Wanted   // of a declared end; its Held says why it is not written
+	desired object.Desired  // of a declared end; its Held says why it is not written
 	changes []object.Change // what a declared end lacks
 	prune   prune.Verdict   // what may go, and what is to be recorded
 }
@@ -39,7 +39,7 @@ func (c *cluster) compare() []proposal {
 		out = append(out, c.propose(want, prune.Verdict{End: want.End, Next: c.newInventory(want)}))
 	}
 	for _, v := range verdicts {
-		_, declared := slices.BinarySearchFunc(c.desiredEnds, v.End, func(w object.Wanted, e object.End) int { return w.End.Compare(e) })
+		_, declared := slices.BinarySearchFunc(c.desiredEnds, v.End, func(w object.Desired, e object.End) int { return w.End.Compare(e) })
 		if !declared {
 			out = append(out, proposal{prune: v})
 		}
@@ -48,7 +48,7 @@ func (c *cluster) compare() []proposal {
 }
 
 // newInventory returns the inventory of an end that has none.
-func (c *cluster) newInventory(want object.Wanted) inventory.Inventory {
+func (c *cluster) newInventory(want object.Desired) inventory.Inventory {
 	next := inventory.Inventory{End: want.End}
 	if want.End.IsSource() {
 		next.Conditions = health.Initial(c.Now)
@@ -57,7 +57,7 @@ func (c *cluster) newInventory(want object.Wanted) inventory.Inventory {
 }
 
 // propose compares a declared end with what is live.
-func (c *cluster) propose(want object.Wanted, v prune.Verdict) proposal {
+func (c *cluster) propose(want object.Desired, v prune.Verdict) proposal {
 	p := proposal{desired: want, prune: v}
 	if p.desired.Blocked == nil {
 		p.desired.Blocked = c.baseBlocked(want)
@@ -71,11 +71,11 @@ func (c *cluster) propose(want object.Wanted, v prune.Verdict) proposal {
 }
 
 // baseBlocked returns why the base's objects cannot be applied, though they can be rendered; nil: they can.
-func (c *cluster) baseBlocked(want object.Wanted) *object.Reason {
+func (c *cluster) baseBlocked(want object.Desired) *object.Reason {
 	if !want.End.IsBase() || len(want.Objects) == 0 {
 		return nil
 	}
-	if why := c.current.Facts.Lack(linkerd.AsSource); why != nil && why.Code == reason.LinkerdNotInstalled {
+	if why := c.current.Facts.MissingFor(linkerd.AsSource); why != nil && why.Code == reason.LinkerdNotInstalled {
 		return why
 	}
 	return nil

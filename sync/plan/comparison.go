@@ -19,9 +19,9 @@ type comparison struct {
 
 // differs compares one end with what is live: the changes that make it so, or why it must be held. An object that exists without linkwright's mark
 // is never touched; it holds the whole end, so that no link is half written. A create is planned only if a complete read showed the name free.
-func (c *comparison) differs(want object.Wanted, current state.Cluster) ([]object.Change, *object.Reason) {
+func (c *comparison) differs(want object.Desired, current state.Cluster) ([]object.Change, *object.Reason) {
 	var out []object.Change
-	observed := current.Seen
+	observed := current.Live
 	for _, o := range want.Objects {
 		live := observed.Record(o.Key)
 		switch {
@@ -36,7 +36,7 @@ func (c *comparison) differs(want object.Wanted, current state.Cluster) ([]objec
 			out = append(out, change(want.End, object.Create, o, live, reason.Missing, "it does not exist yet"))
 		case live.Mark != object.Ours:
 			return nil, c.conflict(want.End, o.Key, observed)
-		case live.Going:
+		case live.Terminating:
 			return nil, object.Because(reason.Terminating, "%s is still being deleted", o.Key)
 		case live.Digest == 0, live.Digest == o.Digest && !c.coverage.Covers(o, live): // who overwrites all of it leaves no digest
 			out = append(out, change(want.End, updateOrDrain(o, observed), o, live, reason.Drift, "fields were changed by "+live.Writers()))
@@ -55,7 +55,7 @@ func (c *comparison) conflict(end object.End, k object.Key, observed object.Obse
 	at, target, do := c.Spec(end.Cluster).Linkerd, end.Link.Target, ""
 	r := observed.Record(k)
 	body, _ := observed.Body(k)
-	_, named := linkerd.Called(at, k, target)
+	_, named := linkerd.BelongsTo(at, k, target)
 	if _, known := linkerd.Adoptable(at, k, body, target); r.Mark == object.Unmarked && end.IsSource() && named && (known || body.IsZero()) {
 		do = fmt.Sprintf("if Linkerd's own tools created it, run %s; otherwise ", c.Command(fmt.Sprintf("adopt %s/%s", end.Link.Source, target)))
 	}
@@ -65,13 +65,13 @@ func (c *comparison) conflict(end object.End, k object.Key, observed object.Obse
 
 // kindName returns an object's kind as Observation.Unserved names it.
 func kindName(o object.Object) string {
-	return object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}.Called()
+	return object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}.KindName()
 }
 
 // change returns one write of a desired object. A drain is fenced like a delete: it changes only the object that was read.
 func change(end object.End, a object.Action, o object.Object, live object.Record, code reason.Code, message string) object.Change {
 	return object.Change{
-		End: end, Action: a, Key: o.Key, Object: o, Was: live, Fenced: a == object.Drain, Why: object.Reason{Code: code, Message: message},
+		End: end, Action: a, Key: o.Key, Object: o, Was: live, Conditional: a == object.Drain, Why: object.Reason{Code: code, Message: message},
 	}
 }
 

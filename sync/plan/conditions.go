@@ -53,7 +53,7 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 		case row.Phase == Denied && c.denied(row.End) == nil:
 			return c.deniedUpdate(row, old)
 		case !row.End.IsSource() && old.Conditions != nil && c.atRest(row):
-			next, at := old.Tell(nil, c.Now)
+			next, at := old.WithConditions(nil, c.Now)
 			return conditionsUpdate{next: next, old: old, at: at}
 		}
 	}
@@ -66,7 +66,7 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 		return conditionsUpdate{next: old, old: old}
 	}
 	n := conditionsUpdate{old: old}
-	switch n.next, n.at = old.Tell(all, c.Now); {
+	switch n.next, n.at = old.WithConditions(all, c.Now); {
 	case n.at.IsZero():
 		n.due = due
 	case c.Once:
@@ -83,7 +83,7 @@ func (c conditions) deniedUpdate(row Row, was inventory.Inventory) conditionsUpd
 		why = *row.Why
 	}
 	n := conditionsUpdate{old: was}
-	n.next, n.at = was.Tell(health.Denial(was.Conditions, why, c.Now), c.Now)
+	n.next, n.at = was.WithConditions(health.Denial(was.Conditions, why, c.Now), c.Now)
 	if c.Once && !n.at.IsZero() {
 		n.at = c.Now
 	}

@@ -26,7 +26,7 @@ func (s *sim) lead(leads bool) {
 	}
 	play := func(current *state.Cluster) {
 		if current == s.live["west"] {
-			record(&current.Seen, leaseKey, r)
+			record(&current.Live, leaseKey, r)
 		}
 	}
 	play(s.live["west"])
@@ -35,7 +35,7 @@ func (s *sim) lead(leads bool) {
 
 // reports returns the reason of Ready that stands in west's inventory.
 func (s *sim) reports() string {
-	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
+	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Live)
 	return string(health.Condition(inv.Conditions, object.Ready).Reason)
 }
 
@@ -74,8 +74,8 @@ func TestConditionsStall(t *testing.T) {
 		s.reconcile("west")
 	}
 	step := s.reconcile("west")
-	if step.Writes() > 0 || step.Retry.Sub(s.snapshot.Now) != health.RecoveryTime || !step.Again.IsZero() {
-		t.Fatalf("writes %v, next %s, retry in %s", describe(step), step.Again, step.Retry.Sub(s.snapshot.Now))
+	if step.Writes() > 0 || step.Retry.Sub(s.snapshot.Now) != health.RecoveryTime || !step.PlanAgain.IsZero() {
+		t.Fatalf("writes %v, next %s, retry in %s", describe(step), step.PlanAgain, step.Retry.Sub(s.snapshot.Now))
 	}
 	s.snapshot.Now = step.Retry.Add(-time.Second)
 	same(t, "writes before the end of its time", nil, describe(s.reconcile("west")))
@@ -131,8 +131,8 @@ func TestReasonsAreDamped(t *testing.T) {
 func TestConditionsOverARestart(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)
-	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
-	inv.Conditions, _ = health.Conditions(nil, []health.Verdict{{Stage: health.Works, Passing: health.Failed, Why: object.Because(reason.CredentialNotAccepted, "")}}, s.snapshot.Now)
+	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Live)
+	inv.Conditions, _ = health.Conditions(nil, []health.Verdict{{Stage: health.CredentialVerified, Result: health.Failed, Why: object.Because(reason.CredentialNotAccepted, "")}}, s.snapshot.Now)
 	*s.live["west"] = After(*s.live["west"], Step{Ahead: []object.Change{recorded(t, inv)}})
 	s.later(time.Hour)
 	same(t, "writes before anything was tried", nil, describe(s.reconcile("west")))

@@ -14,9 +14,9 @@ import (
 
 // drifted takes a field of an object from linkwright.
 func drifted(s *sim, c api.ClusterName, k object.Key) {
-	r := s.live[c].Seen.Record(k)
-	r.Fields, r.Rivals = unique.Make(`{"f:metadata":{"f:labels":{}}}`), unique.Make("argocd,kubectl")
-	record(&s.live[c].Seen, k, r)
+	r := s.live[c].Live.Record(k)
+	r.Fields, r.ForeignManagers = unique.Make(`{"f:metadata":{"f:labels":{}}}`), unique.Make("argocd,kubectl")
+	record(&s.live[c].Live, k, r)
 }
 
 // What others keep changing is left alone until its time, whichever way they change it, while all else goes on; then it is
@@ -29,9 +29,9 @@ func TestContested(t *testing.T) {
 	ways := map[string]func(){
 		"a field": func() { drifted(s, "west", deployment("east")) },
 		"a digest": func() {
-			r := s.live["west"].Seen.Record(deployment("east"))
+			r := s.live["west"].Live.Record(deployment("east"))
 			r.Digest++
-			record(&s.live["west"].Seen, deployment("east"), r)
+			record(&s.live["west"].Live, deployment("east"), r)
 		},
 	}
 	for name, way := range ways {
@@ -47,8 +47,8 @@ func TestContested(t *testing.T) {
 		if name == "a field" && !strings.Contains(got.Why.Message, "argocd, kubectl") {
 			t.Errorf("%s: nobody is named: %v", name, got.Why)
 		}
-		if !step.Again.Equal(until) {
-			t.Errorf("%s: asked again at %s", name, step.Again)
+		if !step.PlanAgain.Equal(until) {
+			t.Errorf("%s: asked again at %s", name, step.PlanAgain)
 		}
 		drifted(s, "west", linkKey("east"))
 		same(t, name+", and something else", []string{"update " + linkKey("east").String()}, describe(s.reconcile("west")))
@@ -61,7 +61,7 @@ func TestContested(t *testing.T) {
 	s.snapshot.Now = until.Add(-time.Second)
 	s.snapshot.Fleet = declare(t, two, "")
 	s.settle()
-	if !s.live["west"].Seen.Record(deployment("east")).IsZero() {
+	if !s.live["west"].Live.Record(deployment("east")).IsZero() {
 		t.Error("what is contested is never removed")
 	}
 }
@@ -80,9 +80,9 @@ func TestDeletedIsCreatedAtOnce(t *testing.T) {
 func formerly(t *testing.T, s *sim, k object.Key, denied state.Refusal) {
 	t.Helper()
 	for _, former := range []state.Refusal{
-		{Refusal: denied.Refusal, Digest: denied.Digest + 1, Was: denied.Was},
-		{Refusal: denied.Refusal, Digest: denied.Digest, Was: object.Record{UID: "of one that is gone"}},
-		{Refusal: object.Refusal{Field: denied.Field, By: "somebody"}, Digest: denied.Digest, Was: object.Record{UID: denied.Was.UID, ResourceVersion: "of before"}},
+		{Rejection: denied.Rejection, Digest: denied.Digest + 1, Was: denied.Was},
+		{Rejection: denied.Rejection, Digest: denied.Digest, Was: object.Record{UID: "of one that is gone"}},
+		{Rejection: object.Rejection{Field: denied.Field, By: "somebody"}, Digest: denied.Digest, Was: object.Record{UID: denied.Was.UID, ResourceVersion: "of before"}},
 	} {
 		s.snapshot.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {k: former}}
 		if step := Next(s.now(), "west", s.renderer()); len(step.Changes) != 1 || step.Changes[0].Action != object.Update {
@@ -114,10 +114,10 @@ func TestImmutable(t *testing.T) {
 	for _, tt := range tests {
 		s := linked(t, "")
 		drifted(s, "west", tt.key)
-		r := s.live["west"].Seen.Record(tt.key)
-		r.Keep = tt.keep
-		record(&s.live["west"].Seen, tt.key, r)
-		denied := state.Refusal{Refusal: object.Refusal{Field: tt.field}, Digest: Next(s.now(), "west", s.renderer()).Changes[0].Object.Digest, Was: r}
+		r := s.live["west"].Live.Record(tt.key)
+		r.PruneDisabled = tt.keep
+		record(&s.live["west"].Live, tt.key, r)
+		denied := state.Refusal{Rejection: object.Rejection{Field: tt.field}, Digest: Next(s.now(), "west", s.renderer()).Changes[0].Object.Digest, Was: r}
 		formerly(t, s, tt.key, denied)
 		s.snapshot.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: denied}}
 		step := Next(s.now(), "west", s.renderer(), PrunePolicy)
@@ -128,7 +128,7 @@ func TestImmutable(t *testing.T) {
 		case !tt.goes && (len(actions(step)) > 0 || got.Phase != Blocked || got.Why.Code != reason.ImmutableField || !strings.Contains(got.Why.Message, tt.key.String())):
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, describe(step), got.Phase, got.Why)
 		}
-		if old := Next(aged(s.now(), "west"), "west", s.renderer()); len(actions(old)) > 0 || tt.goes && len(old.Look) == 0 {
+		if old := Next(aged(s.now(), "west"), "west", s.renderer()); len(actions(old)) > 0 || tt.goes && len(old.ReadFirst) == 0 {
 			t.Errorf("%s of %s: %v, without a look", tt.field, tt.key, describe(old))
 		}
 		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))

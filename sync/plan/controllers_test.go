@@ -31,10 +31,10 @@ func put(s *state.Cluster, k object.Key, body map[string]any, more metav1.Object
 	body["metadata"] = meta
 	r := object.Record{UID: "uid-" + k.String(), ResourceVersion: "1"}
 	if k.Kind == "Lease" || meta.Labels[linkerd.MirroredLabel]+meta.Labels[linkerd.ClusterNameLabel] != "" {
-		r.Rivals = unique.Make("controller")
+		r.ForeignManagers = unique.Make("controller")
 	}
-	record(&s.Seen, k, r)
-	show(&s.Seen, k, encoded(body))
+	record(&s.Live, k, r)
+	show(&s.Live, k, encoded(body))
 }
 
 // asMade returns the annotations that a controller of Linkerd's gives what has its labels: for a probe's Endpoints, and for a mirror.
@@ -56,7 +56,7 @@ func dressed(name api.ClusterName, gateway string) *state.Cluster {
 	for _, ns := range []string{"kube-system", cp, mc} {
 		k := object.Key{Kind: "Namespace", Name: ns}
 		put(s, k, nil, metav1.ObjectMeta{})
-		record(&s.Seen, k, object.Record{UID: string(name) + "-" + ns, ResourceVersion: "1"})
+		record(&s.Live, k, object.Record{UID: string(name) + "-" + ns, ResourceVersion: "1"})
 	}
 	for _, role := range []string{linkerd.LocalAccessRole, linkerd.RemoteAccessRole} {
 		put(s, object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: role}, nil, metav1.ObjectMeta{})
@@ -80,32 +80,32 @@ func dressed(name api.ClusterName, gateway string) *state.Cluster {
 
 // playTokens is Kubernetes' token controller: a token Secret gets a token, or goes with its account.
 func playTokens(s *state.Cluster) {
-	for k, body := range s.Seen.Bodies() {
+	for k, body := range s.Live.Bodies() {
 		var secret corev1.Secret
 		if k.Kind != "Secret" || json.Unmarshal(body.Bytes(), &secret) != nil || secret.Type != corev1.SecretTypeServiceAccountToken {
 			continue
 		}
 		account := object.Key{Kind: "ServiceAccount", Namespace: k.Namespace, Name: secret.Annotations[corev1.ServiceAccountNameKey]}
-		if s.Seen.Record(account).IsZero() {
+		if s.Live.Record(account).IsZero() {
 			remove(s, k)
 			continue
 		}
 		secret.Data = map[string][]byte{"token": []byte("token-of-" + k.Name)}
-		show(&s.Seen, k, encoded(secret))
+		show(&s.Live, k, encoded(secret))
 	}
 }
 
 // playControllers is Linkerd's service mirror: each controller mirrors what its Link selects. What it
 // made stays when it stops, but for its pod.
 func playControllers(s *state.Cluster) {
-	for k := range s.Seen.Records() {
+	for k := range s.Live.Records() {
 		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Pod" {
-			if s.Seen.Record(inside(k.Namespace, deployment(target))).IsZero() {
+			if s.Live.Record(inside(k.Namespace, deployment(target))).IsZero() {
 				remove(s, k)
 			}
 		}
 	}
-	for k := range s.Seen.Records() {
+	for k := range s.Live.Records() {
 		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Deployment" {
 			mirrorFrom(s, k.Namespace, target)
 		}
@@ -135,7 +135,7 @@ func mirrorFrom(s *state.Cluster, ns, target string) {
 	put(s, object.Key{Kind: "Pod", Namespace: ns, Name: "controller-" + target}, nil,
 		metav1.ObjectMeta{Labels: map[string]string{linkerd.ClusterNameLabel: target, "component": "controller"}})
 	var link struct{ Spec linkerd.LinkSpec }
-	if body, ok := s.Seen.Body(inside(ns, linkKey(target))); !ok || json.Unmarshal(body.Bytes(), &link) != nil {
+	if body, ok := s.Live.Body(inside(ns, linkKey(target))); !ok || json.Unmarshal(body.Bytes(), &link) != nil {
 		return
 	}
 	put(s, object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: ns, Name: "service-mirror-write-" + target}, nil, metav1.ObjectMeta{})
@@ -161,7 +161,7 @@ func mirrorFrom(s *state.Cluster, ns, target string) {
 
 // drained takes away what the controller of a Link without any selector does.
 func drained(s *state.Cluster, target api.ClusterName) {
-	m := linkerd.MirrorsOf(api.Linkerd{Namespace: cp, MulticlusterNamespace: mc}, s.Seen)[target]
+	m := linkerd.MirrorsOf(api.Linkerd{Namespace: cp, MulticlusterNamespace: mc}, s.Live)[target]
 	for _, k := range slices.Concat(m.Services, m.Endpoints) {
 		remove(s, k)
 	}
@@ -176,7 +176,7 @@ func drained(s *state.Cluster, target api.ClusterName) {
 
 func join(s *state.Cluster, k object.Key, member string) {
 	var members []string
-	if old := metaOf(bodyOf(s.Seen, k)).Annotations[linkerd.RemoteDiscovery]; old != "" {
+	if old := metaOf(bodyOf(s.Live, k)).Annotations[linkerd.RemoteDiscovery]; old != "" {
 		members = strings.Split(old, ",")
 	}
 	if !slices.Contains(members, member) {
@@ -190,9 +190,9 @@ func join(s *state.Cluster, k object.Key, member string) {
 }
 
 func remove(s *state.Cluster, k object.Key) {
-	e := s.Seen.Edit()
+	e := s.Live.Edit()
 	e.Drop(k)
-	s.Seen = e.Observation()
+	s.Live = e.Observation()
 }
 
 // inventories returns what is recorded in a cluster now.

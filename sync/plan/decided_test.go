@@ -33,8 +33,8 @@ func TestSuspendedByDecision(t *testing.T) {
 				t.Errorf("%s: %q does not say %q", name, got.Why.Message, word)
 			}
 		}
-		if !steps["west"].Again.Equal(d.Until) {
-			t.Errorf("%s: it is asked again at %s, want %s", name, steps["west"].Again, d.Until)
+		if !steps["west"].PlanAgain.Equal(d.Until) {
+			t.Errorf("%s: it is asked again at %s, want %s", name, steps["west"].PlanAgain, d.Until)
 		}
 		s.snapshot.Now = d.Until
 		if step := s.reconcile("west", Suspend, PrunePolicy); !slices.Contains(describe(step), "create "+deployment("east").String()) {
@@ -74,7 +74,7 @@ func TestConfirmed(t *testing.T) {
 	}
 	snapshot.UIDs = map[api.ClusterName]string{"east": uid, "oldeast": uid}
 	current := snapshot.Clusters["east"]
-	current.Seen = object.NewObservation(nil)
+	current.Live = object.NewObservation(nil)
 	if snapshot.Clusters["east"] = current; snapshot.Confirmed("east", uid) {
 		t.Error("no base, and another name has the identity")
 	}

@@ -12,7 +12,7 @@ import (
 
 // reported returns the conditions that stand in the inventory of an end.
 func (s *sim) reported(end object.End) []object.Condition {
-	inv, _ := inventory.Of(object.DefaultOwner, end, s.live[end.Cluster].Seen)
+	inv, _ := inventory.Of(object.DefaultOwner, end, s.live[end.Cluster].Live)
 	return inv.Conditions
 }
 

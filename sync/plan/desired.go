@@ -17,15 +17,15 @@ import (
 
 // Renderer is package render, or a memo of it with overlays applied: same input, same bytes.
 type Renderer interface {
-	Source(render.Input) object.Wanted
-	Target(render.Input) object.Wanted
+	Source(render.Input) object.Desired
+	Target(render.Input) object.Desired
 	// Complete makes of all that Source and Target gave for a cluster what is to be applied there, the base included;
 	// without ends only the base. Nothing handed in is changed.
-	Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted
+	Complete(c fleet.Cluster, ends []object.Desired) []object.Desired
 }
 
-// Wants returns every declared end of a cluster as it must be, sorted: the base, then links. A cluster that leaves has none.
-func Wants(w state.Snapshot, name api.ClusterName, r Renderer) []object.Wanted {
+// DesiredEnds returns every declared end of a cluster as it must be, sorted: the base, then links. A cluster that leaves has none.
+func DesiredEnds(w state.Snapshot, name api.ClusterName, r Renderer) []object.Desired {
 	return newDesired(w, r).ends(name)
 }
 
@@ -40,7 +40,7 @@ func newDesired(w state.Snapshot, r Renderer) *desired {
 }
 
 // ends returns every declared end of a cluster; if only some are asked for, others may be left out.
-func (d *desired) ends(name api.ClusterName, only ...object.End) []object.Wanted {
+func (d *desired) ends(name api.ClusterName, only ...object.End) []object.Desired {
 	c, out, in := d.Declared(name)
 	if c == nil || c.Spec.State == api.Leaving {
 		return nil
@@ -48,7 +48,7 @@ func (d *desired) ends(name api.ClusterName, only ...object.End) []object.Wanted
 	asked := func(l fleet.Link) bool { // an overlay is built for all ends of its cluster
 		return len(only) == 0 || c.Overlay != nil || slices.Contains(only, object.End{Cluster: name, Link: l.Pair()})
 	}
-	var ends []object.Wanted
+	var ends []object.Desired
 	for _, l := range out {
 		if asked(l) {
 			ends = append(ends, d.source(l))
@@ -69,7 +69,7 @@ func (d *desired) ends(name api.ClusterName, only ...object.End) []object.Wanted
 	return sortEnds(ends)
 }
 
-func (d *desired) source(l fleet.Link) object.Wanted {
+func (d *desired) source(l fleet.Link) object.Desired {
 	in := render.Input{Link: l, Source: d.Facts(l.Source.Name), Target: d.TargetFacts(l)}
 	cred, why := d.Link(l)
 	if why == nil {
@@ -79,29 +79,29 @@ func (d *desired) source(l fleet.Link) object.Wanted {
 		why = d.stale(l)
 	}
 	if why != nil {
-		return object.Wanted{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Blocked: why}
+		return object.Desired{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Blocked: why}
 	}
 	in.Target = d.withLastAddresses(l, in.Target)
 	in.Credential = cred
-	in.ControlPlaneSecretLive, in.Undiscovered = d.Discovers(l), d.Undiscovered(l) != nil
-	link, observed := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name), d.Clusters[l.Source.Name].Seen
+	in.ControlPlaneSecretLive, in.WithoutControlPlaneSecret = d.Discovers(l), d.Undiscovered(l) != nil
+	link, observed := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name), d.Clusters[l.Source.Name].Live
 	body, _ := observed.Body(link)
 	if in.Source != nil {
 		in.AppliedIn = linkerd.AppliedIn(observed.Record(link), body, in.Source.LinkVersion())
 	}
 	if l.Spec.UsesRemoteDiscovery() {
-		in.Marked = d.Marked(l)
+		in.CredentialMark = d.Marked(l)
 	}
 	return d.renderer.Source(in)
 }
 
 // target renders a link's end in its target. Tokens stay while the source may still use them.
-func (d *desired) target(l fleet.Link) object.Wanted {
+func (d *desired) target(l fleet.Link) object.Desired {
 	in := render.Input{Link: l, Target: d.withLastAddresses(l, d.TargetFacts(l))}
 	switch l.Spec.Credentials.Mode {
 	case api.Existing:
 		if why := d.StillUsed(l); why != nil {
-			return object.Wanted{End: state.TargetEnd(l), Blocked: why}
+			return object.Desired{End: state.TargetEnd(l), Blocked: why}
 		}
 	case api.Bound:
 		r := d.Rotation(l)
@@ -118,7 +118,7 @@ func (d *desired) target(l fleet.Link) object.Wanted {
 
 // liveLink returns the live Linkerd Link of a link, and whether it is linkwright's.
 func (d *desired) liveLink(l fleet.Link) (object.Body, bool) {
-	observed, key := d.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
+	observed, key := d.Clusters[l.Source.Name].Live, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
 	body, ok := observed.Body(key)
 	return body, ok && observed.Record(key).Mark == object.Ours
 }
@@ -127,7 +127,7 @@ func (d *desired) liveLink(l fleet.Link) (object.Body, bool) {
 func (d *desired) lastAddresses(l fleet.Link) []string {
 	body, ok := d.liveLink(l)
 	key := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
-	if !ok || !d.Clusters[l.Source.Name].Seen.Record(key).Sets("gatewayAddress") {
+	if !ok || !d.Clusters[l.Source.Name].Live.Record(key).Sets("gatewayAddress") {
 		return nil
 	}
 	return linkerd.AddressesIn(body)
@@ -135,14 +135,14 @@ func (d *desired) lastAddresses(l fleet.Link) []string {
 
 // withLastAddresses returns the target's facts. If the gateway has no address, they have the addresses of the live Link.
 func (d *desired) withLastAddresses(l fleet.Link, target *linkerd.Facts) *linkerd.Facts {
-	if target == nil || !target.Gateway.Homeless() {
+	if target == nil || !target.Gateway.LacksAddress() {
 		return target
 	}
 	addresses := d.lastAddresses(l)
 	if len(addresses) == 0 {
 		return target
 	}
-	at := target.At(addresses)
+	at := target.WithAddresses(addresses)
 	return &at
 }
 
@@ -157,12 +157,12 @@ func (d *desired) stale(l fleet.Link) *object.Reason {
 		l.Target.Canonical(), since.UTC().Format(time.DateTime))
 }
 
-func sortEnds(ends []object.Wanted) []object.Wanted {
-	slices.SortFunc(ends, func(a, b object.Wanted) int { return a.End.Compare(b.End) })
+func sortEnds(ends []object.Desired) []object.Desired {
+	slices.SortFunc(ends, func(a, b object.Desired) int { return a.End.Compare(b.End) })
 	return ends
 }
 
-func keys(want object.Wanted) []object.Key {
+func keys(want object.Desired) []object.Key {
 	out := make([]object.Key, len(want.Objects))
 	for i, o := range want.Objects {
 		out[i] = o.Key

@@ -23,9 +23,9 @@ func TestDrainIsGuarded(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		r := s.live["west"].Seen.Record(linkKey("east"))
-		r.Keep = tt.keep
-		record(&s.live["west"].Seen, linkKey("east"), r)
+		r := s.live["west"].Live.Record(linkKey("east"))
+		r.PruneDisabled = tt.keep
+		record(&s.live["west"].Live, linkKey("east"), r)
 		s.snapshot.Fleet = declare(t, two, drain+tt.policy)
 		step := s.reconcile("west", PrunePolicy)
 		got := row(t, step, westEast)
@@ -38,8 +38,8 @@ func TestDrainIsGuarded(t *testing.T) {
 		if got.Phase != Denied || string(got.Why.Code) != tt.code || len(step.Changes) > 0 {
 			t.Errorf("%s: %s %v, %v", tt.name, got.Phase, got.Why, describe(step))
 		}
-		r.Keep = false
-		record(&s.live["west"].Seen, linkKey("east"), r)
+		r.PruneDisabled = false
+		record(&s.live["west"].Live, linkKey("east"), r)
 		s.snapshot.Fleet = declare(t, two, drain)
 		step = s.reconcile("west", PrunePolicy)
 		if got := row(t, step, westEast); got.Phase != Changing || step.Changes[0].Action != object.Drain {
@@ -69,16 +69,16 @@ func TestDrainDeadline(t *testing.T) {
 		if got.Why == nil || got.Why.Code != reason.Draining {
 			break
 		}
-		if got.Phase != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.Again.After(s.snapshot.Now) || step.Again.After(got.Until) {
-			t.Fatalf("%s after the beginning: %s %v until %s, next %s, writes %v", s.snapshot.Now.Sub(begun), got.Phase, got.Why, got.Until, step.Again, describe(step))
+		if got.Phase != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.PlanAgain.After(s.snapshot.Now) || step.PlanAgain.After(got.Until) {
+			t.Fatalf("%s after the beginning: %s %v until %s, next %s, writes %v", s.snapshot.Now.Sub(begun), got.Phase, got.Why, got.Until, step.PlanAgain, describe(step))
 		}
 		if moments := step.Moments(); len(moments) != 2 || moments[1] != got.Until {
 			t.Fatalf("moments: %v", moments)
 		}
-		if s.reconcile("east"); s.live["west"].Seen.Record(deployment("east")).IsZero() || s.live["east"].Seen.Record(access).IsZero() {
+		if s.reconcile("east"); s.live["west"].Live.Record(deployment("east")).IsZero() || s.live["east"].Live.Record(access).IsZero() {
 			t.Fatal("the controller, or its access, is gone before the deadline")
 		}
-		s.snapshot.Now = step.Again
+		s.snapshot.Now = step.PlanAgain
 		watches++
 	}
 	if !s.snapshot.Now.Equal(begun.Add(5*time.Minute)) || watches < 5 || watches > 60 {
@@ -108,9 +108,9 @@ func TestDrainOfDyingTarget(t *testing.T) {
 // A link that is declared again in the middle of its drain gets its selectors back, and no more is written.
 func TestDeclaredAgainWhileDraining(t *testing.T) {
 	s := stuck(t)
-	link := bodyOf(s.live["west"].Seen, linkKey("east"))
+	link := bodyOf(s.live["west"].Live, linkKey("east"))
 	s.settle()
-	if drained := bodyOf(s.live["west"].Seen, linkKey("east")); strings.Contains(string(drained.Bytes()), "matchLabels") {
+	if drained := bodyOf(s.live["west"].Live, linkKey("east")); strings.Contains(string(drained.Bytes()), "matchLabels") {
 		t.Fatalf("it was not drained: %s", drained.Bytes())
 	}
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all))
@@ -119,10 +119,10 @@ func TestDeclaredAgainWhileDraining(t *testing.T) {
 		"update ConfigMap linkwright-access/linkwright.west.east",
 		"update Link.multicluster.linkerd.io linkerd-multicluster/east",
 	}, describe(s.reconcile("west")))
-	if back := bodyOf(s.live["west"].Seen, linkKey("east")); string(back.Bytes()) != string(link.Bytes()) {
+	if back := bodyOf(s.live["west"].Live, linkKey("east")); string(back.Bytes()) != string(link.Bytes()) {
 		t.Errorf("it was %s, and is %s", link.Bytes(), back.Bytes())
 	}
-	if inv := inventories(t, s.live["west"].Seen)[westEast]; inv.Leaving || !inv.Since.IsZero() {
+	if inv := inventories(t, s.live["west"].Live)[westEast]; inv.Leaving || !inv.Since.IsZero() {
 		t.Errorf("the inventory: leaving %t since %s", inv.Leaving, inv.Since)
 	}
 }
@@ -143,7 +143,7 @@ func TestSimulateDrain(t *testing.T) {
 	if last := steps["west"][len(steps["west"])-1]; !drained || !last.Left() && len(last.Rows) > 1 {
 		t.Errorf("drained: %t, the last step: %v", drained, statuses(last))
 	}
-	if !w.Clusters["west"].Seen.Record(object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}).IsZero() {
+	if !w.Clusters["west"].Live.Record(object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}).IsZero() {
 		t.Error("a federated service without members is left")
 	}
 }
@@ -158,7 +158,7 @@ func TestDrainOfALinkThatStays(t *testing.T) {
 			drains = append(drains, c)
 		}
 	}
-	if len(drains) != 1 || drains[0].Key != linkKey("east") || !drains[0].Fenced || drains[0].Was.UID == "" {
+	if len(drains) != 1 || drains[0].Key != linkKey("east") || !drains[0].Conditional || drains[0].Was.UID == "" {
 		t.Errorf("it drains %+v", drains)
 	}
 }

@@ -68,9 +68,9 @@ func rests() map[string]func(*testing.T) *sim {
 }
 
 func unmark(s *sim, c api.ClusterName, k object.Key, m object.Mark) {
-	r := s.live[c].Seen.Record(k)
-	r.Mark, r.Rivals = m, unique.Make("kubectl")
-	record(&s.live[c].Seen, k, r)
+	r := s.live[c].Live.Record(k)
+	r.Mark, r.ForeignManagers = m, unique.Make("kubectl")
+	record(&s.live[c].Live, k, r)
 }
 
 // A step that does anything but write back what others changed or deleted is no repair.
@@ -102,7 +102,7 @@ func TestRepairs(t *testing.T) {
 		"an inventory":            {step(changing, edited), func(s *Step) { s.Ahead = s.Changes }, false},
 		"the end of an inventory": {step(changing, edited), func(s *Step) { s.After = s.Changes }, false},
 		"a token":                 {step(changing, edited), func(s *Step) { s.TokenRequests = make([]TokenRequest, 1) }, false},
-		"a look":                  {step(changing, edited), func(s *Step) { s.Look = []api.ClusterName{"east"} }, false},
+		"a look":                  {step(changing, edited), func(s *Step) { s.ReadFirst = []api.ClusterName{"east"} }, false},
 		"refused":                 {step(changing, edited), func(s *Step) { s.Denied = object.Because("No", "no") }, false},
 		"for a reason":            {step(Row{Phase: Changing, Why: object.Because("No", "no")}, edited), nil, false},
 	} {

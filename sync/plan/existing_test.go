@@ -33,9 +33,9 @@ func (s *sim) manage(token string, keys ...object.Key) {
 			Labels:      map[string]string{linkerd.RemoteClusterLabel: "east"},
 			Annotations: map[string]string{linkerd.TrustDomain: "root.test", linkerd.ClusterDomain: "cluster.local"},
 		})
-		r := s.live["west"].Seen.Record(k)
-		r.Rivals = unique.Make("vault")
-		record(&s.live["west"].Seen, k, r)
+		r := s.live["west"].Live.Record(k)
+		r.ForeignManagers = unique.Make("vault")
+		record(&s.live["west"].Live, k, r)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestExisting(t *testing.T) {
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
 	}
-	if name, entries := linkerd.Announced(bodyOf(s.live["west"].Seen, linkKey("east"))); name != "vault-east" || len(entries) != 1 {
+	if name, entries := linkerd.CredentialEntries(bodyOf(s.live["west"].Live, linkKey("east"))); name != "vault-east" || len(entries) != 1 {
 		t.Errorf("the Linkerd Link names %s, %v", name, entries)
 	}
 	same(t, "east", nil, s.names("east"))
@@ -118,27 +118,27 @@ func TestHandOver(t *testing.T) {
 	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked SecretStillManaged"}, statuses(last["west"]))
 	same(t, "west", before, s.names("west"))
 	for _, k := range []object.Key{mirrorKey, planeKey} { // without linkwright's label
-		r := s.live["west"].Seen.Record(k)
+		r := s.live["west"].Live.Record(k)
 		r.Mark = object.Unmarked
-		record(&s.live["west"].Seen, k, r)
+		record(&s.live["west"].Live, k, r)
 	}
 	last = s.settle()
 	same(t, "east's rows with the old token", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, statuses(last["east"]))
 	same(t, "west's rows with the old token", []string{"west base: Ready", "west→east in west: Ready"}, statuses(last["west"]))
 	s.manage(theToken, mirrorKey)
 	s.settle()
-	if s.live["east"].Seen.Record(tokenKey).IsZero() {
+	if s.live["east"].Live.Record(tokenKey).IsZero() {
 		t.Error("the control plane's token is gone")
 	}
 	s.manage(theToken, planeKey)
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
 	}
-	if !s.live["east"].Seen.Record(tokenKey).IsZero() {
+	if !s.live["east"].Live.Record(tokenKey).IsZero() {
 		t.Error("the token is still there")
 	}
 	for _, k := range []object.Key{mirrorKey, planeKey} {
-		if s.live["west"].Seen.Record(k).IsZero() {
+		if s.live["west"].Live.Record(k).IsZero() {
 			t.Errorf("%s is gone", k)
 		}
 	}
@@ -151,9 +151,9 @@ func TestInUseWithoutAFreshRead(t *testing.T) {
 	s.manage(theToken, vaultKey)
 	s.reconcile("west")
 	w := s.now()
-	w.Pass = 2
+	w.Round = 2
 	east := w.Clusters["east"]
-	east.Pass = 2
+	east.Round = 2
 	w.Clusters["east"] = east
 	step := Next(w, "east", s.renderer())
 	same(t, "rows", []string{"east base: Ready", "west→east in east: Waiting WaitingForRead"}, statuses(step))
@@ -179,7 +179,7 @@ func TestExistingToLegacyToken(t *testing.T) {
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
 	}
-	if s.live["west"].Seen.Record(vaultKey).IsZero() {
+	if s.live["west"].Live.Record(vaultKey).IsZero() {
 		t.Error("the user's Secret is gone")
 	}
 }

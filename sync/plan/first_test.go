@@ -77,7 +77,7 @@ func TestFirstLink(t *testing.T) {
 	}, describe(s.reconcile("east")))
 	tokens := *s.live["east"]
 	*s.live["east"] = After(tokens, Step{Changes: []object.Change{{Action: object.Replace, Key: tokenKey, Object: object.Object{Body: object.NewBody([]byte("{}"))}}}})
-	if s.reconcile("west").Again.IsZero() {
+	if s.reconcile("west").PlanAgain.IsZero() {
 		t.Error("west waits for the token of an account, and is never asked again")
 	}
 	*s.live["east"] = tokens
@@ -109,18 +109,18 @@ func TestWrittenAheadAndFenced(t *testing.T) {
 		for _, c := range two {
 			step := s.reconcile(c)
 			for _, ch := range step.Ahead {
-				if !ch.Fenced && ch.Key.Kind == "ConfigMap" {
+				if !ch.Conditional && ch.Key.Kind == "ConfigMap" {
 					t.Errorf("%s of %s is not fenced", ch.Action, ch.Key)
 				}
 			}
 			for _, ch := range step.Changes {
-				if ch.Fenced || ch.Key.Kind == "ConfigMap" {
+				if ch.Conditional || ch.Key.Kind == "ConfigMap" {
 					t.Errorf("%s of %s stands among the changes", ch.Action, ch.Key)
 				}
 			}
 		}
 	}
-	recorded := inventories(t, s.live["west"].Seen)[westEast]
+	recorded := inventories(t, s.live["west"].Live)[westEast]
 	same(t, "recorded", []string{
 		"Secret linkerd/cluster-credentials-east",
 		"Secret linkerd-multicluster/cluster-credentials-east",
@@ -147,7 +147,7 @@ func TestControlPlaneSecretFirst(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.reconcile("east")
 	discovers := func() bool {
-		return strings.Contains(string(bodyOf(s.live["west"].Seen, linkKey("east")).Bytes()), "federatedServiceSelector")
+		return strings.Contains(string(bodyOf(s.live["west"].Live, linkKey("east")).Bytes()), "federatedServiceSelector")
 	}
 	first := s.reconcile("west")
 	if discovers() || !strings.Contains(strings.Join(describe(first), "\n"), "create Secret linkerd/cluster-credentials-east") {
@@ -171,7 +171,7 @@ func TestControlPlaneSecretLost(t *testing.T) {
 // A commit is recorded once in each cluster; a term alone is not, and what changes nothing writes nothing else.
 func TestBaseOncePerCommit(t *testing.T) {
 	s := linked(t, "")
-	s.snapshot.Term = 7
+	s.snapshot.Leadership = 7
 	for _, c := range two {
 		same(t, "writes of a new term", nil, describe(s.reconcile(c)))
 	}
@@ -179,7 +179,7 @@ func TestBaseOncePerCommit(t *testing.T) {
 	for _, c := range two {
 		same(t, "writes of a new commit", []string{"update ConfigMap linkwright-access/linkwright.base"}, describe(s.reconcile(c)))
 		same(t, "writes of the same commit", nil, describe(s.reconcile(c)))
-		base := inventories(t, s.live[c].Seen)[object.End{Cluster: c}]
+		base := inventories(t, s.live[c].Live)[object.End{Cluster: c}]
 		if base.Term != 7 || base.Commit != s.snapshot.Fleet.Commit {
 			t.Errorf("base of %s: term %d, commit %s", c, base.Term, base.Commit)
 		}
@@ -199,9 +199,9 @@ func TestLiveEqualsDesired(t *testing.T) {
 	s := linked(t, all)
 	w := s.now()
 	for _, c := range two {
-		for _, want := range Wants(w, c, render.Renderer{Owner: owner}) {
+		for _, want := range DesiredEnds(w, c, render.Renderer{Owner: owner}) {
 			for _, o := range want.Objects {
-				if s.live[c].Seen.Record(o.Key).Digest != o.Digest {
+				if s.live[c].Live.Record(o.Key).Digest != o.Digest {
 					t.Errorf("%s: %s is not as wanted", want.End, o.Key)
 				}
 			}
@@ -214,7 +214,7 @@ func TestHostileToken(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.settle()
 	token := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: owner + ".west-token"}
-	show(&s.live["east"].Seen, token, encoded(corev1.Secret{
+	show(&s.live["east"].Live, token, encoded(corev1.Secret{
 		Type: corev1.SecretTypeServiceAccountToken, Data: map[string][]byte{"token": []byte("t\n    tokenFile: /etc/hostname")},
 	}))
 	step := s.reconcile("west")

@@ -26,7 +26,7 @@ func follows(o object.Object, observed object.Observation) bool {
 		return false
 	}
 	live, ok := observed.Body(o.Key)
-	return ok && linkerd.Follows(live, o.Body)
+	return ok && linkerd.DiffersOnlyInFacts(live, o.Body)
 }
 
 // limitFollowing leaves out changes that follow the target's facts again too soon, with the probe that follows too, and returns why and until when;

@@ -41,8 +41,8 @@ func TestPace(t *testing.T) {
 	until := s.snapshot.Now.Add(followInterval + jitter(westEast.Link))
 	step = s.reconcile("west")
 	got := row(t, step, westEast)
-	if step.Writes() > 0 || got.Phase != Waiting || got.Why.Code != reason.RateLimited || !step.Again.Equal(until) {
-		t.Errorf("too soon: %v, %s %v, next %s, want %s", describe(step), got.Phase, got.Why, step.Again, until)
+	if step.Writes() > 0 || got.Phase != Waiting || got.Why.Code != reason.RateLimited || !step.PlanAgain.Equal(until) {
+		t.Errorf("too soon: %v, %s %v, next %s, want %s", describe(step), got.Phase, got.Why, step.PlanAgain, until)
 	}
 	drifted(s, "west", deployment("east"))
 	same(t, "too soon, and somebody else", []string{"update " + deployment("east").String()}, describe(s.reconcile("west")))

@@ -35,9 +35,9 @@ func TestConflict(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
 		put(s.live["west"], probe, nil, metav1.ObjectMeta{})
-		r := s.live["west"].Seen.Record(probe)
-		r.Mark, r.Rivals = mark, unique.Make("helm,kubectl-edit")
-		record(&s.live["west"].Seen, probe, r)
+		r := s.live["west"].Live.Record(probe)
+		r.Mark, r.ForeignManagers = mark, unique.Make("helm,kubectl-edit")
+		record(&s.live["west"].Live, probe, r)
 		step := s.settle()["west"]
 		if got := row(t, step, westEast); got.Phase != Blocked || got.Why.Code != reason.ObjectExists ||
 			!strings.Contains(got.Why.Message, "helm, kubectl-edit") || !strings.Contains(got.Why.Message, probe.String()) {
@@ -72,7 +72,7 @@ func TestConflictIsAdoptable(t *testing.T) {
 			cluster = "east"
 		}
 		remove(s.live[cluster], tt.key)
-		edit(&s.live[cluster].Seen, tt.key, object.Record{UID: "theirs", Mark: tt.mark}, tt.body)
+		edit(&s.live[cluster].Live, tt.key, object.Record{UID: "theirs", Mark: tt.mark}, tt.body)
 		got := row(t, s.reconcile(cluster), object.End{Cluster: cluster, Link: westEast.Link})
 		if got.Why == nil || got.Why.Code != reason.ObjectExists || strings.Contains(got.Why.Message, "linkwright adopt west/east") != tt.adopt {
 			t.Errorf("%s: %s, %v", name, got.Phase, got.Why)
@@ -84,9 +84,9 @@ func TestConflictIsAdoptable(t *testing.T) {
 func TestConflictLater(t *testing.T) {
 	s := linked(t, "")
 	before := s.names("west")
-	r := s.live["west"].Seen.Record(deployment("east"))
+	r := s.live["west"].Live.Record(deployment("east"))
 	r.Mark = object.Theirs
-	record(&s.live["west"].Seen, deployment("east"), r)
+	record(&s.live["west"].Live, deployment("east"), r)
 	same(t, "writes", nil, actions(s.reconcile("west")))
 	same(t, "live", before, s.names("west"))
 }
@@ -99,21 +99,21 @@ func TestDrift(t *testing.T) {
 		code   string
 	}{
 		{"nothing", func(*object.Record) {}, nil, ""},
-		{"metadata of others", func(r *object.Record) { r.ResourceVersion, r.Rivals = "9", unique.Make("hpa") }, nil, ""},
+		{"metadata of others", func(r *object.Record) { r.ResourceVersion, r.ForeignManagers = "9", unique.Make("hpa") }, nil, ""},
 		{"another digest", func(r *object.Record) { r.Digest++ }, []string{"update " + deployment("east").String()}, "Changed"},
 		{"no digest", func(r *object.Record) {
-			r.Digest, r.Rivals = 0, unique.Make("kubectl")
+			r.Digest, r.ForeignManagers = 0, unique.Make("kubectl")
 		}, []string{"update " + deployment("east").String()}, "Drift"},
 		{"a field taken over", func(r *object.Record) {
-			r.Fields, r.Rivals = unique.Make(`{"f:metadata":{"f:labels":{}}}`), unique.Make("kubectl")
+			r.Fields, r.ForeignManagers = unique.Make(`{"f:metadata":{"f:labels":{}}}`), unique.Make("kubectl")
 		}, []string{"update " + deployment("east").String()}, "Drift"},
-		{"being deleted", func(r *object.Record) { r.Going = true }, nil, ""},
+		{"being deleted", func(r *object.Record) { r.Terminating = true }, nil, ""},
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		r := s.live["west"].Seen.Record(deployment("east"))
+		r := s.live["west"].Live.Record(deployment("east"))
 		tt.change(&r)
-		record(&s.live["west"].Seen, deployment("east"), r)
+		record(&s.live["west"].Live, deployment("east"), r)
 		step := s.reconcile("west")
 		same(t, tt.name, tt.want, actions(step))
 		if tt.code != "" && string(step.Changes[0].Why.Code) != tt.code {
@@ -128,23 +128,23 @@ func TestDrift(t *testing.T) {
 // rebase writes an inventory of west's base again.
 func rebase(t *testing.T, s *sim, change func(*inventory.Inventory)) {
 	t.Helper()
-	base := inventories(t, s.live["west"].Seen)[object.End{Cluster: "west"}]
+	base := inventories(t, s.live["west"].Live)[object.End{Cluster: "west"}]
 	key := inventory.Key(owner, base.End)
 	change(&base)
 	o, err := base.Object(owner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(&s.live["west"].Seen, key, object.Written(o), o.Body)
+	edit(&s.live["west"].Live, key, object.Written(o), o.Body)
 }
 
 // What is not certainly the cluster it seems to be is not written at all, whatever is to do there.
 func TestIdentityDenials(t *testing.T) {
 	reuid := func(s *sim, c api.ClusterName, uid string) {
 		k := object.Key{Kind: "Namespace", Name: "kube-system"}
-		r := s.live[c].Seen.Record(k)
+		r := s.live[c].Live.Record(k)
 		r.UID = uid
-		record(&s.live[c].Seen, k, r)
+		record(&s.live[c].Live, k, r)
 	}
 	tests := []struct {
 		name string
@@ -168,10 +168,10 @@ func TestIdentityDenials(t *testing.T) {
 			s.snapshot.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
 		}, ""},
 		{"later term", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.Term = 2 }) }, "NewerLeader"},
-		{"earlier term", func(_ *testing.T, s *sim) { s.snapshot.Term = 2 }, ""},
+		{"earlier term", func(_ *testing.T, s *sim) { s.snapshot.Leadership = 2 }, ""},
 		{"unreadable inventory", func(_ *testing.T, s *sim) {
 			k := inventory.Key(owner, westEast)
-			show(&s.live["west"].Seen, k, object.NewBody([]byte(`{"data":{"inventory.json":"{\"version\":2}"}}`)))
+			show(&s.live["west"].Live, k, object.NewBody([]byte(`{"data":{"inventory.json":"{\"version\":2}"}}`)))
 		}, "InventoryInvalid"},
 	}
 	for _, tt := range tests {
@@ -180,8 +180,8 @@ func TestIdentityDenials(t *testing.T) {
 		tt.do(t, s)
 		remove(s.live["west"], deployment("east")) // so that there is something to do
 		current := snapshot.Clusters["west"]
-		current.Seen = observe(s.live["west"].Seen, current.Looked)
-		current.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://west.example.com", current.Seen)
+		current.Live = observe(s.live["west"].Live, current.Watches)
+		current.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://west.example.com", current.Live)
 		if s.down["west"] {
 			current = s.watch(s.snapshot, s.snapshot.Fleet.Clusters[1])
 		}
@@ -220,7 +220,7 @@ func TestBlockedEndKeepsEverything(t *testing.T) {
 		}, "LinkerdNotInstalled"},
 		{"no token", func(s *sim) {
 			s.controllers = nil
-			show(&s.live["east"].Seen, tokenKey, object.NewBody([]byte(`{"kind":"Secret"}`)))
+			show(&s.live["east"].Live, tokenKey, object.NewBody([]byte(`{"kind":"Secret"}`)))
 		}, "CredentialNotIssued"},
 	}
 	for _, tt := range tests {

@@ -15,14 +15,14 @@ import (
 
 // blind returns a side on which a kind was not looked for.
 func blind(current state.Cluster, kind string) state.Cluster {
-	current.Looked = slices.DeleteFunc(slices.Clone(current.Looked), func(w object.Watch) bool { return w.Kind == kind })
-	observed := current.Seen.Edit()
-	for k := range current.Seen.Records() {
+	current.Watches = slices.DeleteFunc(slices.Clone(current.Watches), func(w object.Watch) bool { return w.Kind == kind })
+	observed := current.Live.Edit()
+	for k := range current.Live.Records() {
 		if k.Kind == kind {
 			observed.Drop(k)
 		}
 	}
-	current.Seen = observed.Observation()
+	current.Live = observed.Observation()
 	return current
 }
 
@@ -50,7 +50,7 @@ func TestTargetWithABrokenInventory(t *testing.T) {
 	w := s.now()
 	east := w.Clusters["east"]
 	k := inventory.Key(owner, eastWest)
-	edit(&east.Seen, k, east.Seen.Record(k), object.NewBody([]byte(`{"data":{"inventory.json":"{"}}`)))
+	edit(&east.Live, k, east.Live.Record(k), object.NewBody([]byte(`{"data":{"inventory.json":"{"}}`)))
 	w.Clusters["east"], w.Namespace = east, "ops"
 	step := Next(w, "west", s.renderer())
 	if got := row(t, step, westEast); got.Phase != Waiting || got.Why.Code != reason.WaitingForTarget || !strings.Contains(got.Why.Message, "linkwright abandon east --namespace ops") || len(step.Changes) > 0 {
@@ -61,8 +61,8 @@ func TestTargetWithABrokenInventory(t *testing.T) {
 // In a suspended cluster no inventory goes either, though nothing else is left of its end.
 func TestSuspendedKeepsItsInventories(t *testing.T) {
 	s := linked(t, "")
-	dressing := dressed("west", "").Seen
-	for k := range s.live["west"].Seen.Records() {
+	dressing := dressed("west", "").Live
+	for k := range s.live["west"].Live.Records() {
 		if dressing.Record(k).IsZero() && k.Kind != "Namespace" && k.Kind != "ConfigMap" {
 			remove(s.live["west"], k)
 		}
@@ -80,9 +80,9 @@ func TestCommitsWhileLeaving(t *testing.T) {
 	for i := range 20 {
 		s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, fmt.Sprintf("# %d\n", i))
 		s.reconcile("west", rules...)
-		before, _ := inventory.ReadBase(owner, s.live["east"].Seen)
+		before, _ := inventory.ReadBase(owner, s.live["east"].Live)
 		s.reconcile("east", rules...)
-		if after, found := inventory.ReadBase(owner, s.live["east"].Seen); found && after.Commit != before.Commit && !after.Leaving {
+		if after, found := inventory.ReadBase(owner, s.live["east"].Live); found && after.Commit != before.Commit && !after.Leaving {
 			t.Errorf("turn %d: the base gets commit %s", i, after.Commit)
 		}
 	}

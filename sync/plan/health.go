@@ -17,7 +17,7 @@ type healthChecks struct{ *cluster }
 // add lets links with equal verdicts share them: the verdicts stay in memory, and mostly all links are healthy.
 func (h healthChecks) add(s Step) Step {
 	reasons, before := map[object.Reason]*object.Reason{}, []health.Verdict(nil)
-	pulses := linkerd.Pulses(h.Spec(h.name).Linkerd, h.current.Seen)
+	pulses := linkerd.GatewayHealths(h.Spec(h.name).Linkerd, h.current.Live)
 	for i, row := range s.Rows {
 		l, ok := h.declaredLink(row)
 		if !ok {
@@ -50,7 +50,7 @@ func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 }
 
 // health returns the stages of a link, and when the clock may change them.
-func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []health.Verdict, next time.Time) {
+func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.GatewayHealth) (all []health.Verdict, next time.Time) {
 	blocked := row.Why
 	if row.Phase != Blocked {
 		blocked = nil
@@ -93,7 +93,7 @@ func (r Row) Ready() bool { return r.Condition().Status == object.True }
 // it; stages alone report what is not known yet, and mirrors without endpoints.
 func (r Row) gatewayFailure() *object.Reason {
 	for _, v := range r.Health {
-		if v.Passing == health.Failed && v.Stage == health.Gateway {
+		if v.Result == health.Failed && v.Stage == health.Gateway {
 			return v.Why
 		}
 	}

@@ -21,16 +21,16 @@ func TestHealthOfEnds(t *testing.T) {
 		return v, row
 	}
 	v, row := first("all is well")
-	if v.Passing == health.Failed || !row.Ready() || Next(s.now(), "west", s.renderer()).row(object.End{Cluster: "west"}).Ready() {
+	if v.Result == health.Failed || !row.Ready() || Next(s.now(), "west", s.renderer()).row(object.End{Cluster: "west"}).Ready() {
 		t.Errorf("all is well, and %s says %v, or the link is not ready, or a base is", v.Stage, v.Why)
 	}
-	observed := &s.live["west"].Seen
+	observed := &s.live["west"].Live
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-east"}
 	holder := observed.Record(lease)
 	left := holder
 	left.Health = object.HealthOf("Lease", []byte(`{}`))
 	record(observed, lease, left)
-	if v, row := first("the controller left"); v.Stage != health.Leads || row.Why != nil || row.Ready() {
+	if v, row := first("the controller left"); v.Stage != health.ControllerLeads || row.Why != nil || row.Ready() {
 		t.Errorf("nobody holds the lease: %+v", row)
 	}
 	record(observed, lease, holder)

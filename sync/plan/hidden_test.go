@@ -24,9 +24,9 @@ func TestUndiscovered(t *testing.T) {
 			t.Errorf("%q: %s %v, ready %t", spec, row.Phase, row.Why, row.Ready())
 		}
 		allInPlace(t, "east", last["east"])
-		observed := s.live["west"].Seen
+		observed := s.live["west"].Live
 		body, there := observed.Body(linkKey("east"))
-		if !there || linkerd.Discovers(body) || !observed.Record(planeKey).IsZero() || observed.Record(deployment("east")).IsZero() {
+		if !there || linkerd.UsesDiscovery(body) || !observed.Record(planeKey).IsZero() || observed.Record(deployment("east")).IsZero() {
 			t.Errorf("%q: west holds %v, and the Link %s", spec, s.names("west"), body.Bytes())
 		}
 		if inv, _ := inventory.Of(owner, westEnd(), observed); inv.Has(planeKey) {
@@ -35,7 +35,7 @@ func TestUndiscovered(t *testing.T) {
 
 		s.hidden = nil
 		allInPlace(t, "west", s.settle()["west"])
-		if body, _ = s.live["west"].Seen.Body(linkKey("east")); !linkerd.Discovers(body) || s.live["west"].Seen.Record(planeKey).IsZero() {
+		if body, _ = s.live["west"].Live.Body(linkKey("east")); !linkerd.UsesDiscovery(body) || s.live["west"].Live.Record(planeKey).IsZero() {
 			t.Errorf("%q: once it is granted, the Link is %s", spec, body.Bytes())
 		}
 	}
@@ -46,8 +46,8 @@ func TestNeeded(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.settle()
 	var got []string
-	for _, w := range s.now().Clusters["west"].Looked {
-		if !w.MayHide {
+	for _, w := range s.now().Clusters["west"].Watches {
+		if !w.MayBeForbidden {
 			got = append(got, strings.TrimSpace(w.Kind+" "+w.Namespace+strings.Join(w.Names, " ")))
 		}
 	}
@@ -169,16 +169,16 @@ func blocks(t *testing.T, what string, steps map[api.ClusterName]Step, want []ob
 func TestHiddenInUse(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.settle()
-	inv, _ := inventory.Of(owner, westEnd(), s.live["west"].Seen)
+	inv, _ := inventory.Of(owner, westEnd(), s.live["west"].Live)
 	inv.Entries = slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return k == planeKey })
 	o, err := inv.Object(owner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(&s.live["west"].Seen, o.Key, s.live["west"].Seen.Record(o.Key), o.Body)
+	edit(&s.live["west"].Live, o.Key, s.live["west"].Live.Record(o.Key), o.Body)
 	s.forbidReading("west", planeKey)
 	row := s.settle()["west"].row(westEnd())
-	if body, _ := s.live["west"].Seen.Body(linkKey("east")); row.Phase != Blocked || row.Why.Code != reason.Forbidden || strings.Contains(row.Why.Message, "goes on") || !linkerd.Discovers(body) {
+	if body, _ := s.live["west"].Live.Body(linkKey("east")); row.Phase != Blocked || row.Why.Code != reason.Forbidden || strings.Contains(row.Why.Message, "goes on") || !linkerd.UsesDiscovery(body) {
 		t.Errorf("%s %v, and the Link is %s", row.Phase, row.Why, body.Bytes())
 	}
 }

@@ -33,14 +33,14 @@ func (c *cluster) identify() *object.Reason {
 		return why
 	}
 	for _, inv := range recorded {
-		if inv.End.IsBase() && inv.Term > c.Term && !c.WrittenElsewhere[c.name] {
-			return object.Because(reason.NewerLeader, "a process with a later leadership (%d, this process has %d) has taken over this cluster", inv.Term, c.Term)
+		if inv.End.IsBase() && inv.Term > c.Leadership && !c.WrittenElsewhere[c.name] {
+			return object.Because(reason.NewerLeader, "a process with a later leadership (%d, this process has %d) has taken over this cluster", inv.Term, c.Leadership)
 		}
 	}
 	if why := c.MayNotApply(c.name); why != nil {
 		return why
 	}
-	base, found := inventory.ReadBase(c.Owner, c.current.Seen)
+	base, found := inventory.ReadBase(c.Owner, c.current.Live)
 	c.recorded, c.renamed = recorded, found && base.End.Cluster != c.name
 	return nil
 }
@@ -101,10 +101,10 @@ func (f formerName) mentions() *object.Reason {
 		if !current.Known() {
 			return object.Because(reason.WaitingForLinks, "cluster %s cannot be read, and may still have links under the former name %s", name, f.name)
 		}
-		if !f.mayMention(current.Seen) {
+		if !f.mayMention(current.Live) {
 			continue
 		}
-		recorded, err := inventory.Read(f.Owner, current.Seen)
+		recorded, err := inventory.Read(f.Owner, current.Live)
 		if err != nil {
 			return object.Because(reason.WaitingForLinks, "the inventories of cluster %s cannot be read, and may still have the former name %s", name, f.name)
 		}

@@ -48,7 +48,7 @@ func TestPeerMustBeKnown(t *testing.T) {
 	}{
 		{"the source's end is gone", func(*sim, *state.Snapshot) {}, true},
 		{"but it is another cluster", func(_ *sim, w *state.Snapshot) { w.UIDs["west"] = "another" }, false},
-		{"but it was read in an earlier pass", func(_ *sim, w *state.Snapshot) { w.Pass++; touch(w, "east") }, false},
+		{"but it was read in an earlier pass", func(_ *sim, w *state.Snapshot) { w.Round++; touch(w, "east") }, false},
 		{"but it could not be read", func(_ *sim, w *state.Snapshot) {
 			current := w.Clusters["west"]
 			current.Reading, current.Err = state.Unread, object.Because(reason.Unreachable, "down")
@@ -69,7 +69,7 @@ func TestPeerMustBeKnown(t *testing.T) {
 			snapshot.Departed = nil
 		}
 		west := snapshot.Clusters["west"]
-		west.Seen = dressed("west", "192.0.2.2").Seen // nothing of ours is there
+		west.Live = dressed("west", "192.0.2.2").Live // nothing of ours is there
 		snapshot.Clusters["west"] = west
 		tt.do(s, &snapshot)
 		takes := false
@@ -85,7 +85,7 @@ func TestPeerMustBeKnown(t *testing.T) {
 // touch has read a cluster in this sync.
 func touch(w *state.Snapshot, name api.ClusterName) {
 	current := w.Clusters[name]
-	current.Pass = w.Pass
+	current.Round = w.Round
 	w.Clusters[name] = current
 }
 

@@ -91,7 +91,7 @@ func (left *LeftOver) fill(w state.Snapshot, asked func(object.End) bool) {
 			left.Objects = append(left.Objects, inventory.Key(w.Owner, inv.End))
 		}
 		for _, k := range inv.Entries {
-			if current.Seen.Record(k).Mark == object.Ours {
+			if current.Live.Record(k).Mark == object.Ours {
 				left.Objects = append(left.Objects, k)
 			}
 		}

@@ -23,16 +23,16 @@ func legacyAdopted(t *testing.T) (s *sim, legacy []object.Key, ready func()) {
 	}
 	for _, k := range legacy {
 		put(s.live["west"], k, nil, metav1.ObjectMeta{})
-		r := s.live["west"].Seen.Record(k)
+		r := s.live["west"].Live.Record(k)
 		r.Mark = object.Ours
-		record(&s.live["west"].Seen, k, r)
+		record(&s.live["west"].Live, k, r)
 	}
-	inv := inventories(t, s.live["west"].Seen)[westEast]
+	inv := inventories(t, s.live["west"].Live)[westEast]
 	adopted, err := more(inv, legacy...).Object(owner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(&s.live["west"].Seen, adopted.Key, object.Written(adopted), adopted.Body)
+	edit(&s.live["west"].Live, adopted.Key, object.Written(adopted), adopted.Body)
 	playReady(s)
 	return s, legacy, ready
 }

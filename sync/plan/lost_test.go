@@ -23,7 +23,7 @@ func restore(t *testing.T, s *sim, inv inventory.Inventory) {
 	}
 	r := object.Written(o)
 	r.UID, r.ResourceVersion = "restored", "1"
-	edit(&s.live[inv.End.Cluster].Seen, o.Key, r, o.Body)
+	edit(&s.live[inv.End.Cluster].Live, o.Key, r, o.Body)
 }
 
 // intact holds what is true of running links whose inventories were lost or restored: nothing is taken, all stands as it
@@ -32,7 +32,7 @@ func intact(t *testing.T, s *sim, spoil func()) {
 	t.Helper()
 	names, written := map[api.ClusterName][]string{}, map[api.ClusterName]map[object.End]inventory.Inventory{}
 	for _, c := range two {
-		names[c], written[c] = s.names(c), inventories(t, s.live[c].Seen)
+		names[c], written[c] = s.names(c), inventories(t, s.live[c].Live)
 	}
 	spoil()
 	last, taken := s.settled()
@@ -40,7 +40,7 @@ func intact(t *testing.T, s *sim, spoil func()) {
 	for _, c := range two {
 		allInPlace(t, c, last[c])
 		same(t, string(c), names[c], s.names(c))
-		now := inventories(t, s.live[c].Seen)
+		now := inventories(t, s.live[c].Live)
 		for end, inv := range written[c] {
 			found := now[end]
 			if !found.Same(inv) {
@@ -52,7 +52,7 @@ func intact(t *testing.T, s *sim, spoil func()) {
 
 // wipe deletes all inventories of a cluster.
 func wipe(s *sim, c api.ClusterName) {
-	for k := range s.live[c].Seen.Records() {
+	for k := range s.live[c].Live.Records() {
 		if inventory.Named(owner, k) {
 			remove(s.live[c], k)
 		}
@@ -108,7 +108,7 @@ func TestInventoryRestored(t *testing.T) {
 			put(s.live["west"], theirs, nil, metav1.ObjectMeta{})
 			intact(t, s, func() {
 				for _, c := range two {
-					for _, inv := range inventories(t, s.live[c].Seen) {
+					for _, inv := range inventories(t, s.live[c].Live) {
 						if next := old(inv); !next.Same(inv) || name == "as it was" {
 							restore(t, s, possible(next))
 						}
@@ -138,18 +138,18 @@ func more(inv inventory.Inventory, keys ...object.Key) inventory.Inventory {
 func TestInventoryUnreadable(t *testing.T) {
 	s := linked(t, all)
 	k := inventory.Key(owner, westEast)
-	whole := s.live["west"].Seen
-	show(&s.live["west"].Seen, k, object.NewBody([]byte(`{"metadata":{}}`)))
+	whole := s.live["west"].Live
+	show(&s.live["west"].Live, k, object.NewBody([]byte(`{"metadata":{}}`)))
 	c, _ := s.snapshot.Fleet.Cluster("west")
-	_, err := Watches(s.snapshot, *c, s.renderer(), observe(s.live["west"].Seen, Ledger()))
+	_, err := Watches(s.snapshot, *c, s.renderer(), observe(s.live["west"].Live, InventoryWatches()))
 	if err == nil || !strings.Contains(err.Error(), k.String()) || !strings.Contains(err.Error(), "delete the ConfigMap") {
 		t.Errorf("Watches: %v", err)
 	}
-	broken := s.live["west"].Seen
-	s.live["west"].Seen = whole
+	broken := s.live["west"].Live
+	s.live["west"].Live = whole
 	w := s.now()
 	west := w.Clusters["west"]
-	west.Seen = observe(broken, west.Looked)
+	west.Live = observe(broken, west.Watches)
 	w.Clusters["west"] = west
 	if step := Next(w, "west", s.renderer()); step.Writes() > 0 || step.Denied == nil {
 		t.Errorf("with an inventory that cannot be read: %v, %v", step.Denied, describe(step))
@@ -170,7 +170,7 @@ func TestLostBaseOfAnOverlay(t *testing.T) {
 	s.extras = map[api.ClusterName][]object.Object{"west": {quota}}
 	_, taken := s.settled()
 	same(t, "taken", nil, taken)
-	if s.live["west"].Seen.Record(other.Key).IsZero() {
+	if s.live["west"].Live.Record(other.Key).IsZero() {
 		t.Errorf("%s is gone", other.Key)
 	}
 }
@@ -192,11 +192,11 @@ func TestLostInventoryOfADrainedLink(t *testing.T) {
 	s := linked(t, all)
 	secret := object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}
 	s.snapshot.Fleet = declare(t, two, "")
-	body := strings.NewReplacer("remoteDiscoverySelector", "a", "federatedServiceSelector", "b").Replace(string(bodyOf(s.live["west"].Seen, linkKey("east")).Bytes()))
-	show(&s.live["west"].Seen, linkKey("east"), object.NewBody([]byte(body)))
+	body := strings.NewReplacer("remoteDiscoverySelector", "a", "federatedServiceSelector", "b").Replace(string(bodyOf(s.live["west"].Live, linkKey("east")).Bytes()))
+	show(&s.live["west"].Live, linkKey("east"), object.NewBody([]byte(body)))
 	wipe(s, "west")
 	s.settle()
-	if !s.live["west"].Seen.Record(secret).IsZero() {
+	if !s.live["west"].Live.Record(secret).IsZero() {
 		t.Error("the control plane's secret is left")
 	}
 }
@@ -205,7 +205,7 @@ func TestLostInventoryOfADrainedLink(t *testing.T) {
 // is reported. So it goes once the inventory of one end is back.
 func TestWipedAndUndeclared(t *testing.T) {
 	s := linked(t, all)
-	reported, _ := inventory.Of(owner, westEast, s.live["west"].Seen)
+	reported, _ := inventory.Of(owner, westEast, s.live["west"].Live)
 	for _, c := range two {
 		wipe(s, c)
 	}
@@ -213,7 +213,7 @@ func TestWipedAndUndeclared(t *testing.T) {
 	for _, c := range two {
 		ours := len(s.names(c)) - 1 // but the namespace
 		step := s.reconcile(c)
-		if got := len(step.Strays) + step.MoreStrays; step.Writes() > 0 || got < min(ours, 3) {
+		if got := len(step.Listed) + step.More; step.Writes() > 0 || got < min(ours, 3) {
 			t.Errorf("%s: writes %v, and reports %d orphans of %d objects", c, describe(step), got, ours)
 		}
 	}
@@ -229,13 +229,13 @@ func TestLostInventoryOfCredentials(t *testing.T) {
 	s := linked(t, all)
 	secret := object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}
 	s.snapshot.Fleet = declare(t, two, "")
-	for k, r := range s.live["west"].Seen.Records() {
+	for k, r := range s.live["west"].Live.Records() {
 		if r.Mark == object.Ours && k.Kind != "Secret" && k.Kind != "Namespace" {
 			remove(s.live["west"], k)
 		}
 	}
 	s.settle()
-	if !s.live["west"].Seen.Record(secret).IsZero() {
+	if !s.live["west"].Live.Record(secret).IsZero() {
 		t.Error("the control plane's secret is left")
 	}
 }
@@ -249,18 +249,18 @@ func TestInventoryNameOfOthers(t *testing.T) {
 	taken := inventory.Key(owner, westEast)
 	for _, k := range []object.Key{stranger, taken} {
 		put(s.live["west"], k, nil, metav1.ObjectMeta{})
-		record(&s.live["west"].Seen, k, object.Record{UID: "theirs", ResourceVersion: "1", Mark: object.Copied, Rivals: unique.Make("velero")})
+		record(&s.live["west"].Live, k, object.Record{UID: "theirs", ResourceVersion: "1", Mark: object.Copied, ForeignManagers: unique.Make("velero")})
 	}
 	remove(s.live["west"], deployment("north"))
 	step := s.settle()["west"]
-	if step.Denied != nil || s.live["west"].Seen.Record(deployment("north")).IsZero() {
+	if step.Denied != nil || s.live["west"].Live.Record(deployment("north")).IsZero() {
 		t.Errorf("the cluster: %v, %v", step.Denied, statuses(step))
 	}
 	if got := row(t, step, westEast); got.Phase != Blocked || got.Why.Code != reason.ObjectExists || !strings.Contains(got.Why.Message, taken.String()) || !strings.Contains(got.Why.Message, "velero") {
 		t.Errorf("the end whose name is taken: %s %v", got.Phase, got.Why)
 	}
-	if !slices.ContainsFunc(step.Strays, func(o Stray) bool { return o.Key == stranger }) {
-		t.Errorf("orphans: %v", step.Strays)
+	if !slices.ContainsFunc(step.Listed, func(o Orphan) bool { return o.Key == stranger }) {
+		t.Errorf("orphans: %v", step.Listed)
 	}
 	remove(s.live["west"], taken)
 	allInPlace(t, "west", s.settle()["west"])
@@ -271,17 +271,17 @@ func TestInventoryNameOfOthers(t *testing.T) {
 func TestCopyOfAnInventory(t *testing.T) {
 	s := newSim(t, declare(t, []api.ClusterName{"east", "north", "west"}, linkDoc("west", "east", all)+linkDoc("west", "north", all)), "east", "north", "west")
 	s.settle()
-	body, _ := s.live["west"].Seen.Body(inventory.Key(owner, westEast))
+	body, _ := s.live["west"].Live.Body(inventory.Key(owner, westEast))
 	backup := inventory.Key(owner, westEast)
 	backup.Name += "-backup"
 	instead := inventory.Key(owner, object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}})
 	for _, k := range []object.Key{backup, instead} {
-		record(&s.live["west"].Seen, k, object.Record{UID: "copy", ResourceVersion: "1", Mark: object.Ours})
-		show(&s.live["west"].Seen, k, body)
+		record(&s.live["west"].Live, k, object.Record{UID: "copy", ResourceVersion: "1", Mark: object.Ours})
+		show(&s.live["west"].Live, k, body)
 	}
 	remove(s.live["west"], deployment("east"))
 	step := s.settle()["west"]
-	if step.Denied != nil || s.live["west"].Seen.Record(deployment("east")).IsZero() {
+	if step.Denied != nil || s.live["west"].Live.Record(deployment("east")).IsZero() {
 		t.Errorf("the cluster: %v, %v", step.Denied, statuses(step))
 	}
 	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}

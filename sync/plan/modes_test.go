@@ -39,9 +39,9 @@ func TestBoundToExisting(t *testing.T) {
 	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", handed))
 	last := i.settle()
 	same(t, "east's rows", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, statuses(last["east"]))
-	r := i.live["west"].Seen.Record(mirrorKey)
+	r := i.live["west"].Live.Record(mirrorKey)
 	r.Mark = object.Unmarked
-	record(&i.live["west"].Seen, mirrorKey, r)
+	record(&i.live["west"].Live, mirrorKey, r)
 	i.settle()
 	same(t, "tokens while the Secret carries ours", []string{"1"}, i.tokens())
 	i.manage(theToken, mirrorKey)
@@ -76,7 +76,7 @@ func TestModeChangesWithATokenUnderWay(t *testing.T) {
 		i.snapshot.Now = i.snapshot.Now.Add(api.DefaultTTL * 3 / 4)
 		i.reconcile("east")
 		i.reconcile("east")
-		if len(i.snapshot.Fresh) != 1 {
+		if len(i.snapshot.IssuedCredentials) != 1 {
 			t.Fatal("no token is under way")
 		}
 		i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", spec))
@@ -113,8 +113,8 @@ func TestFormerTokensWithAnOverlay(t *testing.T) {
 }
 
 // labelled plays an overlay that labels every object of a cluster.
-func labelled(t *testing.T, cluster api.ClusterName) func(object.Wanted) object.Wanted {
-	return func(want object.Wanted) object.Wanted {
+func labelled(t *testing.T, cluster api.ClusterName) func(object.Desired) object.Desired {
+	return func(want object.Desired) object.Desired {
 		if want.End.Cluster != cluster {
 			return want
 		}

@@ -31,7 +31,7 @@ func (s *sim) settled(policies ...Policy) (last map[api.ClusterName]Step, taken 
 			last[c.Name] = step
 			writes += step.Writes()
 			for _, ch := range step.Changes {
-				if ch.Takes() {
+				if ch.Removes() {
 					taken = append(taken, string(c.Name)+": "+ch.Action.String()+" "+ch.Key.String())
 				}
 			}
@@ -75,29 +75,29 @@ func TestReleasedToTheChart(t *testing.T) {
 		if helm {
 			helmed(s, "west")
 		}
-		kept := s.live["west"].Seen.Record(deployment("east"))
-		kept.Keep = true // a mark to keep is no reason to keep it from the chart
-		record(&s.live["west"].Seen, deployment("east"), kept)
+		kept := s.live["west"].Live.Record(deployment("east"))
+		kept.PruneDisabled = true // a mark to keep is no reason to keep it from the chart
+		record(&s.live["west"].Live, deployment("east"), kept)
 		before := s.names("west")
 		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all+external)+strict)
-		if got := row(t, s.reconcile("west", PrunePolicy), westEast); got.Phase != Changing || len(got.Going) > 0 {
-			t.Errorf("Helm %t: the end is %s: %v, going %v", helm, got.Phase, got.Why, got.Going)
+		if got := row(t, s.reconcile("west", PrunePolicy), westEast); got.Phase != Changing || len(got.Deleting) > 0 {
+			t.Errorf("Helm %t: the end is %s: %v, going %v", helm, got.Phase, got.Why, got.Deleting)
 		}
 		last, taken := s.settled(PrunePolicy)
 		allInPlace(t, "west", last["west"])
 		same(t, "taken", nil, taken)
 		same(t, "west", before, s.names("west"))
-		inv := inventories(t, s.live["west"].Seen)[westEast]
+		inv := inventories(t, s.live["west"].Live)[westEast]
 		for _, k := range controllerKeys("east") {
-			meta := metaOf(bodyOf(s.live["west"].Seen, k))
-			if s.live["west"].Seen.Record(k).Mark != object.Unmarked || inv.Has(k) {
+			meta := metaOf(bodyOf(s.live["west"].Live, k))
+			if s.live["west"].Live.Record(k).Mark != object.Unmarked || inv.Has(k) {
 				t.Errorf("Helm %t: %s is still ours, or recorded", helm, k)
 			}
 			if (meta.Labels[linkerd.HelmManagedBy] == linkerd.HelmManager) != helm || (meta.Annotations[linkerd.HelmName] == "multicluster") != helm {
 				t.Errorf("Helm %t: %s has labels %v and annotations %v", helm, k, meta.Labels, meta.Annotations)
 			}
 		}
-		if s.live["west"].Seen.Record(linkKey("east")).Mark != object.Ours || len(inv.Entries) != 3 {
+		if s.live["west"].Live.Record(linkKey("east")).Mark != object.Ours || len(inv.Entries) != 3 {
 			t.Errorf("the Link and its credentials should stay ours: %v", inv.Entries)
 		}
 	}
@@ -140,9 +140,9 @@ func TestTakenBackFromTheChart(t *testing.T) {
 	}
 	same(t, "taken while occupied", nil, taken)
 	for _, k := range controllerKeys("east") { // adopted: marked, and nothing else
-		if r := s.live["west"].Seen.Record(k); !r.IsZero() {
+		if r := s.live["west"].Live.Record(k); !r.IsZero() {
 			r.Mark = object.Ours
-			record(&s.live["west"].Seen, k, r)
+			record(&s.live["west"].Live, k, r)
 		}
 	}
 	last, taken = s.settled()

@@ -38,12 +38,12 @@ func rename(t *testing.T, s *sim, from, to api.ClusterName, links string) {
 func unready(s *sim, k object.Key) (ready func()) {
 	done := false
 	s.controllers = append(s.controllers, func(current *state.Cluster) {
-		if r := current.Seen.Record(k); !r.IsZero() {
+		if r := current.Live.Record(k); !r.IsZero() {
 			r.Health = object.Health{}
 			if !done {
 				r.Health = halfway()
 			}
-			record(&current.Seen, k, r)
+			record(&current.Live, k, r)
 		}
 	})
 	return func() {
@@ -80,15 +80,15 @@ func TestSecondName(t *testing.T) {
 	s := twoNames(t)
 	flat := object.End{Cluster: "east", Link: westFlat.Link}
 	for _, k := range []object.Key{linkKey("east"), linkKey("east-flat")} {
-		if s.live["west"].Seen.Record(k).Mark != object.Ours {
+		if s.live["west"].Live.Record(k).Mark != object.Ours {
 			t.Errorf("%s is not there", k)
 		}
 	}
-	spec := string(bodyOf(s.live["west"].Seen, linkKey("east-flat")).Bytes())
-	if strings.Contains(spec, "gatewayAddress") || !strings.Contains(string(bodyOf(s.live["west"].Seen, linkKey("east")).Bytes()), "gatewayAddress") {
+	spec := string(bodyOf(s.live["west"].Live, linkKey("east-flat")).Bytes())
+	if strings.Contains(spec, "gatewayAddress") || !strings.Contains(string(bodyOf(s.live["west"].Live, linkKey("east")).Bytes()), "gatewayAddress") {
 		t.Errorf("the gateway of the second name: %s", spec)
 	}
-	all := inventories(t, s.live["east"].Seen)
+	all := inventories(t, s.live["east"].Live)
 	if !slices.Equal(all[flat].Entries, all[object.End{Cluster: "east", Link: westEast.Link}].Entries) {
 		t.Errorf("the ends in east hold %v", all)
 	}
@@ -107,7 +107,7 @@ func TestSecondNameIsUnlinked(t *testing.T) {
 		for _, c := range two {
 			allInPlace(t, c, last[c])
 		}
-		if !s.live["west"].Seen.Record(linkKey(string(first.Target))).IsZero() || s.live["east"].Seen.Record(access).Mark != object.Ours {
+		if !s.live["west"].Live.Record(linkKey(string(first.Target))).IsZero() || s.live["east"].Live.Record(access).Mark != object.Ours {
 			t.Errorf("after the link %s went: %v, %v", first, s.names("west"), s.names("east"))
 		}
 		s.snapshot.Fleet = declare(t, two, "")
@@ -121,9 +121,9 @@ func TestSecondNameIsUnlinked(t *testing.T) {
 // The target of a link by a name that is no longer declared is asked as any other: while it cannot be read, its guards are not known.
 func TestSecondNameIsDropped(t *testing.T) {
 	s := twoNames(t)
-	kept := s.live["east"].Seen.Record(access)
-	kept.Keep = true
-	record(&s.live["east"].Seen, access, kept)
+	kept := s.live["east"].Live.Record(access)
+	kept.PruneDisabled = true
+	record(&s.live["east"].Live, access, kept)
 	s.snapshot.Fleet = declare(t, two, "")
 	last, taken := s.settled()
 	same(t, "taken, though the account is to be kept", nil, taken)
@@ -158,8 +158,8 @@ func promoted(t *testing.T, s *sim, former, now api.ClusterName, links string) {
 // A target gets its second name for good: the link by that name goes on, untouched.
 func TestSecondNameIsPromoted(t *testing.T) {
 	s := twoNames(t)
-	before := bodyOf(s.live["west"].Seen, linkKey("east-flat"))
-	kept := s.live["west"].Seen.Record(deployment("east-flat")).UID
+	before := bodyOf(s.live["west"].Live, linkKey("east-flat"))
+	kept := s.live["west"].Live.Record(deployment("east-flat")).UID
 	s.snapshot.Fleet = declare(t, two, bySecond())
 	s.settle() // clients have moved
 	promoted(t, s, "east", "east-flat", linkDoc("west", "east-flat", "  remoteDiscoverySelector: {}\n  selector: {}\n"))
@@ -168,7 +168,7 @@ func TestSecondNameIsPromoted(t *testing.T) {
 	for _, c := range []api.ClusterName{"east-flat", "west"} {
 		allInPlace(t, c, last[c])
 	}
-	if s.live["west"].Seen.Record(deployment("east-flat")).UID != kept || before.IsZero() {
+	if s.live["west"].Live.Record(deployment("east-flat")).UID != kept || before.IsZero() {
 		t.Error("the controller was made anew")
 	}
 	if !last["east"].Left() {
@@ -182,7 +182,7 @@ func TestPromotedSource(t *testing.T) {
 	s.settle()
 	ready := unready(s, deployment("east"))
 	s.settle()
-	before := s.live["west"].Seen
+	before := s.live["west"].Live
 	promoted(t, s, "west", "sunset", linkDoc("sunset", "east", all))
 	_, taken := s.settled()
 	same(t, "taken before it is ready", nil, taken)
@@ -198,11 +198,11 @@ func TestPromotedSource(t *testing.T) {
 		}
 	}
 	for k := range before.Records() {
-		if s.live["west"].Seen.Record(k).IsZero() && k != inventory.Key(owner, westEast) {
+		if s.live["west"].Live.Record(k).IsZero() && k != inventory.Key(owner, westEast) {
 			t.Errorf("%s is gone", k)
 		}
 	}
-	if !s.live["east"].Seen.Record(access).IsZero() || !last["west"].Left() {
+	if !s.live["east"].Live.Record(access).IsZero() || !last["west"].Left() {
 		t.Errorf("the former access is left, or the former name cannot be forgotten: %v", statuses(last["west"]))
 	}
 }
@@ -229,7 +229,7 @@ func TestNamesOfASourceChangePlaces(t *testing.T) {
 	for _, c := range []api.ClusterName{"east", "sunset"} {
 		allInPlace(t, c, last[c])
 	}
-	if slices.ContainsFunc(taken, func(k string) bool { return !strings.HasPrefix(k, "east: ") }) || !s.live["east"].Seen.Record(access).IsZero() {
+	if slices.ContainsFunc(taken, func(k string) bool { return !strings.HasPrefix(k, "east: ") }) || !s.live["east"].Live.Record(access).IsZero() {
 		t.Errorf("taken: %v", taken)
 	}
 }
@@ -261,8 +261,8 @@ func TestOtherNameIsRefused(t *testing.T) {
 func TestDecisionsAboutSecondNames(t *testing.T) {
 	s := twoNames(t)
 	l, _ := s.snapshot.Fleet.Link(westFlat.Link)
-	if rotation := Turns(s.now(), []fleet.Link{l}, false)[0]; rotation.Refused != nil || rotation.Change.End != (object.End{Cluster: "east", Link: westFlat.Link}) {
-		t.Errorf("a rotation writes %s: %v", rotation.Change.End, rotation.Refused)
+	if rotation := RequestRotations(s.now(), []fleet.Link{l}, false)[0]; rotation.Denied != nil || rotation.Change.End != (object.End{Cluster: "east", Link: westFlat.Link}) {
+		t.Errorf("a rotation writes %s: %v", rotation.Change.End, rotation.Denied)
 	}
 	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, linkDoc("west", "east", all))
 	s.snapshot.Fleet.Commit = "without the second name"
@@ -288,7 +288,7 @@ func TestHandedOverByNames(t *testing.T) {
 		east := w.Clusters["east"]
 		k := object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: name}
 		put(&east, k, nil, metav1.ObjectMeta{})
-		record(&east.Seen, k, object.Record{UID: "broken", ResourceVersion: "1", Mark: object.Ours})
+		record(&east.Live, k, object.Record{UID: "broken", ResourceVersion: "1", Mark: object.Ours})
 		w.Clusters["east"] = east
 		if why := (formerName{newCluster(w, "gone", nil, nil)}).mentions(); (why == nil) != done {
 			t.Errorf("with an unreadable %s: %v", name, why)
@@ -304,7 +304,7 @@ func TestRenamedWithoutCommit(t *testing.T) {
 	rename(t, s, "west", "newwest", linkDoc("newwest", "east", ""))
 	s.snapshot.Fleet.Commit = ""
 	s.settle()
-	if _, named := inventories(t, s.live["newwest"].Seen)[object.End{Cluster: "newwest"}]; !named {
+	if _, named := inventories(t, s.live["newwest"].Live)[object.End{Cluster: "newwest"}]; !named {
 		t.Error("the base has the former name")
 	}
 }
@@ -336,7 +336,7 @@ func TestRenamedSourceExternal(t *testing.T) {
 			t.Errorf("%s, which the chart is to run", k)
 		}
 	}
-	if r := s.live["newwest"].Seen.Record(deployment("east")); r.IsZero() || r.Mark == object.Ours {
+	if r := s.live["newwest"].Live.Record(deployment("east")); r.IsZero() || r.Mark == object.Ours {
 		t.Errorf("the controller is not given up: %+v", r)
 	}
 	allInPlace(t, "newwest", last["newwest"])

@@ -77,7 +77,7 @@ func TestNamespacesOfADepartedCluster(t *testing.T) {
 	if why := last["west"].Denied; why != nil {
 		t.Errorf("west is refused: %v", why)
 	}
-	for k, r := range s.live["west"].Seen.Records() {
+	for k, r := range s.live["west"].Live.Records() {
 		if r.Mark == object.Ours && k.Kind != "Namespace" {
 			t.Errorf("%s is left", k)
 		}

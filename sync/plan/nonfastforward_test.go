@@ -37,9 +37,9 @@ func TestApplied(t *testing.T) {
 			s.snapshot.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
 		}, carried},
 		{"not ours", func(_ *testing.T, s *sim) {
-			r := s.live["west"].Seen.Record(baseKey)
+			r := s.live["west"].Live.Record(baseKey)
 			r.Mark = object.Theirs
-			record(&s.live["west"].Seen, baseKey, r)
+			record(&s.live["west"].Live, baseKey, r)
 		}, ""},
 	}
 	for _, tt := range tests {
@@ -49,7 +49,7 @@ func TestApplied(t *testing.T) {
 		tt.do(t, s)
 		snapshot.UIDs, snapshot.Accepted = s.snapshot.UIDs, s.snapshot.Accepted
 		current := snapshot.Clusters["west"]
-		if current.Seen = observe(s.live["west"].Seen, current.Looked); s.down["west"] {
+		if current.Live = observe(s.live["west"].Live, current.Watches); s.down["west"] {
 			current = s.watch(s.snapshot, s.snapshot.Fleet.Clusters[1])
 		}
 		snapshot.Clusters["west"] = current

@@ -18,8 +18,8 @@ func (c *cluster) collect(s Step, parts []part) Step {
 	for _, p := range parts {
 		s.Rows = append(s.Rows, c.finishRow(p.row))
 		s.Ahead, s.Changes, s.After = append(s.Ahead, p.ahead...), append(s.Changes, p.changes...), append(s.After, p.after...)
-		s.Verifications, s.Look, s.Pending = append(s.Verifications, p.verifications...), append(s.Look, p.read...), append(s.Pending, p.pending...)
-		s.within(p.Again)
+		s.Verifications, s.ReadFirst, s.Pending = append(s.Verifications, p.verifications...), append(s.ReadFirst, p.read...), append(s.Pending, p.pending...)
+		s.within(p.PlanAgain)
 		s.retry(p.Retry)
 	}
 	slices.SortFunc(s.Pending, object.End.Compare)
@@ -72,7 +72,7 @@ func (o ordering) writeBase(s Step, entries *inventory.Inventory) Step {
 	if entries != nil {
 		next = *entries
 	}
-	next.Commit, next.Term, next.Linkerd, next.Names = s.Commit, o.Term, o.Spec(o.name).Linkerd, o.secondNames()
+	next.Commit, next.Term, next.Linkerd, next.Names = s.Commit, o.Leadership, o.Spec(o.name).Linkerd, o.secondNames()
 	if w, why := o.writeInventory(next, old); why == nil {
 		s.Ahead = append([]object.Change{w}, s.Ahead...)
 	}
@@ -96,7 +96,7 @@ func (o ordering) mustRecordCommit(s Step, old inventory.Inventory, found bool) 
 // namespace creates linkwright's namespace if it is missing. linkwright never deletes it.
 func (o ordering) namespace() []object.Change {
 	key := object.Key{Kind: "Namespace", Name: object.AccessNamespace}
-	if !o.current.Seen.Record(key).IsZero() {
+	if !o.current.Live.Record(key).IsZero() {
 		return nil
 	}
 	ns := coreac.Namespace(key.Name)

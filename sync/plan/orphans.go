@@ -24,27 +24,27 @@ type orphanFinder struct {
 func (c *cluster) orphans(rows []Row) Orphans {
 	found := orphanFinder{c, rows}.all()
 	n := min(len(found), maxOrphans)
-	return Orphans{Strays: found[:n:n], MoreStrays: len(found) - n}
+	return Orphans{Listed: found[:n:n], More: len(found) - n}
 }
 
-func (s orphanFinder) all() []Stray {
+func (s orphanFinder) all() []Orphan {
 	left := slices.Concat(s.leftByLinkerd(), s.lookalikes())
-	slices.SortFunc(left, func(a, b Stray) int { return a.Key.Compare(b.Key) })
-	left = slices.CompactFunc(left, func(a, b Stray) bool { return a.Key == b.Key })
-	return append(slices.DeleteFunc(s.labelledOrphans(), func(m Stray) bool { // a label that was copied onto a mirror tells less
-		_, ok := slices.BinarySearchFunc(left, m.Key, func(l Stray, k object.Key) int { return l.Key.Compare(k) })
+	slices.SortFunc(left, func(a, b Orphan) int { return a.Key.Compare(b.Key) })
+	left = slices.CompactFunc(left, func(a, b Orphan) bool { return a.Key == b.Key })
+	return append(slices.DeleteFunc(s.labelledOrphans(), func(m Orphan) bool { // a label that was copied onto a mirror tells less
+		_, ok := slices.BinarySearchFunc(left, m.Key, func(l Orphan, k object.Key) int { return l.Key.Compare(k) })
 		return ok
 	}), left...)
 }
 
 // labelledOrphans returns the orphans with linkwright's label, sorted.
-func (s orphanFinder) labelledOrphans() (out []Stray) {
+func (s orphanFinder) labelledOrphans() (out []Orphan) {
 	for _, m := range s.unrecorded {
 		if why, do := s.whyOrphan(m.key, m.record); why != "" {
-			out = append(out, Stray{m.key, why, do})
+			out = append(out, Orphan{m.key, why, do})
 		}
 	}
-	slices.SortFunc(out, func(a, b Stray) int { return a.Key.Compare(b.Key) })
+	slices.SortFunc(out, func(a, b Orphan) int { return a.Key.Compare(b.Key) })
 	return out
 }
 
@@ -70,20 +70,20 @@ func (s orphanFinder) whyOrphan(k object.Key, r object.Record) (why, do string) 
 
 // isDesired reports whether an end of the cluster needs the object: linkwright records it before it writes it again.
 func (s orphanFinder) isDesired(k object.Key) bool {
-	return slices.ContainsFunc(s.desiredEnds, func(w object.Wanted) bool {
+	return slices.ContainsFunc(s.desiredEnds, func(w object.Desired) bool {
 		return slices.ContainsFunc(w.Objects, func(o object.Object) bool { return o.Key == k })
 	})
 }
 
 // leftByLinkerd returns what Linkerd's controllers left for targets without a Link, a controller, an inventory or a declaration. It may be from a
 // link whose inventory was lost, or somebody else's.
-func (s orphanFinder) leftByLinkerd() (out []Stray) {
+func (s orphanFinder) leftByLinkerd() (out []Orphan) {
 	targets := s.unlinkedTargets()
 	if len(targets) == 0 {
 		return nil
 	}
 	reported := map[object.Key]bool{} // a federated Service may be of several
-	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.current.Seen)
+	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.current.Live)
 	for _, target := range targets {
 		m := mirrors[target]
 		if len(m.Pods) > 0 && !s.HasLeft(s.name) { // they may take it away yet; nobody may read a cluster that left once they are gone
@@ -91,22 +91,22 @@ func (s orphanFinder) leftByLinkerd() (out []Stray) {
 		}
 		why := "a controller of Linkerd left it for a link to " + string(target) + ", and nothing else of that link is here"
 		for _, k := range slices.Concat(m.Services, m.Endpoints, m.Probe, m.Lease) {
-			out = append(out, Stray{k, why, "delete it if nobody needs it"})
+			out = append(out, Orphan{k, why, "delete it if nobody needs it"})
 		}
 		for _, f := range m.Federated {
 			if !reported[f.Key] {
 				reported[f.Key] = true
-				out = append(out, Stray{f.Key, "it lists a member for a link to " + string(target) + ", and nothing else of that link is here", "remove that member from its annotation " + linkerd.RemoteDiscovery + ", or delete it if no other member is left"})
+				out = append(out, Orphan{f.Key, "it lists a member for a link to " + string(target) + ", and nothing else of that link is here", "remove that member from its annotation " + linkerd.RemoteDiscovery + ", or delete it if no other member is left"})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Stray) int { return a.Key.Compare(b.Key) })
+	slices.SortFunc(out, func(a, b Orphan) int { return a.Key.Compare(b.Key) })
 	return out
 }
 
 // lookalikes returns objects with Linkerd's labels for a link that is being removed, or is gone, which no controller of Linkerd provably created.
 // They stay.
-func (s orphanFinder) lookalikes() (out []Stray) {
+func (s orphanFinder) lookalikes() (out []Orphan) {
 	targets := s.unlinkedTargets()
 	for _, row := range s.rows {
 		if row.Leaving && row.End.IsSource() {
@@ -116,10 +116,10 @@ func (s orphanFinder) lookalikes() (out []Stray) {
 	if len(targets) == 0 {
 		return nil
 	}
-	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.current.Seen)
+	mirrors := linkerd.MirrorsOf(s.Spec(s.name).Linkerd, s.current.Live)
 	for _, target := range targets {
-		for _, k := range mirrors[target].Unproven {
-			out = append(out, Stray{
+		for _, k := range mirrors[target].Unverified {
+			out = append(out, Orphan{
 				k, "it has the labels of a mirror from " + string(target) + ", but not its name, annotations and field manager, or it has a selector",
 				"delete it if nobody needs it, or remove those labels",
 			})
@@ -130,7 +130,7 @@ func (s orphanFinder) lookalikes() (out []Stray) {
 
 // unlinkedTargets returns, in order, the targets that controllers wrote for and that no link leads to.
 func (s orphanFinder) unlinkedTargets() []api.ClusterName {
-	observed := s.current.Seen
+	observed := s.current.Live
 	claimed := map[api.ClusterName]bool{}
 	for k, body := range observed.Bodies() {
 		s.checkTargets(claimed, linkerd.Hints(k, body))
@@ -154,15 +154,15 @@ func (s orphanFinder) checkTargets(claimed map[api.ClusterName]bool, targets []a
 func (s orphanFinder) mayBeLinked(target api.ClusterName) bool {
 	end := object.End{Cluster: s.name, Link: api.Pair{Source: s.name, Target: target}}
 	controller := object.Watch{Group: "apps", Kind: "Deployment", Namespace: s.Spec(s.name).Linkerd.MulticlusterNamespace}
-	if (Step{Rows: s.rows}).row(end).Phase != "" || !s.current.Covers(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.current.Seen.HidesAny(controller) != nil {
+	if (Step{Rows: s.rows}).row(end).Phase != "" || !s.current.Covers(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.current.Live.HidesAny(controller) != nil {
 		return true
 	}
-	for k := range s.current.Seen.Kind(linkerd.Group, "Link") {
+	for k := range s.current.Live.Kind(linkerd.Group, "Link") {
 		if k.Name == string(target) {
 			return true
 		}
 	}
-	for k := range s.current.Seen.Kind("apps", "Deployment") {
+	for k := range s.current.Live.Kind("apps", "Deployment") {
 		if k.Name == linkerd.Controller(target) || k.Name == linkerd.LegacyController(target) {
 			return true
 		}
@@ -179,7 +179,7 @@ func (p departure) keepWhileOrphans(s Step) Step {
 	}
 	var orphans []object.Key
 	for _, m := range (orphanFinder{p.cluster, s.Rows}).labelledOrphans() {
-		if p.current.Seen.Record(m.Key).Mark == object.Ours {
+		if p.current.Live.Record(m.Key).Mark == object.Ours {
 			orphans = append(orphans, m.Key)
 		}
 	}
@@ -189,7 +189,7 @@ func (p departure) keepWhileOrphans(s Step) Step {
 	}
 	switch {
 	case len(orphans) == 0:
-	case p.Forget[p.name] && p.HasLeft(p.name):
+	case p.Abandoned[p.name] && p.HasLeft(p.name):
 		s.Rows = []Row{p.abandonedRow()}
 	default:
 		s.Rows = []Row{{End: p.base(), Phase: Blocked, Leaving: true, Why: object.Because(reason.OrphanedObjects,

@@ -26,8 +26,8 @@ func ghost(kind, name string) object.Key {
 
 func laid(s *sim, c api.ClusterName, mark object.Mark, keys ...object.Key) {
 	for _, k := range keys {
-		record(&s.live[c].Seen, k, object.Record{UID: "uid of " + k.String(), ResourceVersion: "1", Mark: mark})
-		show(&s.live[c].Seen, k, object.NewBody([]byte(`{"metadata":{}}`)))
+		record(&s.live[c].Live, k, object.Record{UID: "uid of " + k.String(), ResourceVersion: "1", Mark: mark})
+		show(&s.live[c].Live, k, object.NewBody([]byte(`{"metadata":{}}`)))
 	}
 }
 
@@ -55,7 +55,7 @@ func TestCopiesStay(t *testing.T) {
 		allInPlace(t, c, step)
 		same(t, string(c), want[c], s.names(c))
 		reported := map[object.Key]bool{}
-		for _, o := range step.Strays {
+		for _, o := range step.Listed {
 			reported[o.Key] = true
 		}
 		for _, k := range copies[c] {
@@ -63,7 +63,7 @@ func TestCopiesStay(t *testing.T) {
 				t.Errorf("%s: %s is not reported", c, k)
 			}
 		}
-		for _, inv := range inventories(t, s.live[c].Seen) {
+		for _, inv := range inventories(t, s.live[c].Live) {
 			for _, k := range copies[c] {
 				if slices.Contains(inv.Entries, k) {
 					t.Errorf("%s: %s is recorded in %s", c, k, inv.End)
@@ -95,23 +95,23 @@ func TestOrphans(t *testing.T) {
 	step := s.settle()["west"]
 	allInPlace(t, "west", step)
 	var reported []object.Key
-	for _, stray := range step.Strays {
+	for _, stray := range step.Listed {
 		reported = append(reported, stray.Key)
-		if stray.Why == "" || !strings.Contains(stray.Do, object.OwnerLabel) {
-			t.Errorf("%s: %q, %q", stray.Key, stray.Why, stray.Do)
+		if stray.Why == "" || !strings.Contains(stray.Remedy, object.OwnerLabel) {
+			t.Errorf("%s: %q, %q", stray.Key, stray.Why, stray.Remedy)
 		}
 	}
-	if want := []object.Key{copied, odd}; !slices.Equal(reported, want) || step.MoreStrays > 0 || s.steps != steps {
-		t.Errorf("told %v and %d more, want %v; %d writes", reported, step.MoreStrays, want, s.steps-steps)
+	if want := []object.Key{copied, odd}; !slices.Equal(reported, want) || step.More > 0 || s.steps != steps {
+		t.Errorf("told %v and %d more, want %v; %d writes", reported, step.More, want, s.steps-steps)
 	}
-	if got := s.reconcile("east").Strays; len(got) > 0 {
+	if got := s.reconcile("east").Listed; len(got) > 0 {
 		t.Errorf("east has none, and tells %v", got)
 	}
 	for i := range 20 {
 		laid(s, "west", object.Copied, ghost("ServiceAccount", fmt.Sprintf("copy-%02d", i)))
 	}
-	if step = s.reconcile("west"); len(step.Strays) != maxOrphans || step.MoreStrays != 22-maxOrphans {
-		t.Errorf("of 22: %d and %d more", len(step.Strays), step.MoreStrays)
+	if step = s.reconcile("west"); len(step.Listed) != maxOrphans || step.More != 22-maxOrphans {
+		t.Errorf("of 22: %d and %d more", len(step.Listed), step.More)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestAbandoned(t *testing.T) {
 	left = append(left, federated)
 	slices.SortFunc(left, object.Key.Compare)
 	tell := func() (reported []object.Key) {
-		for _, stray := range s.settle()["west"].Strays {
+		for _, stray := range s.settle()["west"].Listed {
 			if reported = append(reported, stray.Key); !strings.Contains(stray.Why, "link to gone") {
 				t.Errorf("%s: %s", stray.Key, stray.Why)
 			}
@@ -168,7 +168,7 @@ func TestCopiesOfALinkToADeparted(t *testing.T) {
 	laid(s, "north", object.Ours, copies...)
 	last := s.settle()
 	for _, k := range copies {
-		if s.live["north"].Seen.Record(k).IsZero() || !slices.ContainsFunc(last["north"].Strays, func(o Stray) bool { return o.Key == k }) {
+		if s.live["north"].Live.Record(k).IsZero() || !slices.ContainsFunc(last["north"].Listed, func(o Orphan) bool { return o.Key == k }) {
 			t.Errorf("%s is gone, or is not reported", k)
 		}
 	}
@@ -183,25 +183,25 @@ func TestOrphansOfADeparted(t *testing.T) {
 	s.snapshot.Fleet = declare(t, two[1:], "")
 	s.snapshot.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
 	for _, c := range two {
-		for _, inv := range inventories(t, s.live[c].Seen) {
+		for _, inv := range inventories(t, s.live[c].Live) {
 			remove(s.live[c], inventory.Key(owner, inv.End))
 		}
 	}
 	elsewhere := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "elsewhere", Name: "north"} // of a former namespace
 	laid(s, "east", object.Ours, elsewhere)
 	last := s.settle()["east"]
-	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Phase != Blocked || r.Why.Code != reason.OrphanedObjects || !strings.Contains(r.Why.Message, "linkwright abandon east") || len(last.Strays) != 4 {
-		t.Errorf("left %t, %s %v, %d told", last.Left(), r.Phase, r.Why, len(last.Strays))
+	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Phase != Blocked || r.Why.Code != reason.OrphanedObjects || !strings.Contains(r.Why.Message, "linkwright abandon east") || len(last.Listed) != 4 {
+		t.Errorf("left %t, %s %v, %d told", last.Left(), r.Phase, r.Why, len(last.Listed))
 	}
-	if !slices.ContainsFunc(last.Strays, func(o Stray) bool { return o.Key == elsewhere && strings.Contains(o.Do, "in namespace elsewhere") }) {
-		t.Errorf("%s is reported without what else may be there: %v", elsewhere, last.Strays)
+	if !slices.ContainsFunc(last.Listed, func(o Orphan) bool { return o.Key == elsewhere && strings.Contains(o.Remedy, "in namespace elsewhere") }) {
+		t.Errorf("%s is reported without what else may be there: %v", elsewhere, last.Listed)
 	}
-	s.snapshot.Forget = map[api.ClusterName]bool{"east": true}
+	s.snapshot.Abandoned = map[api.ClusterName]bool{"east": true}
 	if step := s.reconcile("east"); !step.Left() || step.Rows[0].Why.Code != reason.Abandoned {
 		t.Errorf("abandoned: left %t, %v", step.Left(), step.Rows)
 	}
-	s.snapshot.Forget = nil
-	for _, o := range last.Strays {
+	s.snapshot.Abandoned = nil
+	for _, o := range last.Listed {
 		remove(s.live["east"], o.Key)
 	}
 	if step := s.reconcile("east"); !step.Left() || len(step.Rows) > 0 {
@@ -215,7 +215,7 @@ func TestOrphansOfALeaving(t *testing.T) {
 	s.snapshot.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "west": "west-kube-system"}
 	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, "")
 	for _, c := range two {
-		for _, inv := range inventories(t, s.live[c].Seen) {
+		for _, inv := range inventories(t, s.live[c].Live) {
 			remove(s.live[c], inventory.Key(owner, inv.End))
 		}
 	}

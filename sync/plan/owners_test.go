@@ -33,8 +33,8 @@ func (o owners) as(name string) (map[api.ClusterName]Step, []string) {
 
 // swap shows each one's marks as the other sees them.
 func (o owners) swap(c api.ClusterName) {
-	e := o.live[c].Seen.Edit()
-	for k, r := range o.live[c].Seen.Records() {
+	e := o.live[c].Live.Edit()
+	for k, r := range o.live[c].Live.Records() {
 		switch r.Mark {
 		case object.Ours:
 			r.Mark = object.Theirs
@@ -43,17 +43,17 @@ func (o owners) swap(c api.ClusterName) {
 		default:
 			continue
 		}
-		e.Put(k, r, bodyOf(o.live[c].Seen, k))
+		e.Put(k, r, bodyOf(o.live[c].Live, k))
 	}
-	o.live[c].Seen = e.Observation()
+	o.live[c].Live = e.Observation()
 }
 
 // mark gives an object in west another mark, as the new one sees it, and lets both act: neither takes anything.
 func (o owners) mark(t *testing.T, k object.Key, as object.Mark) {
 	t.Helper()
-	r := o.live["west"].Seen.Record(k)
+	r := o.live["west"].Live.Record(k)
 	r.Mark = as
-	record(&o.live["west"].Seen, k, r)
+	record(&o.live["west"].Live, k, r)
 	for _, who := range []string{owner, replacementOwner} {
 		_, taken := o.as(who)
 		same(t, who+" takes, with "+k.String()+" changed", nil, taken)
@@ -106,7 +106,7 @@ func changeOwner(t *testing.T, between object.Mark) {
 
 // marked returns the objects of the link in west, in order, but for what is read by nobody else.
 func (o owners) marked() (out []object.Key) {
-	for k, r := range o.live["west"].Seen.Records() {
+	for k, r := range o.live["west"].Live.Records() {
 		if r.Mark == object.Theirs && k.Namespace != object.AccessNamespace && k.Kind != "Namespace" {
 			out = append(out, k)
 		}

@@ -19,12 +19,12 @@ var eastPart = object.End{Cluster: "east", Link: westEast.Link}
 // recordPending plays the record: what a step leaves pending is recorded, what is cleaned up is removed.
 func (s *sim) recordPending(step Step) {
 	for _, end := range step.Pending {
-		known := inventory.Known{Pending: s.snapshot.Pending[end.Cluster]}.AddPending(s.snapshot.Now, end.Link)
+		known := inventory.KnownCluster{Pending: s.snapshot.Pending[end.Cluster]}.AddPending(s.snapshot.Now, end.Link)
 		s.snapshot.Pending = map[api.ClusterName][]inventory.Pending{end.Cluster: known.Pending}
 	}
 	if len(step.CleanedUp) > 0 {
 		s.snapshot.Pending = map[api.ClusterName][]inventory.Pending{
-			step.Cluster: inventory.Known{Pending: s.snapshot.Pending[step.Cluster]}.Without(step.CleanedUp).Pending,
+			step.Cluster: inventory.KnownCluster{Pending: s.snapshot.Pending[step.Cluster]}.Without(step.CleanedUp).Pending,
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestPendingCleanupOfADeadTarget(t *testing.T) {
 	s.down["east"] = false
 	for range 10 {
 		step := s.reconcile("east")
-		left := !s.live["east"].Seen.Record(inventory.Key(owner, westEast)).IsZero()
+		left := !s.live["east"].Live.Record(inventory.Key(owner, westEast)).IsZero()
 		if s.recordPending(step); left && len(step.CleanedUp) > 0 {
 			t.Fatal("it is struck off while its inventory is there")
 		}
@@ -141,9 +141,9 @@ func TestCleanupIsConfirmedByAFreshRead(t *testing.T) {
 		s.reconcile("east")
 	}
 	w := s.now()
-	w.Pass = 7
-	if step := Next(w, "east", s.renderer()); len(step.CleanedUp) > 0 || !slices.Contains(step.Look, "east") {
-		t.Errorf("paid %v, look %v", step.CleanedUp, step.Look)
+	w.Round = 7
+	if step := Next(w, "east", s.renderer()); len(step.CleanedUp) > 0 || !slices.Contains(step.ReadFirst, "east") {
+		t.Errorf("paid %v, look %v", step.CleanedUp, step.ReadFirst)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestAbandonCluster(t *testing.T) {
 	if step.Denied == nil || !strings.Contains(step.Denied.Message, "linkwright abandon east") || step.Denied.Code != reason.Unreachable || step.Left() {
 		t.Fatalf("dead and gone: %v, left %t", step.Denied, step.Left())
 	}
-	s.snapshot.Forget = map[api.ClusterName]bool{"east": true}
+	s.snapshot.Abandoned = map[api.ClusterName]bool{"east": true}
 	step = s.reconcile("east")
 	if !step.Left() || len(step.Rows) != 1 || step.Rows[0].Why.Code != reason.Abandoned ||
 		!strings.Contains(step.Rows[0].Why.Message, "ServiceAccount linkwright-access/linkwright.west") || !strings.Contains(step.Rows[0].Why.Message, "east-kube-system") {
@@ -169,7 +169,7 @@ func TestAbandonCluster(t *testing.T) {
 		t.Errorf("alive: left %t, %v", step.Left(), describe(step))
 	}
 	base := object.End{Cluster: "east"}
-	if got := row(t, step, base); got.Why == nil || got.Why.Code != reason.AbandonIgnored || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
+	if got := row(t, step, base); got.Why == nil || got.Why.Code != reason.AbandonIgnored || !strings.Contains(got.Why.Message, "can be read") || got.HasNothingToReport() {
 		t.Errorf("alive: nobody is told why it is not given up: %s, %v", got.Phase, got.Why)
 	}
 	s.down["east"], s.snapshot.Departed, s.snapshot.Fleet = true, nil, declare(t, two, "")
@@ -177,11 +177,11 @@ func TestAbandonCluster(t *testing.T) {
 		t.Errorf("declared: left %t, %v", step.Left(), step.Denied)
 	}
 	s.down["east"] = false
-	if got := row(t, s.settle()["east"], base); got.Phase != Ready || got.Why == nil || got.Why.Code != reason.AbandonIgnored || got.Quiet() {
+	if got := row(t, s.settle()["east"], base); got.Phase != Ready || got.Why == nil || got.Why.Code != reason.AbandonIgnored || got.HasNothingToReport() {
 		t.Errorf("declared and alive: nobody is told why it is not given up: %s, %v", got.Phase, got.Why)
 	}
-	s.snapshot.Forget = nil
-	if got := row(t, s.reconcile("east"), base); got.Why != nil || !got.Quiet() {
+	s.snapshot.Abandoned = nil
+	if got := row(t, s.reconcile("east"), base); got.Why != nil || !got.HasNothingToReport() {
 		t.Errorf("without the flag: %v", got.Why)
 	}
 }
@@ -194,16 +194,16 @@ func TestAbandonSource(t *testing.T) {
 	s.down["west"] = true
 	s.reconcile("east")
 	s.reconcile("east")
-	if s.live["east"].Seen.Record(access).IsZero() {
+	if s.live["east"].Live.Record(access).IsZero() {
 		t.Fatal("its access is gone before it was given up")
 	}
-	s.snapshot.Forget = map[api.ClusterName]bool{"west": true}
+	s.snapshot.Abandoned = map[api.ClusterName]bool{"west": true}
 	for range 5 {
 		if step := s.reconcile("east"); len(step.Pending) > 0 {
 			t.Errorf("owed by who was given up: %v", step.Pending)
 		}
 	}
-	if !s.live["east"].Seen.Record(access).IsZero() {
+	if !s.live["east"].Live.Record(access).IsZero() {
 		t.Error("its access is left")
 	}
 }
@@ -220,8 +220,8 @@ func TestAccessOfADeadSource(t *testing.T) {
 	}
 	step := s.reconcile("east")
 	got := row(t, step, object.End{Cluster: "east", Link: westEast.Link})
-	if until := began.Add(24 * time.Hour); !step.Again.Equal(until) || !strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) {
-		t.Errorf("asked again at %s, %s", step.Again, got.Why.Message)
+	if until := began.Add(24 * time.Hour); !step.PlanAgain.Equal(until) || !strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) {
+		t.Errorf("asked again at %s, %s", step.PlanAgain, got.Why.Message)
 	}
 	s.snapshot.Now = began.Add(24*time.Hour - time.Second)
 	if step = s.reconcile("east"); step.Writes() > 0 {
@@ -234,8 +234,8 @@ func TestAccessOfADeadSource(t *testing.T) {
 		s.recordPending(step)
 		owed = append(owed, step.Pending...)
 	}
-	if !s.live["east"].Seen.Record(access).IsZero() || !slices.Equal(owed, []object.End{westEast}) {
-		t.Fatalf("access %v, owed %v", s.live["east"].Seen.Record(access), owed)
+	if !s.live["east"].Live.Record(access).IsZero() || !slices.Equal(owed, []object.End{westEast}) {
+		t.Fatalf("access %v, owed %v", s.live["east"].Live.Record(access), owed)
 	}
 	s.down["west"] = false
 	for range 20 {
@@ -260,7 +260,7 @@ func TestAccessOfASourceThatReturns(t *testing.T) {
 		"nobody asked":    func(w *state.Snapshot) { delete(w.Clusters, "west") },
 		"another cluster": func(w *state.Snapshot) { w.UIDs = map[api.ClusterName]string{"west": "other"} },
 		"asked in another pass": func(w *state.Snapshot) {
-			w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Unreachable, "down"), Pass: 6}
+			w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Unreachable, "down"), Round: 6}
 		},
 	} {
 		s := linked(t, all)
@@ -270,22 +270,22 @@ func TestAccessOfASourceThatReturns(t *testing.T) {
 		s.down["west"] = false
 		s.snapshot.Now = s.snapshot.Now.Add(1000 * time.Hour)
 		w := s.now()
-		w.Pass = 7
+		w.Round = 7
 		east := w.Clusters["east"]
-		east.Pass = 7
+		east.Round = 7
 		w.Clusters["east"] = east
 		change(&w)
 		step := Next(w, "east", s.renderer())
 		if got := describe(step); len(got) > 1 || len(got) == 1 && got[0] != "update "+inventory.Key(owner, eastPart).String() {
 			t.Errorf("%s: %v", name, got)
 		}
-		if asked := slices.Contains(step.Look, "west"); asked != (name == "asked in another pass") {
-			t.Errorf("%s: looks at %v", name, step.Look)
+		if asked := slices.Contains(step.ReadFirst, "west"); asked != (name == "asked in another pass") {
+			t.Errorf("%s: looks at %v", name, step.ReadFirst)
 		}
-		w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Unreachable, "down"), Pass: 7}
+		w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Unreachable, "down"), Round: 7}
 		w.UIDs = nil
 		if step := Next(w, "east", s.renderer()); step.Writes() == 0 {
-			t.Errorf("%s: and dead now, it keeps its access: %v, look %v", name, row(t, step, eastPart).Why, step.Look)
+			t.Errorf("%s: and dead now, it keeps its access: %v, look %v", name, row(t, step, eastPart).Why, step.ReadFirst)
 		}
 	}
 }
@@ -302,7 +302,7 @@ func TestAnsweringSourceIsNotUnreachable(t *testing.T) {
 		"who knows": why("Unknown"), "half an answer": half, "dead, silent": why("Timeout"), "dead, down": why("Unreachable"),
 	} {
 		s := linked(t, all)
-		s.snapshot.Fleet, s.snapshot.Grace = declare(t, two, ""), 0
+		s.snapshot.Fleet, s.snapshot.UnreachableSourceTimeout = declare(t, two, ""), 0
 		s.down["west"] = true
 		for range 5 {
 			w := s.now()
@@ -310,8 +310,8 @@ func TestAnsweringSourceIsNotUnreachable(t *testing.T) {
 			east := After(*s.live["east"], Next(w, "east", s.renderer()))
 			s.live["east"] = &east
 		}
-		inv, dead := inventories(t, s.live["east"].Seen)[eastPart], strings.HasPrefix(name, "dead")
-		if gone := s.live["east"].Seen.Record(access).IsZero(); gone != dead || inv.Leaving {
+		inv, dead := inventories(t, s.live["east"].Live)[eastPart], strings.HasPrefix(name, "dead")
+		if gone := s.live["east"].Live.Record(access).IsZero(); gone != dead || inv.Leaving {
 			t.Errorf("%s: its access is gone: %t, want %t; its end leaves: %t", name, gone, dead, inv.Leaving)
 		}
 	}
@@ -334,14 +334,14 @@ func TestUnreachableTimeoutStartsAgain(t *testing.T) {
 	for range 3 {
 		s.reconcile("east")
 	}
-	if s.live["east"].Seen.Record(access).IsZero() {
+	if s.live["east"].Live.Record(access).IsZero() {
 		t.Fatal("its access is gone: it was heard two hours ago")
 	}
 	s.snapshot.Now = s.snapshot.Now.Add(24 * time.Hour)
 	for range 3 {
 		s.reconcile("east")
 	}
-	if !s.live["east"].Seen.Record(access).IsZero() {
+	if !s.live["east"].Live.Record(access).IsZero() {
 		t.Error("its access is left, though it was not heard for a day")
 	}
 }
@@ -351,11 +351,11 @@ func TestAccessOfASuspendedSource(t *testing.T) {
 	s := linked(t, all)
 	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", suspend: true"}, "")
 	s.down["west"] = true
-	s.snapshot.Grace = 0
+	s.snapshot.UnreachableSourceTimeout = 0
 	for range 3 {
 		s.reconcile("east", Suspend)
 	}
-	if s.live["east"].Seen.Record(access).IsZero() {
+	if s.live["east"].Live.Record(access).IsZero() {
 		t.Error("the access of a suspended source is gone")
 	}
 }

@@ -79,7 +79,7 @@ func TestPreflight(t *testing.T) {
 			}
 			same(t, "first", []string{"west base: Ready", tt.want}, statuses(s.reconcile("west")))
 			plane := linkerd.ControlPlaneSecret(api.Cluster{}.WithDefaults().Linkerd, "east")
-			if written := !s.live["west"].Seen.Record(plane).IsZero(); written != (tt.spec != "" && strings.HasPrefix(tt.want, in)) {
+			if written := !s.live["west"].Live.Record(plane).IsZero(); written != (tt.spec != "" && strings.HasPrefix(tt.want, in)) {
 				t.Errorf("the control plane has it: %t", written)
 			}
 

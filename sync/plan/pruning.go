@@ -25,17 +25,17 @@ type pruning struct {
 }
 
 // input returns what package prune judges of a cluster, by its rebuilt inventories.
-func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded []inventory.Inventory) prune.Input {
+func (p *pruning) input(name api.ClusterName, wanted []object.Desired, recorded []inventory.Inventory) prune.Input {
 	current := p.Clusters[name]
 	l := p.Spec(name).Linkerd
 	in := prune.Input{
 		Live: prune.Live{
-			Linkerd: l, Seen: current.Seen, Saw: current.Covers,
-			Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, current.Seen) }),
+			Linkerd: l, Observation: current.Live, WasRead: current.Covers,
+			Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, current.Live) }),
 		},
-		Ends: prune.Ends{Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: recorded},
+		Ends: prune.Ends{Desired: make(map[object.End]object.Desired, len(wanted)), Recorded: recorded},
 		Rules: prune.Rules{
-			In: p.Installation, Policy: p.Policy(), Leaving: map[api.ClusterName]bool{name: p.Leaves(name)}, Removal: p.removal, Grace: p.Grace, Now: p.Now,
+			In: p.Installation, Policy: p.Policy(), Leaving: map[api.ClusterName]bool{name: p.Leaves(name)}, Removal: p.removal, UnreachableSourceTimeout: p.UnreachableSourceTimeout, Now: p.Now,
 		},
 	}
 	for _, inv := range in.Recorded {
@@ -45,11 +45,11 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded [
 		in.Leaving[inv.End.Link.Source], in.Leaving[inv.End.Link.Target] = p.Leaves(inv.End.Link.Source), p.Leaves(p.TargetCluster(inv.End.Link))
 	}
 	for _, w := range wanted {
-		in.Wanted[w.End] = w
+		in.Desired[w.End] = w
 	}
 	in.Retired, in.External = p.retired(in), p.external(name, in)
-	in.Successor = func(end object.End) *object.Reason {
-		_, declared := in.Wanted[end]
+	in.Replacement = func(end object.End) *object.Reason {
+		_, declared := in.Desired[end]
 		return p.awaitsReplacement(name, end, declared)
 	}
 	return in
@@ -63,7 +63,7 @@ func (p *pruning) external(name api.ClusterName, in prune.Input) map[object.End]
 		if out == nil {
 			out = map[object.End]linkerd.Helm{}
 		}
-		out[end] = linkerd.HelmOf(p.Clusters[name].Seen)
+		out[end] = linkerd.HelmOf(p.Clusters[name].Live)
 	}
 	_, links, _ := p.Declared(name)
 	for _, l := range links {
@@ -85,7 +85,7 @@ func (p *pruning) external(name api.ClusterName, in prune.Input) map[object.End]
 func (p *pruning) retired(in prune.Input) map[object.Key]bool {
 	out := map[object.Key]bool{}
 	for _, inv := range in.Recorded {
-		if _, declared := in.Wanted[inv.End]; !declared || inv.End.IsSource() {
+		if _, declared := in.Desired[inv.End]; !declared || inv.End.IsSource() {
 			continue
 		}
 		for _, k := range inv.Entries {
@@ -110,7 +110,7 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	if why := p.Unidentified(at); why != nil {
 		peer := prune.Peer{Unread: unreadable(current), Closed: closed}
 		if p.silent(here) {
-			peer.State = prune.PeerDead
+			peer.State = prune.PeerUnreachable
 		}
 		if why.Code == reason.DuplicateCluster && p.HasLeft(at) { // its cluster is declared by another name: people may not know that this one ends
 			peer.Unread = why
@@ -122,27 +122,27 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 		far.Cluster = end.Link.Source
 	}
 	if own.Leaving { // it is not judged again, and with it all that its peer's cluster holds
-		if _, there := inventory.Of(p.Owner, far, current.Seen); there {
-			return prune.Peer{State: prune.PeerHolds, Closed: closed}
+		if _, there := inventory.Of(p.Owner, far, current.Live); there {
+			return prune.Peer{State: prune.PeerHasObjects, Closed: closed}
 		}
 	}
 	recorded, err := p.Inventories(at)
 	if err != nil {
-		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.InventoryInvalid, "%v", err)}
+		return prune.Peer{State: prune.PeerUnknown, Closed: closed, Unread: object.Because(reason.InventoryInvalid, "%v", err)}
 	}
 	in := p.input(at, p.ends(at), p.Rebuilt(at, recorded, ignoreOrphans))
 	i := slices.IndexFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
 	if i < 0 {
 		return prune.Peer{State: prune.PeerCleared, Closed: closed}
 	}
-	denied := prune.Judge(in)[far]
+	denied := prune.Denials(in)[far]
 	if denied == nil {
 		denied = p.adviseAbandon(at, firstHiddenEntry(current, in.Recorded[i]))
 	}
 	if denied == nil && in.Recorded[i].Was.IsZero() { // it is written again first: by it all of that end is found, and judged
-		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.Waiting, "its inventory of the link was lost, and linkwright writes it again first")}
+		return prune.Peer{State: prune.PeerUnknown, Closed: closed, Unread: object.Because(reason.Waiting, "its inventory of the link was lost, and linkwright writes it again first")}
 	}
-	return prune.Peer{State: prune.PeerHolds, Denied: denied, Closed: closed}
+	return prune.Peer{State: prune.PeerHasObjects, Denied: denied, Closed: closed}
 }
 
 // ignoreOrphans is for callers that do not need orphans.
@@ -172,7 +172,7 @@ func (p *pruning) silent(end object.End) bool {
 func (p *pruning) abandoned(name api.ClusterName) bool {
 	current := p.Clusters[name]
 	tried := current.Known() || current.Err != nil && !slices.Contains(transientCodes(), current.Err.Code)
-	return p.Forget[name] && p.HasLeft(name) && tried && p.Unidentified(name) != nil
+	return p.Abandoned[name] && p.HasLeft(name) && tried && p.Unidentified(name) != nil
 }
 
 // transientCodes returns the codes of clusters that can probably be read soon: throttled ones, and those whose request was canceled.
@@ -180,7 +180,7 @@ func transientCodes() []reason.Code { return []reason.Code{reason.Throttled, rea
 
 // adviseAbandon adds to a missing right how to grant it, or to abandon the cluster, once no declaration names the cluster.
 func (p *pruning) adviseAbandon(name api.ClusterName, hidden *object.Reason) *object.Reason {
-	if hidden == nil || !p.HasLeft(name) || p.Forget[name] {
+	if hidden == nil || !p.HasLeft(name) || p.Abandoned[name] {
 		return hidden
 	}
 	return object.Because(hidden.Code, "%s, with a revision that still declares cluster %s; or, to abandon what is left there, run %s", hidden.Message, name, p.Command("abandon "+string(name)))
@@ -202,7 +202,7 @@ func unreadable(current state.Cluster) *object.Reason {
 // firstHiddenEntry returns why an object of an inventory may not be read; nil: all may.
 func firstHiddenEntry(current state.Cluster, inv inventory.Inventory) *object.Reason {
 	for _, k := range inv.Entries {
-		if why := current.Seen.Hides(k); why != nil {
+		if why := current.Live.Hides(k); why != nil {
 			return why
 		}
 	}

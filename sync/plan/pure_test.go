@@ -49,11 +49,11 @@ func TestNextIsPure(t *testing.T) {
 // clone copies all of a snapshot but the fleet, which nothing can change; with random, maps are filled in another order.
 func clone(w state.Snapshot, random *rand.Rand) state.Snapshot {
 	w.Departed = slices.Clone(w.Departed)
-	w.Fresh = filled(w.Fresh, random, func(c linkerd.Credential) linkerd.Credential { return c })
+	w.IssuedCredentials = filled(w.IssuedCredentials, random, func(c linkerd.Credential) linkerd.Credential { return c })
 	w.UIDs = filled(w.UIDs, random, func(s string) string { return s })
 	w.Accepted = filled(w.Accepted, random, func(s string) string { return s })
 	w.Clusters = filled(w.Clusters, random, func(s state.Cluster) state.Cluster {
-		s.Seen, s.Looked = another(s.Seen), slices.Clone(s.Looked)
+		s.Live, s.Watches = another(s.Live), slices.Clone(s.Watches)
 		s.Facts.Missing = slices.Clone(s.Facts.Missing)
 		s.Facts.Gateway.Addresses = slices.Clone(s.Facts.Gateway.Addresses)
 		return s
@@ -94,8 +94,8 @@ func TestConvergesFromAnywhere(t *testing.T) {
 	for seed := range uint64(25) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		for _, c := range two {
-			for k := range s.live[c].Seen.Records() {
-				if dressed(c, "").Seen.Record(k).IsZero() && k.Kind != "Namespace" && random.IntN(4) == 0 {
+			for k := range s.live[c].Live.Records() {
+				if dressed(c, "").Live.Record(k).IsZero() && k.Kind != "Namespace" && random.IntN(4) == 0 {
 					remove(s.live[c], k)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 const maxNamed = 3
 
 // withReadiness adds to a written end what of it is not ready.
-func withReadiness(row Row, want object.Wanted, observed object.Observation) Row {
+func withReadiness(row Row, want object.Desired, observed object.Observation) Row {
 	var said []string
 	for _, o := range want.Objects {
 		h := observed.Record(o.Key).Health

@@ -22,7 +22,7 @@ func TestLostInventory(t *testing.T) {
 		if len(step.Ahead) == 0 {
 			t.Errorf("%s: nothing is written down again: %v", lost, describe(step))
 		}
-		if lost == "west" && s.reconcile("east").Writes() > 0 && s.live["east"].Seen.Record(access).IsZero() {
+		if lost == "west" && s.reconcile("east").Writes() > 0 && s.live["east"].Live.Record(access).IsZero() {
 			t.Error("the access goes while the source is still linked")
 		}
 		s.settle()
@@ -36,13 +36,13 @@ func TestLostInventory(t *testing.T) {
 func TestLostInventoryOfDeclared(t *testing.T) {
 	budget := object.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "controller-east"}
 	s := linked(t, "  controller: {podAntiAffinity: true}\n")
-	if s.live["west"].Seen.Record(budget).IsZero() {
+	if s.live["west"].Live.Record(budget).IsZero() {
 		t.Fatal("there is no disruption budget")
 	}
 	remove(s.live["west"], inventory.Key(owner, westEast))
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	s.settle()
-	if !s.live["west"].Seen.Record(budget).IsZero() {
+	if !s.live["west"].Live.Record(budget).IsZero() {
 		t.Error("the disruption budget is left")
 	}
 }
@@ -54,11 +54,11 @@ func TestRebuiltLeavesTheirs(t *testing.T) {
 	s.settle()
 	before := s.steps
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
-		record(&s.live["west"].Seen, deployment("east"), object.Record{UID: "x", Mark: mark})
-		show(&s.live["west"].Seen, deployment("east"), object.NewBody([]byte("{}")))
+		record(&s.live["west"].Live, deployment("east"), object.Record{UID: "x", Mark: mark})
+		show(&s.live["west"].Live, deployment("east"), object.NewBody([]byte("{}")))
 		s.settle()
 	}
-	if s.steps != before || s.live["west"].Seen.Record(deployment("east")).IsZero() {
+	if s.steps != before || s.live["west"].Live.Record(deployment("east")).IsZero() {
 		t.Error("somebody else's controller was touched")
 	}
 }
@@ -71,22 +71,22 @@ func TestCopiesOfNoLink(t *testing.T) {
 		deployment("west"), linkKey("west"), {Kind: "Secret", Namespace: mc, Name: "cluster-credentials-west"}, {Kind: "Service", Namespace: mc, Name: "probe-west"},
 	}
 	for _, k := range copies {
-		edit(&s.live["east"].Seen, k, object.Record{UID: "copy of " + k.String(), ResourceVersion: "1", Mark: object.Ours}, object.NewBody([]byte("{}")))
+		edit(&s.live["east"].Live, k, object.Record{UID: "copy of " + k.String(), ResourceVersion: "1", Mark: object.Ours}, object.NewBody([]byte("{}")))
 	}
 	for _, more := range []string{linkDoc("west", "east", all), ""} { // also while the link that they are copies of is removed
 		s.snapshot.Fleet = declare(t, two, more)
 		s.settle()
 		step := s.reconcile("east")
 		for _, k := range copies {
-			if s.live["east"].Seen.Record(k).IsZero() {
+			if s.live["east"].Live.Record(k).IsZero() {
 				t.Errorf("%s is gone", k)
 			}
-			i := slices.IndexFunc(step.Strays, func(o Stray) bool { return o.Key == k })
+			i := slices.IndexFunc(step.Listed, func(o Orphan) bool { return o.Key == k })
 			if i < 0 {
 				t.Fatalf("%s is not reported as an orphan", k)
 			}
-			if o := step.Strays[i]; k == linkKey("west") && !strings.Contains(o.Do, "delete Secret linkerd/cluster-credentials-west") {
-				t.Errorf("%s: do %q, want the control plane's secret named", k, o.Do)
+			if o := step.Listed[i]; k == linkKey("west") && !strings.Contains(o.Remedy, "delete Secret linkerd/cluster-credentials-west") {
+				t.Errorf("%s: do %q, want the control plane's secret named", k, o.Remedy)
 			}
 		}
 	}
@@ -102,17 +102,17 @@ func TestCopiesOfTokens(t *testing.T) {
 	stays := []object.Key{secret("north-token"), secret("north-7"), secret("west-old"), secret("west-token-old")}
 	goes := []object.Key{secret("west-token.3"), secret("west-7")}
 	for _, k := range slices.Concat(stays, goes) {
-		edit(&s.live["east"].Seen, k, object.Record{UID: "copy of " + k.String(), ResourceVersion: "1", Mark: object.Ours}, object.NewBody([]byte("{}")))
+		edit(&s.live["east"].Live, k, object.Record{UID: "copy of " + k.String(), ResourceVersion: "1", Mark: object.Ours}, object.NewBody([]byte("{}")))
 	}
 	s.snapshot.Fleet = declare(t, two, "")
 	s.settle()
 	for _, k := range stays {
-		if s.live["east"].Seen.Record(k).IsZero() {
+		if s.live["east"].Live.Record(k).IsZero() {
 			t.Errorf("%s is gone", k)
 		}
 	}
 	for _, k := range goes {
-		if !s.live["east"].Seen.Record(k).IsZero() {
+		if !s.live["east"].Live.Record(k).IsZero() {
 			t.Errorf("%s is left", k)
 		}
 	}
@@ -123,7 +123,7 @@ func TestEndOf(t *testing.T) {
 	s := linked(t, all+"  controller: {podAntiAffinity: true}\n")
 	w := s.now()
 	for _, c := range two {
-		for _, want := range Wants(w, c, s.renderer()) {
+		for _, want := range DesiredEnds(w, c, s.renderer()) {
 			for _, o := range want.Objects {
 				if end, ok := w.EndOf(c, o.Key); !ok || end != want.End {
 					t.Errorf("%s is of %s, not %s", o.Key, want.End, end)
@@ -165,17 +165,17 @@ func TestLostInventoryOfThePeer(t *testing.T) {
 	s := linked(t, all)
 	s.settle()
 	secret := linkerd.ControlPlaneSecret(s.now().Spec("west").Linkerd, "east")
-	kept := s.live["west"].Seen.Record(secret)
-	kept.Keep = true
-	record(&s.live["west"].Seen, secret, kept)
+	kept := s.live["west"].Live.Record(secret)
+	kept.PruneDisabled = true
+	record(&s.live["west"].Live, secret, kept)
 	remove(s.live["west"], inventory.Key(owner, westEast))
 	s.snapshot.Fleet = declare(t, two, "")
 	s.reconcile("east")
 	s.settle()
-	if inv, there := inventory.Of(owner, object.End{Cluster: "east", Link: westEast.Link}, s.live["east"].Seen); !there || inv.Leaving {
+	if inv, there := inventory.Of(owner, object.End{Cluster: "east", Link: westEast.Link}, s.live["east"].Live); !there || inv.Leaving {
 		t.Errorf("the target's end is there: %t, and leaves: %t", there, inv.Leaving)
 	}
-	if s.live["west"].Seen.Record(secret).IsZero() {
+	if s.live["west"].Live.Record(secret).IsZero() {
 		t.Error("what people keep is gone")
 	}
 }

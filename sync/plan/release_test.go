@@ -30,7 +30,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s: %s is still ours", c, k)
 		}
 		for k := range before[c] {
-			if s.live[c].Seen.Record(k).IsZero() {
+			if s.live[c].Live.Record(k).IsZero() {
 				t.Errorf("%s: %s is gone", c, k)
 			}
 		}
@@ -54,7 +54,7 @@ func TestRelease(t *testing.T) {
 // oursIn returns what carries linkwright's mark in a cluster, beside inventories and linkwright's namespace.
 func (s *sim) oursIn(c api.ClusterName) map[object.Key]bool {
 	out := map[object.Key]bool{}
-	for k, r := range s.live[c].Seen.Records() {
+	for k, r := range s.live[c].Live.Records() {
 		if r.Mark == object.Ours && !inventory.Named(owner, k) && k.Kind != "Namespace" {
 			out[k] = true
 		}
@@ -70,7 +70,7 @@ func (s *sim) releases() (wrote bool) {
 			step.Changes, step.After = step.Changes[:1], nil
 		}
 		for _, ch := range append(step.Changes, step.After...) {
-			if !ch.Frees() && (ch.Action != object.Delete || !inventory.Named(owner, ch.Key)) {
+			if !ch.Releases() && (ch.Action != object.Delete || !inventory.Named(owner, ch.Key)) {
 				s.t.Errorf("%s: %s %s", c, ch.Action, ch.Key)
 			}
 		}
@@ -94,7 +94,7 @@ func TestReleaseOne(t *testing.T) {
 		}
 	}
 	for _, c := range two {
-		recorded, err := inventory.Read(owner, s.live[c].Seen)
+		recorded, err := inventory.Read(owner, s.live[c].Live)
 		if err != nil || len(recorded) != 2 || recorded[1].End.Link != (api.Pair{Source: "east", Target: "west"}) {
 			t.Errorf("%s: %v, %v", c, recorded, err)
 		}

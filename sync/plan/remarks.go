@@ -58,7 +58,7 @@ func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time)
 
 // gatewayWithoutAddress returns that a link keeps its target's last addresses, or nil.
 func (r remarks) gatewayWithoutAddress(l fleet.Link) *object.Reason {
-	if target := r.TargetFacts(l); target == nil || !target.Gateway.Homeless() {
+	if target := r.TargetFacts(l); target == nil || !target.Gateway.LacksAddress() {
 		return nil
 	}
 	return object.Because(reason.GatewayAddressMissing, "the gateway of %s has no address now, so the link keeps the last one, %s: repair the gateway, or declare spec.gateway.addresses",

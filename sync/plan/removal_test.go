@@ -46,16 +46,16 @@ func TestMirrorsAreGuarded(t *testing.T) {
 			continue
 		}
 		denied := step.Judged.Denied
-		if !step.Judged.News || denied == nil || len(denied.Units) != 1 || !strings.Contains(got.Why.Message, denied.Hash) {
+		if !step.Judged.Changed || denied == nil || len(denied.Units) != 1 || !strings.Contains(got.Why.Message, denied.Hash) {
 			t.Errorf("%s: judged %+v", name, step.Judged)
 			continue
 		}
 		s.snapshot.Guard.Denied = denied
-		if again := s.reconcile("west"); again.Judged.News {
+		if again := s.reconcile("west"); again.Judged.Changed {
 			t.Errorf("%s: nothing is new, and %+v", name, again.Judged)
 		}
 		s.snapshot.Guard.Approvals = []inventory.Approval{{Hash: denied.Hash, Units: denied.Units, At: s.snapshot.Now}}
-		if step = s.reconcile("west"); row(t, step, westEast).Phase == Denied || step.Writes() == 0 || step.Judged.Denied != nil || !step.Judged.News {
+		if step = s.reconcile("west"); row(t, step, westEast).Phase == Denied || step.Writes() == 0 || step.Judged.Denied != nil || !step.Judged.Changed {
 			t.Errorf("%s, approved: %+v, %v, judged %+v", name, row(t, step, westEast), describe(step), step.Judged)
 		}
 	}
@@ -68,14 +68,14 @@ func TestDeniedWhileUnread(t *testing.T) {
 	denied := s.reconcile("west").Judged.Denied
 	s.snapshot.Guard.Denied = denied
 	s.down = map[api.ClusterName]bool{"west": true}
-	if step := s.reconcile("east"); denied == nil || !step.Judged.Denied.Same(denied) || step.Judged.News {
+	if step := s.reconcile("east"); denied == nil || !step.Judged.Denied.Same(denied) || step.Judged.Changed {
 		t.Errorf("%+v", step.Judged)
 	}
 	if r := Removal(s.now(), s.renderer()); r.Hash != denied.Hash {
 		t.Errorf("with a cluster that cannot be read it is called %s, and %s before", r.Hash, denied.Hash)
 	}
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
-	if step := s.reconcile("east"); step.Judged.Denied != nil || !step.Judged.News {
+	if step := s.reconcile("east"); step.Judged.Denied != nil || !step.Judged.Changed {
 		t.Errorf("restored: %+v", step.Judged)
 	}
 }
@@ -112,7 +112,7 @@ func TestApprovalsEnd(t *testing.T) {
 		t.Errorf("with its revision: %+v, %v", step.Judged, describe(step))
 	}
 	s.reconcile("east")
-	if step := s.reconcile("west"); ended(step) != 1 || !step.Judged.News {
+	if step := s.reconcile("west"); ended(step) != 1 || !step.Judged.Changed {
 		t.Errorf("once both ends are leaving: %+v", step.Judged)
 	}
 	s = exporting(t, 61)

@@ -32,7 +32,7 @@ func (r *removals) removal() prune.Removal {
 		if l.Denied != nil {
 			l.Unresolved = slices.DeleteFunc(slices.Clone(l.Denied.Units), func(u inventory.Unit) bool { return !r.unresolved(u) })
 		}
-		all := r.census().Weigh(l)
+		all := r.census().Evaluate(l)
 		r.cached = &all
 	}
 	return *r.cached
@@ -40,7 +40,7 @@ func (r *removals) removal() prune.Removal {
 
 // limits returns the limits by which the declarations are judged.
 func (r *removals) limits() api.PruneLimits {
-	l := r.Guard.Limits.Judging(r.Commit(), r.Policy().Limits())
+	l := r.Guard.Limits.Applicable(r.Commit(), r.Policy().Limits())
 	if r.Guard.Cap != nil {
 		l = l.Stricter(*r.Guard.Cap)
 	}
@@ -67,19 +67,19 @@ func (r *removals) approved() map[inventory.Unit]bool {
 }
 
 // judge returns what of removals the record does not know yet. Retire are clusters whose removal begins.
-func (r *removals) judge(retire []api.ClusterName) Judged {
+func (r *removals) judge(retire []api.ClusterName) RemovalChanges {
 	g, stay := r.Guard, r.restored()
 	if r.cached == nil && g.Denied == nil && len(g.Approvals)+len(retire)+len(stay) == 0 {
-		return Judged{} // nothing is taken away, and nothing was denied
+		return RemovalChanges{} // nothing is taken away, and nothing was denied
 	}
 	all := r.removal()
-	j := Judged{Retire: retire, Stay: stay, Denied: all.Denial(), Was: g.Denied}
+	j := RemovalChanges{Retire: retire, Stay: stay, Denied: all.Denial(), Was: g.Denied}
 	for _, a := range g.Approvals {
-		if used := r.used(a, all); len(used.Units) > 0 || used.Asked != a.Asked {
+		if used := r.used(a, all); len(used.Units) > 0 || used.Asked != a.Needed {
 			j.Used = append(j.Used, used)
 		}
 	}
-	j.News = !j.Denied.Same(g.Denied) || len(j.Used)+len(j.Retire)+len(j.Stay) > 0
+	j.Changed = !j.Denied.Same(g.Denied) || len(j.Used)+len(j.Retire)+len(j.Stay) > 0
 	return j
 }
 
@@ -96,7 +96,7 @@ func (r *removals) restored() (out []api.ClusterName) {
 
 // used returns which units of an approval end: all of them if it is too old, else each unit that is being removed or was restored.
 func (r *removals) used(a inventory.Approval, all prune.Removal) Used {
-	asked := a.Asked || slices.ContainsFunc(a.Units, func(u inventory.Unit) bool { return slices.Contains(all.Pending, u) })
+	asked := a.Needed || slices.ContainsFunc(a.Units, func(u inventory.Unit) bool { return slices.Contains(all.Pending, u) })
 	out := Used{Hash: a.Hash, Asked: asked}
 	for _, u := range a.Units {
 		if r.Now.Sub(a.At) >= ApprovalLife || !slices.Contains(all.Pending, u) && !r.unresolved(u) && (asked || !r.mayBeUpcoming(u)) {
@@ -159,7 +159,7 @@ func (r *removals) unresolved(u inventory.Unit) bool {
 func (r *removals) recordedAndStays(link api.Pair) bool {
 	for _, name := range []api.ClusterName{link.Source, r.TargetCluster(link)} {
 		current := r.Clusters[name]
-		inv, found := inventory.Of(r.Owner, object.End{Cluster: name, Link: link}, current.Seen)
+		inv, found := inventory.Of(r.Owner, object.End{Cluster: name, Link: link}, current.Live)
 		if r.IsRecorded(name) && !current.Known() || found && !inv.Leaving {
 			return true
 		}

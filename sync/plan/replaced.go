@@ -23,7 +23,7 @@ func replaceRefused(w state.Snapshot, changes []object.Change) ([]object.Change,
 		if !matchesRefusal(refusal, c) {
 			continue
 		}
-		instead, why := Instead(w.Policy(), c, refusal.Refusal)
+		instead, why := Replacement(w.Policy(), c, refusal.Rejection)
 		if why != nil {
 			return nil, why
 		}
@@ -32,8 +32,8 @@ func replaceRefused(w state.Snapshot, changes []object.Change) ([]object.Change,
 	return changes, nil
 }
 
-// Instead returns the replacement for a change that the server always rejects, or why there is none.
-func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.Change, *object.Reason) {
+// Replacement returns the replacement for a change that the server always rejects, or why there is none.
+func Replacement(policy api.SyncPolicy, c object.Change, r object.Rejection) (object.Change, *object.Reason) {
 	harmless, chosen := r.By == "" && replaceableAlways(c.Key, r.Field), replaceableIfAllowed(c.Key) && policy.Replaces(c.Key.Kind)
 	code, cannot, remedy := reason.ImmutableField, "cannot be changed", "declare the former value, or delete the object (linkwright creates it again)"
 	if r.By != "" {
@@ -46,7 +46,7 @@ func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.C
 			remedy += fmt.Sprintf("; or let the SyncPolicy replace it (spec.replace: [{kind: %s}])", c.Key.Kind)
 		}
 		return c, object.Because(code, "%s of %s %s: %s", r.Field, c.Key, cannot, remedy)
-	case c.Was.Keep:
+	case c.Was.PruneDisabled:
 		return c, object.Because(code, "%s of %s cannot be changed without deleting the object, and its annotation %s: %s forbids that; remove the annotation",
 			r.Field, c.Key, object.PruneAnnotation, object.PruneDisabled)
 	}

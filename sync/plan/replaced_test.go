@@ -42,11 +42,11 @@ func TestReplaceIsAllowed(t *testing.T) {
 		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+syncDoc(tt.spec))
 		s.settle()
 		drifted(s, "west", tt.key)
-		r := s.live["west"].Seen.Record(tt.key)
-		r.Keep = tt.keep
-		record(&s.live["west"].Seen, tt.key, r)
+		r := s.live["west"].Live.Record(tt.key)
+		r.PruneDisabled = tt.keep
+		record(&s.live["west"].Live, tt.key, r)
 		digest := Next(s.now(), "west", s.renderer()).Changes[0].Object.Digest
-		s.snapshot.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: {Refusal: object.Refusal{Field: tt.field, By: tt.by}, Digest: digest, Was: r}}}
+		s.snapshot.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: {Rejection: object.Rejection{Field: tt.field, By: tt.by}, Digest: digest, Was: r}}}
 		w := s.now()
 		if tt.old {
 			w = aged(w, "west")
@@ -87,8 +87,8 @@ func FuzzInstead(f *testing.F) {
 		policy := api.SyncPolicy{Replace: []api.Replace{
 			{Kind: api.ReplacedKind(kind)}, {Kind: "Link"}, {Kind: "Namespace"}, {Kind: "CustomResourceDefinition"}, {Kind: "Secret"},
 		}}
-		was := object.Change{Action: object.Update, Key: k, Was: object.Record{Keep: keep}}
-		got, why := Instead(policy, was, object.Refusal{Field: field, By: by})
+		was := object.Change{Action: object.Update, Key: k, Was: object.Record{PruneDisabled: keep}}
+		got, why := Replacement(policy, was, object.Rejection{Field: field, By: by})
 		if replaces := got.Action == object.Replace; replaces != (why == nil) {
 			t.Fatalf("%s is replaced: %t, though %v", k, replaces, why)
 		}

@@ -30,7 +30,7 @@ func (d *desired) awaitsReplacement(in api.ClusterName, end object.End, declared
 	}
 	lacks := d.notReady(next)
 	if declared && lacks == "" {
-		lacks = d.controllerNotRunning(next, d.Clusters[in].Seen)
+		lacks = d.controllerNotRunning(next, d.Clusters[in].Live)
 	}
 	if lacks == "" {
 		return nil
@@ -64,7 +64,7 @@ func (d *desired) notReady(end object.End) string {
 		return why.Message
 	}
 	current, wanted := d.Clusters[end.Cluster], d.ends(end.Cluster, end)
-	i := slices.IndexFunc(wanted, func(w object.Wanted) bool { return w.End == end })
+	i := slices.IndexFunc(wanted, func(w object.Desired) bool { return w.End == end })
 	switch {
 	case i < 0:
 		return "it is not declared"
@@ -73,8 +73,8 @@ func (d *desired) notReady(end object.End) string {
 	}
 	objects := wanted[i].Objects
 	for _, o := range objects {
-		switch live := current.Seen.Record(o.Key); {
-		case live.Mark != object.Ours, live.Digest != o.Digest, live.Going:
+		switch live := current.Live.Record(o.Key); {
+		case live.Mark != object.Ours, live.Digest != o.Digest, live.Terminating:
 			return o.Key.String() + " is not written yet"
 		case !live.Health.IsZero():
 			return o.Key.String() + ": " + live.Health.String()

@@ -31,15 +31,15 @@ func (r restarts) add(s Step) Step {
 // restart returns the write of one annotation, fenced by the uid that was read.
 func (r restarts) restart() object.Change {
 	l := r.Spec(r.name).Linkerd
-	reported := linkerd.Told{At: r.Now, Marks: r.loading.Marks}
-	return change(r.base(), object.Update, reported.Part(r.Owner, l), r.current.Seen.Record(linkerd.Destination(l)),
+	reported := linkerd.Loaded{At: r.Now, Marks: r.loading.Marks}
+	return change(r.base(), object.Update, reported.Part(r.Owner, l), r.current.Live.Record(linkerd.Destination(l)),
 		reason.CredentialsChanged, "the credentials that it loaded changed: its pods restart")
 }
 
 // restartDenied returns why the destination controller may not be restarted now; nil: it may.
 func (r restarts) restartDenied() *object.Reason {
 	k := linkerd.Destination(r.Spec(r.name).Linkerd)
-	live, next := r.current.Seen.Record(k), r.loading.Next(r.Now)
+	live, next := r.current.Live.Record(k), r.loading.Next(r.Now)
 	switch why := r.denied(r.base()); {
 	case why != nil:
 		return why
@@ -48,7 +48,7 @@ func (r restarts) restartDenied() *object.Reason {
 	case r.current.Unconfined(): // RBAC cannot grant one annotation, so the right would be for all of it
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright restarts it only if admission policies confine linkwright's account: run %s, or restart it after each change",
 			k, r.Command("cluster add "+string(r.name)+" PATH --context CONTEXT"))
-	case live.IsZero(), live.Going:
+	case live.IsZero(), live.Terminating:
 		return object.Because(reason.CredentialNotLoaded, "a credential changed, and there is no %s that linkwright could restart: restart what runs instead", k)
 	case r.Now.Before(next):
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential: linkwright restarted it last at %s, and restarts it again at %s UTC",
@@ -75,10 +75,10 @@ func (r restarts) notLoaded(l fleet.Link) (*object.Reason, time.Time) {
 // are new. It read a credential that never changed when that appeared.
 func (r restarts) loaded(l fleet.Link) health.Verdict {
 	is := func(p health.Result, format string, a ...any) health.Verdict {
-		return health.Verdict{Stage: health.CredentialsLoaded, Passing: p, Why: object.Because(reason.CredentialNotLoaded, format, a...)}
+		return health.Verdict{Stage: health.CredentialsLoaded, Result: p, Why: object.Because(reason.CredentialNotLoaded, format, a...)}
 	}
 	mark, k := r.Changed(l), linkerd.Destination(r.Spec(r.name).Linkerd)
-	live := r.current.Seen.Record(k)
+	live := r.current.Live.Record(k)
 	switch {
 	case mark == "":
 		return health.Verdict{}
@@ -91,5 +91,5 @@ func (r restarts) loaded(l fleet.Link) health.Verdict {
 	case !live.Health.IsZero():
 		return is(health.Failed, "%s restarts to load the credential, and is not ready: %s", k, live.Health)
 	}
-	return health.Verdict{Stage: health.CredentialsLoaded, Passing: health.Passed}
+	return health.Verdict{Stage: health.CredentialsLoaded, Result: health.Passed}
 }

@@ -46,7 +46,7 @@ func newReader(t *testing.T, more string) *reader {
 
 // plays is done after every step.
 func (r *reader) plays(s *state.Cluster) {
-	body, ok := s.Seen.Body(destinationKey)
+	body, ok := s.Live.Body(destinationKey)
 	if !ok {
 		return
 	}
@@ -57,14 +57,14 @@ func (r *reader) plays(s *state.Cluster) {
 		r.starts++
 		clear(r.read)
 	}
-	for k, rec := range s.Seen.Kind("", "Secret") {
+	for k, rec := range s.Live.Kind("", "Secret") {
 		if k.Namespace != cp {
 			continue
 		}
 		if _, known := r.read[k]; known && rec.UID == r.uids[k] {
 			continue
 		}
-		r.read[k], r.uids[k] = kubeconfigOf(bodyOf(s.Seen, k)), rec.UID
+		r.read[k], r.uids[k] = kubeconfigOf(bodyOf(s.Live, k)), rec.UID
 	}
 }
 
@@ -79,7 +79,7 @@ func kubeconfigOf(secret object.Body) string {
 // behind returns the secrets that were read before they changed.
 func (r *reader) behind() (out []string) {
 	for k, was := range r.read {
-		if body, ok := r.live["west"].Seen.Body(k); ok && kubeconfigOf(body) != was {
+		if body, ok := r.live["west"].Live.Body(k); ok && kubeconfigOf(body) != was {
 			out = append(out, k.Name)
 		}
 	}
@@ -90,7 +90,7 @@ func (r *reader) behind() (out []string) {
 // moves gives a target another CA: the credentials of its sources change in place.
 func (r *reader) moves(target api.ClusterName, ca string) {
 	root := object.Key{Kind: "ConfigMap", Namespace: "kube-system", Name: "kube-root-ca.crt"}
-	show(&r.live[target].Seen, root, encoded(map[string]any{
+	show(&r.live[target].Live, root, encoded(map[string]any{
 		"metadata": map[string]any{"name": root.Name, "namespace": root.Namespace}, "data": map[string]string{"ca.crt": ca},
 	}))
 }
@@ -116,8 +116,8 @@ func TestDestinationRestarts(t *testing.T) {
 	r.is("too soon", 1, "cluster-credentials-east", "cluster-credentials-north")
 	west := last["west"]
 	same(t, "rows", []string{"west base: Ready", "west→east in west: Ready CredentialNotLoaded", "west→north in west: Ready CredentialNotLoaded"}, statuses(west))
-	if want := r.snapshot.Now.Add(credential.RestartInterval); !west.Again.Equal(want) {
-		t.Errorf("it is asked again at %s, want %s", west.Again, want)
+	if want := r.snapshot.Now.Add(credential.RestartInterval); !west.PlanAgain.Equal(want) {
+		t.Errorf("it is asked again at %s, want %s", west.PlanAgain, want)
 	}
 	r.snapshot.Now = r.snapshot.Now.Add(credential.RestartInterval)
 	r.settle()
@@ -140,20 +140,20 @@ func TestDestinationHasLoaded(t *testing.T) {
 		t.Helper()
 		row := r.settle()["west"].row(westEnd())
 		at := slices.IndexFunc(row.Health, func(v health.Verdict) bool { return v.Stage == health.CredentialsLoaded })
-		if v := row.Health[at]; v.Passing != want || (v.Why == nil) != (code == "") || v.Why != nil && string(v.Why.Code) != code {
-			t.Errorf("%s: %s %v, want %s %s", what, v.Passing, v.Why, want, code)
+		if v := row.Health[at]; v.Result != want || (v.Why == nil) != (code == "") || v.Why != nil && string(v.Why.Code) != code {
+			t.Errorf("%s: %s %v, want %s %s", what, v.Result, v.Why, want, code)
 		}
 		if first, reason := health.First(row.Health); reason && first.Stage == health.CredentialsLoaded && !row.Ready() {
 			t.Errorf("%s: the link is not ready for it", what)
 		}
 	}
 	rolls := func(body string) {
-		observed := &r.live["west"].Seen
+		observed := &r.live["west"].Live
 		rec := observed.Record(destinationKey)
 		rec.Health = object.HealthOf("Deployment", []byte(body))
 		record(observed, destinationKey, rec)
 	}
-	is("it read what appeared", health.NotAsked, "")
+	is("it read what appeared", health.NotApplicable, "")
 	r.moves("east", "second")
 	is("it was told", health.Passed, "")
 	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":4,"updatedReplicas":1,"availableReplicas":3}}`)
@@ -198,7 +198,7 @@ func TestDestinationCannotRestart(t *testing.T) {
 		if row.Phase != Ready || row.Why == nil || row.Why.Code != reason.CredentialNotLoaded || !strings.Contains(row.Why.Message, c.says) {
 			t.Errorf("%s: %s %v", what, row.Phase, row.Why)
 		}
-		if !r.live["west"].Seen.Record(destinationKey).IsZero() {
+		if !r.live["west"].Live.Record(destinationKey).IsZero() {
 			r.is(what, 0, planeKey.Name)
 		}
 	}
@@ -214,13 +214,13 @@ func TestDestinationCannotRestart(t *testing.T) {
 func TestDestinationOfFormerSecrets(t *testing.T) {
 	for what, digest := range map[string]bool{"taken over": false, "of an earlier linkwright": true} {
 		r := newReader(t, "")
-		rec, meta := r.live["west"].Seen.Record(planeKey), metaOf(bodyOf(r.live["west"].Seen, planeKey))
+		rec, meta := r.live["west"].Live.Record(planeKey), metaOf(bodyOf(r.live["west"].Live, planeKey))
 		delete(meta.Annotations, linkerd.CredentialMark)
 		if rec.Digest = 1; !digest {
 			rec.Digest = 0
 		}
-		edit(&r.live["west"].Seen, planeKey, rec, encoded(map[string]any{"metadata": meta}))
-		r.read[planeKey] = kubeconfigOf(bodyOf(r.live["west"].Seen, planeKey))
+		edit(&r.live["west"].Live, planeKey, rec, encoded(map[string]any{"metadata": meta}))
+		r.read[planeKey] = kubeconfigOf(bodyOf(r.live["west"].Live, planeKey))
 		r.settle()
 		if reported := r.starts > 0; reported == digest {
 			t.Errorf("%s: told %t", what, reported)

@@ -38,7 +38,7 @@ func meshed(t *testing.T, names ...api.ClusterName) *sim {
 
 // keep records what a step found out about removals, as the record does.
 func (s *sim) keep(step Step) {
-	if !step.Judged.News {
+	if !step.Judged.Changed {
 		return
 	}
 	s.snapshot.Guard.Denied = step.Judged.Denied
@@ -77,7 +77,7 @@ func TestDeniedClustersStay(t *testing.T) {
 		if g := s.snapshot.Guard; g.Retiring["b"] || g.Retiring["c"] || g.Denied == nil {
 			t.Errorf("%s: let through are %v, denied %v", name, g.Retiring, g.Denied)
 		}
-		if inv, found := inventory.Of(object.DefaultOwner, object.End{Cluster: "e", Link: api.Pair{Source: "e", Target: "b"}}, s.live["e"].Seen); !found || inv.Leaving {
+		if inv, found := inventory.Of(object.DefaultOwner, object.End{Cluster: "e", Link: api.Pair{Source: "e", Target: "b"}}, s.live["e"].Live); !found || inv.Leaving {
 			t.Errorf("%s: e's end of its link to b: found %t, leaving %t", name, found, inv.Leaving)
 		}
 	}
@@ -123,7 +123,7 @@ func TestDeclaredAgainIsJudgedAgain(t *testing.T) {
 	s := meshed(t, "a", "b", "c")
 	s.snapshot.Guard.Retiring = map[api.ClusterName]bool{"a": true}
 	s.down = map[api.ClusterName]bool{"a": true}
-	if step := s.reconcile("b"); !step.Judged.News || fmt.Sprint(step.Judged.Stay) != "[a]" {
+	if step := s.reconcile("b"); !step.Judged.Changed || fmt.Sprint(step.Judged.Stay) != "[a]" {
 		t.Errorf("%+v", step.Judged)
 	}
 	s.snapshot.Fleet = declareAs(t, []api.ClusterName{"a", "b", "c"}, map[api.ClusterName]string{"a": ", state: Leaving"}, meshOf("a", "b", "c"))

@@ -32,7 +32,7 @@ func (s *sim) charge(step Step) {
 		s.snapshot.Pending = map[api.ClusterName][]inventory.Pending{}
 	}
 	for _, end := range step.Pending {
-		known := inventory.Known{Pending: s.snapshot.Pending[end.Cluster]}
+		known := inventory.KnownCluster{Pending: s.snapshot.Pending[end.Cluster]}
 		s.snapshot.Pending[end.Cluster] = known.AddPending(s.snapshot.Now, end.Link).Pending
 	}
 }
@@ -52,11 +52,11 @@ func TestReturningClustersTakeNoMore(t *testing.T) {
 	if s.snapshot.Guard.Denied == nil {
 		t.Fatal("nothing is denied")
 	}
-	if over := strings.Join(s.snapshot.Guard.Denied.Over, ", "); !strings.Contains(over, "cluster x") {
+	if over := strings.Join(s.snapshot.Guard.Denied.Exceeded, ", "); !strings.Contains(over, "cluster x") {
 		t.Errorf("over: %s", over)
 	}
 	stay := 0
-	for end, inv := range inventories(t, s.live["x"].Seen) {
+	for end, inv := range inventories(t, s.live["x"].Live) {
 		if !end.IsBase() && !inv.Leaving {
 			stay++
 		}
@@ -189,7 +189,7 @@ func TestMirrorsThatWereHidden(t *testing.T) {
 	for range 4 {
 		s.round()
 	}
-	for end, inv := range inventories(t, s.live["east"].Seen) {
+	for end, inv := range inventories(t, s.live["east"].Live) {
 		if inv.Leaving {
 			t.Errorf("declared again, and %s leaves", end)
 		}

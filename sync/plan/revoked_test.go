@@ -102,12 +102,12 @@ func rotationWithManualRestart(t *testing.T, forbidRestarts func(*issuer)) {
 		i := newIssuer(t, tt.spec)
 		i.inPlace()
 		forbidRestarts(i)
-		if rotation := i.ask(tt.revoke); rotation.Minds == nil || rotation.Minds.Code != reason.CredentialNotLoaded {
+		if rotation := i.ask(tt.revoke); rotation.Note == nil || rotation.Note.Code != reason.CredentialNotLoaded {
 			t.Errorf("%q, revoke %t: nothing asks people to restart the control plane: %+v", tt.spec, tt.revoke, rotation)
 		}
 		i.settle()
 		same(t, tt.spec+": tokens", tt.want, i.tokens())
-		if rotation := i.ask(true); rotation.Already { // people restarted it
+		if rotation := i.ask(true); rotation.Requested { // people restarted it
 			t.Errorf("%q: to revoke after all: it is asked for already", tt.spec)
 		}
 		i.settle()
@@ -135,7 +135,7 @@ func TestRotationWhileTheFormerTokenStays(t *testing.T) {
 		t.Errorf("what keeps the former ones: %v", why)
 	}
 	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
-	if rotation := i.ask(true); rotation.Already || rotation.After != 3 {
+	if rotation := i.ask(true); rotation.Requested || rotation.After != 3 {
 		t.Errorf("asked again: %+v", rotation)
 	}
 	i.settle()

@@ -9,20 +9,20 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Turn is a rotation of one link that people ask for. Refused says why it is impossible. Already: it was requested before, and is not done yet. Else
-// Change requests it, fenced, in the cluster of its End. Waits says why it cannot begin yet, and Minds what people must do themselves; both may be
+// Rotation is a rotation of one link that people ask for. Denied says why it is impossible. Requested: it was requested before, and is not done yet. Else
+// Change requests it, conditional, in the cluster of its End. WaitsFor says why it cannot begin yet, and Note what people must do themselves; both may be
 // nil.
-type Turn struct {
-	Link                  api.Pair
-	After                 int
-	Already               bool
-	Change                object.Change
-	Refused, Waits, Minds *object.Reason
+type Rotation struct {
+	Link                   api.Pair
+	After                  int
+	Requested              bool
+	Change                 object.Change
+	Denied, WaitsFor, Note *object.Reason
 }
 
-// Turns requests a newer token for each of these links, and with revoke the end of all tokens that it has.
-func Turns(w state.Snapshot, links []fleet.Link, revoke bool, policies ...Policy) []Turn {
-	out := make([]Turn, len(links))
+// RequestRotations requests a newer token for each of these links, and with revoke the end of all tokens that it has.
+func RequestRotations(w state.Snapshot, links []fleet.Link, revoke bool, policies ...Policy) []Rotation {
+	out := make([]Rotation, len(links))
 	for i, l := range links {
 		out[i] = rotating{newCluster(w, l.Target.Canonical(), nil, policies)}.rotate(l, revoke)
 	}
@@ -32,38 +32,38 @@ func Turns(w state.Snapshot, links []fleet.Link, revoke bool, policies ...Policy
 // rotating is a rotation in the cluster of a link's target.
 type rotating struct{ *cluster }
 
-func (c rotating) rotate(l fleet.Link, revoke bool) Turn {
-	t := Turn{Link: l.Pair()}
+func (c rotating) rotate(l fleet.Link, revoke bool) Rotation {
+	t := Rotation{Link: l.Pair()}
 	end := object.End{Cluster: c.name, Link: t.Link}
 	old, why := c.rotatable(l, end, revoke)
 	if why != nil {
-		t.Refused = why
+		t.Denied = why
 		return t
 	}
-	t.Waits = c.denied(end)
-	if far := c.denied(object.End{Cluster: l.Source.Name, Link: t.Link}); t.Waits == nil {
-		t.Waits = far
+	t.WaitsFor = c.denied(end)
+	if far := c.denied(object.End{Cluster: l.Source.Name, Link: t.Link}); t.WaitsFor == nil {
+		t.WaitsFor = far
 	}
 	if c.RestartedByPeople(l) {
-		t.Minds = object.Because(reason.CredentialNotLoaded, "linkwright may not restart Linkerd's destination controller in %s to load the new token: restart it when the token is in use", l.Source.Name)
+		t.Note = object.Because(reason.CredentialNotLoaded, "linkwright may not restart Linkerd's destination controller in %s to load the new token: restart it when the token is in use", l.Source.Name)
 	}
 	newest, err := c.Newest(l, old)
 	switch {
 	case old.Rotate != nil && (revoke && !old.Rotate.Revoke || c.Using(l) <= old.Rotate.After):
-		t.After, t.Already = old.Rotate.After, old.Rotate.Revoke || !revoke
+		t.After, t.Requested = old.Rotate.After, old.Rotate.Revoke || !revoke
 	case err != nil:
-		t.Refused = object.Because(reason.Unknown, "%v", err)
+		t.Denied = object.Because(reason.Unknown, "%v", err)
 		return t
 	default:
 		t.After = newest
 	}
 	revoke = revoke || old.Rotate != nil && old.Rotate.Revoke
-	if t.Already {
+	if t.Requested {
 		return t
 	}
 	next := old
 	next.Rotate = &inventory.Rotation{After: t.After, Revoke: revoke}
-	t.Change, t.Refused = c.writeInventory(next, old)
+	t.Change, t.Denied = c.writeInventory(next, old)
 	return t
 }
 
@@ -82,7 +82,7 @@ func (c rotating) rotatable(l fleet.Link, end object.End, revoke bool) (inventor
 	case revoke && policy != api.PruneSync:
 		return inventory.Inventory{}, object.Because(reason.PrunePolicy, "prune.policy %s of the SyncPolicy does not allow deletes, so linkwright cannot revoke a token", policy)
 	}
-	inv, found := inventory.Of(c.Owner, end, c.current.Seen)
+	inv, found := inventory.Of(c.Owner, end, c.current.Live)
 	if !found {
 		return inv, object.Because(reason.CredentialNotIssued, "the link has no token yet: there is nothing to replace")
 	}

@@ -13,15 +13,15 @@ import (
 )
 
 // ask has people ask for another token of west→east.
-func (i *issuer) ask(revoke bool, policies ...Policy) Turn {
+func (i *issuer) ask(revoke bool, policies ...Policy) Rotation {
 	i.t.Helper()
 	w := i.now()
 	l, declared := w.Fleet.Link(westEast.Link)
 	if !declared {
 		i.t.Fatal("no such link")
 	}
-	t := Turns(w, []fleet.Link{l}, revoke, policies...)[0]
-	if t.Refused == nil && !t.Already {
+	t := RequestRotations(w, []fleet.Link{l}, revoke, policies...)[0]
+	if t.Denied == nil && !t.Requested {
 		*i.live["east"] = After(*i.live["east"], Step{Ahead: []object.Change{t.Change}})
 	}
 	return t
@@ -29,7 +29,7 @@ func (i *issuer) ask(revoke bool, policies ...Policy) Turn {
 
 // asked reports whether a rotation is recorded, and not done.
 func (i *issuer) asked() bool {
-	return inventory.Asked(owner, object.End{Cluster: "east", Link: westEast.Link}, i.live["east"].Seen) != nil
+	return inventory.RequestedRotation(owner, object.End{Cluster: "east", Link: westEast.Link}, i.live["east"].Live) != nil
 }
 
 // A token is replaced because people say so: the source's is good all the time, what was before goes, and nothing asks for more.
@@ -51,11 +51,11 @@ func TestRotations(t *testing.T) {
 		i.inPlace()
 		same(t, tt.name+": before", tt.before, i.tokens())
 		was, _, _, _ := i.inUse()
-		if rotation := i.ask(tt.revoke); rotation.Refused != nil || rotation.Already || rotation.Waits != nil {
+		if rotation := i.ask(tt.revoke); rotation.Denied != nil || rotation.Requested || rotation.WaitsFor != nil {
 			t.Fatalf("%s: %+v", tt.name, rotation)
 		}
 		again := i.ask(tt.revoke)
-		if !again.Already {
+		if !again.Requested {
 			t.Errorf("%s: asked for twice, it is written twice", tt.name)
 		}
 		i.inPlace()
@@ -89,10 +89,10 @@ func TestRevokeIsAddedToARotation(t *testing.T) {
 	i.inPlace()
 	i.ask(false)
 	i.reconcile("east")
-	if rotation := i.ask(true); rotation.Already || rotation.After != 1 {
+	if rotation := i.ask(true); rotation.Requested || rotation.After != 1 {
 		t.Errorf("%+v", rotation)
 	}
-	if rotation := i.ask(false); !rotation.Already {
+	if rotation := i.ask(false); !rotation.Requested {
 		t.Errorf("asked for less: %+v", rotation)
 	}
 	i.inPlace()
@@ -126,7 +126,7 @@ func TestRotationOfASuspendedLink(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
 	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "  suspend: true\n"))
-	if rotation := i.ask(false, Suspend); rotation.Refused != nil || rotation.Waits == nil || rotation.Waits.Code != reason.Suspended {
+	if rotation := i.ask(false, Suspend); rotation.Denied != nil || rotation.WaitsFor == nil || rotation.WaitsFor.Code != reason.Suspended {
 		t.Errorf("%+v", rotation)
 	}
 	i.settle(Suspend)
@@ -141,7 +141,7 @@ func TestRotateWithoutDeletes(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
 	i.snapshot.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
-	if rotation := i.ask(true, PrunePolicy); rotation.Refused == nil || rotation.Refused.Code != reason.PrunePolicy {
+	if rotation := i.ask(true, PrunePolicy); rotation.Denied == nil || rotation.Denied.Code != reason.PrunePolicy {
 		t.Errorf("to revoke: %+v", rotation)
 	}
 	i.ask(false, PrunePolicy)
@@ -174,8 +174,8 @@ func TestRotationDenied(t *testing.T) {
 		i := newIssuer(t, "")
 		i.inPlace()
 		tt.do(i)
-		if rotation := i.ask(true); rotation.Refused == nil || !strings.Contains(rotation.Refused.Message, tt.says) {
-			t.Errorf("%s: %+v", tt.name, rotation.Refused)
+		if rotation := i.ask(true); rotation.Denied == nil || !strings.Contains(rotation.Denied.Message, tt.says) {
+			t.Errorf("%s: %+v", tt.name, rotation.Denied)
 		}
 	}
 }

@@ -40,7 +40,7 @@ type sim struct {
 	steps       int
 	checked     bool                                // step by step
 	extras      map[api.ClusterName][]object.Object // what overlays bring into each base
-	change      func(object.Wanted) object.Wanted   // what they do to each end
+	change      func(object.Desired) object.Desired // what they do to each end
 }
 
 // newSim has the given clusters, dressed, and what plays Kubernetes and Linkerd in them.
@@ -48,8 +48,8 @@ func newSim(t testing.TB, f *fleet.Fleet, names ...api.ClusterName) *sim {
 	s := &sim{
 		t: t, live: map[api.ClusterName]*state.Cluster{}, down: map[api.ClusterName]bool{}, checked: true,
 		snapshot: state.Snapshot{
-			Installation: object.Installation{Owner: owner}, Process: state.Process{Term: 1}, Declarations: state.Declarations{Fleet: f},
-			Record: state.Record{UIDs: map[api.ClusterName]string{}}, Options: state.Options{Grace: 24 * time.Hour}, Now: time.Unix(1_800_000_000, 0),
+			Installation: object.Installation{Owner: owner}, Process: state.Process{Leadership: 1}, Declarations: state.Declarations{Fleet: f},
+			Record: state.Record{UIDs: map[api.ClusterName]string{}}, Options: state.Options{UnreachableSourceTimeout: 24 * time.Hour}, Now: time.Unix(1_800_000_000, 0),
 		},
 		controllers: []func(*state.Cluster){playTokens, playControllers},
 	}
@@ -103,10 +103,10 @@ func (s *sim) renderer() Renderer {
 type withExtras struct {
 	render.Renderer
 	extras map[api.ClusterName][]object.Object
-	change func(object.Wanted) object.Wanted
+	change func(object.Desired) object.Desired
 }
 
-func (r withExtras) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
+func (r withExtras) Complete(c fleet.Cluster, ends []object.Desired) []object.Desired {
 	ends = r.Renderer.Complete(c, ends)
 	for i, want := range ends {
 		if want.End.IsBase() {
@@ -123,13 +123,13 @@ func (s *sim) watch(w state.Snapshot, c fleet.Cluster) state.Cluster {
 	if s.down[c.Name] {
 		return state.Cluster{Err: object.Because(reason.Unreachable, "down")}
 	}
-	all := s.live[c.Name].Seen
-	watched, err := Watches(w, c, s.renderer(), observe(all, Ledger()))
+	all := s.live[c.Name].Live
+	watched, err := Watches(w, c, s.renderer(), observe(all, InventoryWatches()))
 	if err != nil {
 		s.t.Fatalf("Watches(%s): %v", c.Name, err)
 	}
-	current := state.Cluster{Reading: state.Read, Confinement: s.live[c.Name].Confinement, Looked: watched, Seen: hide(observe(all, watched), s.hidden[c.Name])}
-	current.Facts = linkerd.FactsOf(c.Spec, "https://"+string(c.Name)+".example.com:6443", current.Seen)
+	current := state.Cluster{Reading: state.Read, Confinement: s.live[c.Name].Confinement, Watches: watched, Live: hide(observe(all, watched), s.hidden[c.Name])}
+	current.Facts = linkerd.FactsOf(c.Spec, "https://"+string(c.Name)+".example.com:6443", current.Live)
 	return current
 }
 
@@ -194,8 +194,8 @@ func (s *sim) settle(policies ...Policy) map[api.ClusterName]Step {
 // check holds what is true of every step: writes fit what is live, and creates are written ahead.
 func (s *sim) check(step Step) {
 	s.t.Helper()
-	live := s.live[step.Cluster].Seen
-	ahead := After(*s.live[step.Cluster], Step{Ahead: step.Ahead}).Seen
+	live := s.live[step.Cluster].Live
+	ahead := After(*s.live[step.Cluster], Step{Ahead: step.Ahead}).Live
 	done := map[object.Key]bool{}
 	for _, c := range slices.Concat(step.Ahead, step.Changes, step.After) {
 		was := live.Record(c.Key)
@@ -221,8 +221,8 @@ func (s *sim) check(step Step) {
 func observe(all object.Observation, watches []object.Watch) object.Observation {
 	var unserved []string
 	for _, w := range watches {
-		if slices.Contains(all.Unserved, w.Called()) {
-			unserved = append(unserved, w.Called())
+		if slices.Contains(all.Unserved, w.KindName()) {
+			unserved = append(unserved, w.KindName())
 		}
 	}
 	out := object.NewObservation(unserved).Edit()
@@ -283,8 +283,8 @@ func encoded(v any) object.Body {
 // names lists what is live in a cluster beside its dressing, in order.
 func (s *sim) names(c api.ClusterName) []string {
 	var out []string
-	dressing := dressed(c, "").Seen
-	for k := range s.live[c].Seen.Records() {
+	dressing := dressed(c, "").Live
+	for k := range s.live[c].Live.Records() {
 		if dressing.Record(k).IsZero() {
 			out = append(out, k.String())
 		}

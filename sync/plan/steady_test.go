@@ -51,7 +51,7 @@ func TestSameStepBeforeNext(t *testing.T) {
 		w := s.now()
 		now := Next(w, c, s.renderer(), PrunePolicy, Suspend)
 		room := 10 * 365 * 24 * time.Hour
-		for _, at := range []time.Time{now.Again, now.Retry} {
+		for _, at := range []time.Time{now.PlanAgain, now.Retry} {
 			if !at.IsZero() {
 				room = min(room, at.Sub(w.Now))
 			}
@@ -59,12 +59,12 @@ func TestSameStepBeforeNext(t *testing.T) {
 		for _, after := range []time.Duration{0, room / 2, room - 1, time.Duration(random.Int64N(int64(room)))} {
 			w.Now = s.snapshot.Now.Add(after)
 			then := Next(w, c, s.renderer(), PrunePolicy, Suspend)
-			if then.Again.IsZero() != now.Again.IsZero() || then.Again.Before(now.Again) {
-				t.Fatalf("%s: next is %v, and %v later %v", c, now.Again, after, then.Again)
+			if then.PlanAgain.IsZero() != now.PlanAgain.IsZero() || then.PlanAgain.Before(now.PlanAgain) {
+				t.Fatalf("%s: next is %v, and %v later %v", c, now.PlanAgain, after, then.PlanAgain)
 			}
-			then.Again = now.Again
+			then.PlanAgain = now.PlanAgain
 			if !reflect.DeepEqual(sinceless(t, w, now), sinceless(t, w, then)) {
-				t.Fatalf("%s: %v later, before %v, the step is another one:\n%v %v\n%v %v", c, after, now.Again, describe(now), statuses(now), describe(then), statuses(then))
+				t.Fatalf("%s: %v later, before %v, the step is another one:\n%v %v\n%v %v", c, after, now.PlanAgain, describe(now), statuses(now), describe(then), statuses(then))
 			}
 			if after > 0 {
 				later++
@@ -85,7 +85,7 @@ func sinceless(t *testing.T, w state.Snapshot, s Step) Step {
 		observed := object.Observation{}.Edit()
 		observed.Put(c.Key, object.Written(c.Object), c.Object.Body)
 		inv, found := inventory.Of(w.Owner, c.End, observed.Observation())
-		old, _ := inventory.Of(w.Owner, c.End, w.Clusters[c.End.Cluster].Seen)
+		old, _ := inventory.Of(w.Owner, c.End, w.Clusters[c.End.Cluster].Live)
 		if !found || !old.Since.IsZero() || !inv.Leaving && !inv.End.IsBase() && len(inv.Conditions) == 0 {
 			continue
 		}

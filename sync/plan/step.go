@@ -25,8 +25,8 @@ type Step struct {
 	Verifications []Verification  // credentials to try now: what comes of it is in the next snapshot
 	Rows          []Row           // sorted by end
 	Times
-	// Look are clusters that must be read by requests before what ends with the code Unread wait for can be decided; sorted.
-	Look []api.ClusterName
+	// ReadFirst are clusters that must be read by requests before what ends with the code Unread wait for can be decided; sorted.
+	ReadFirst []api.ClusterName
 	Recorded
 	Orphans
 }
@@ -36,8 +36,8 @@ const retryInterval = 300 * time.Millisecond
 
 // Times is when a step may change although nothing was written.
 type Times struct {
-	Again time.Time // zero: never
-	Retry time.Time // when there may be credentials to try, or conditions to tell, for which nothing waits; zero: never
+	PlanAgain time.Time // zero: never
+	Retry     time.Time // when there may be credentials to try, or conditions to tell, for which nothing waits; zero: never
 }
 
 // Recorded is what the management cluster must record.
@@ -46,15 +46,15 @@ type Recorded struct {
 	// first. CleanedUp are those of this cluster that the record need not name any more. Both are sorted.
 	Pending   []object.End
 	CleanedUp []api.Pair
-	// Judged is what is new about removals: to be written to the record before anything else.
-	Judged Judged
+	// RemovalChanges is what is new about removals: to be written to the record before anything else.
+	Judged RemovalChanges
 }
 
 // Orphans are objects with linkwright's label that are not provably linkwright's: the first by key, and how many more there are. linkwright only
 // reports them.
 type Orphans struct {
-	Strays     []Stray
-	MoreStrays int
+	Listed []Orphan
+	More   int
 }
 
 // TokenRequest is a token to request from the cluster, for the source of a link.
@@ -68,7 +68,7 @@ type Verification struct {
 	Link        api.Pair
 	Fingerprint string // of state.Proof
 	Address     string
-	Request     object.Trial
+	Request     object.Login
 }
 
 // Phase is the state of an end on its way to what is declared.
@@ -96,19 +96,19 @@ const (
 // Row is the state of one end. Other is the cluster of the link's other end, empty for a base. Going lists the objects that are being removed, and
 // Unready those of a written end that are not ready.
 type Row struct {
-	End     object.End
-	Phase   Phase
-	Why     *object.Reason
-	Leaving bool
-	Other   api.ClusterName
-	Going   []object.Key
-	Unready []Unready
-	Health  []health.Verdict // of a declared link, at its source: all stages in order
-	Until   time.Time        // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
+	End      object.End
+	Phase    Phase
+	Why      *object.Reason
+	Leaving  bool
+	Other    api.ClusterName
+	Deleting []object.Key
+	Unready  []Unready
+	Health   []health.Verdict // of a declared link, at its source: all stages in order
+	Until    time.Time        // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
 }
 
-// Quiet reports whether a row has nothing to report: a base without a remark, or a base that is removed after the links.
-func (r Row) Quiet() bool {
+// HasNothingToReport reports whether a row has nothing to report: a base without a remark, or a base that is removed after the links.
+func (r Row) HasNothingToReport() bool {
 	if !r.End.IsBase() {
 		return false
 	}
@@ -123,7 +123,7 @@ func (r Row) Quiet() bool {
 
 // Left reports whether the cluster has nothing of linkwright any more, so that it can leave the record.
 func (s Step) Left() bool {
-	if s.Denied != nil || s.Writes()+len(s.Look) > 0 {
+	if s.Denied != nil || s.Writes()+len(s.ReadFirst) > 0 {
 		return false
 	}
 	for _, r := range s.Rows {
@@ -136,7 +136,7 @@ func (s Step) Left() bool {
 
 // Moments returns when the clock may change the step: Again and Retry, and the deadlines of drains.
 func (s Step) Moments() []time.Time {
-	out := []time.Time{s.Again}
+	out := []time.Time{s.PlanAgain}
 	if !s.Retry.IsZero() {
 		out = append(out, s.Retry)
 	}
@@ -161,7 +161,7 @@ func (s Step) row(end object.End) Row {
 func (s Step) Writes() int { return len(s.Ahead) + len(s.Changes) + len(s.After) }
 
 // within plans the step again at a time, if not earlier; zero: not for this.
-func (t *Times) within(at time.Time) { t.Again = earliest(t.Again, at) }
+func (t *Times) within(at time.Time) { t.PlanAgain = earliest(t.PlanAgain, at) }
 
 // retry plans the step again at a time, if not earlier, and lets nothing wait for that; zero: not for this.
 func (t *Times) retry(at time.Time) { t.Retry = earliest(t.Retry, at) }
@@ -176,9 +176,9 @@ func earliest(all ...time.Time) (first time.Time) {
 	return first
 }
 
-// Judged is what a step found out about removals, to be written to the record. Without News the record has it already.
-type Judged struct {
-	News        bool
+// RemovalChanges is what a step found out about removals, to be written to the record. Without Changed the record has it already.
+type RemovalChanges struct {
+	Changed     bool
 	Denied, Was *inventory.Denial // to be written, and what it takes the place of
 	Used        []Used            // what ends of approvals, or begins
 	Retire      []api.ClusterName // clusters whose removal begins with this step; sorted
@@ -193,11 +193,11 @@ type Used struct {
 }
 
 // Left returns the approvals without what is used.
-func (j Judged) Left(all []inventory.Approval) (out []inventory.Approval) {
+func (j RemovalChanges) Left(all []inventory.Approval) (out []inventory.Approval) {
 	for _, a := range all {
 		left := true
 		if i := slices.IndexFunc(j.Used, func(u Used) bool { return u.Hash == a.Hash }); i >= 0 {
-			a.Asked = a.Asked || j.Used[i].Asked
+			a.Needed = a.Needed || j.Used[i].Asked
 			a, left = a.Without(j.Used[i].Units)
 		}
 		if left {
@@ -207,12 +207,12 @@ func (j Judged) Left(all []inventory.Approval) (out []inventory.Approval) {
 	return out
 }
 
-// Stray is an object that carries linkwright's label and is not provably ours, or that a controller of Linkerd's left for a link of which nothing
+// Orphan is an object that carries linkwright's label and is not provably ours, or that a controller of Linkerd's left for a link of which nothing
 // else is there: nobody but people takes it away.
-type Stray struct {
-	Key object.Key `json:"key"`
-	Why string     `json:"why"` // it proves nothing
-	Do  string     `json:"do"`  // about it
+type Orphan struct {
+	Key    object.Key `json:"key"`
+	Why    string     `json:"why"` // it proves nothing
+	Remedy string     `json:"do"`  // about it
 }
 
 // Unready is an object that is as declared and not ready, and why. Failed: nobody tries to make it ready any more.
@@ -224,7 +224,7 @@ type Unready struct {
 
 // Repairs reports whether a step only corrects what others changed or deleted in ends that were as declared.
 func (s Step) Repairs() bool {
-	if s.Denied != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.TokenRequests)+len(s.Look) > 0 {
+	if s.Denied != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.TokenRequests)+len(s.ReadFirst) > 0 {
 		return false
 	}
 	repairs := func(c object.Change) bool {

@@ -54,7 +54,7 @@ func TestSuspendedLink(t *testing.T) {
 				more = tt.source
 			}
 			if want := "suspended by Link west-east: linkwright writes neither end" + more; got.Phase != Suspended ||
-				got.Why.Code != reason.Suspended || got.Why.Message != want || len(got.Going) > 0 {
+				got.Why.Code != reason.Suspended || got.Why.Message != want || len(got.Deleting) > 0 {
 				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Phase, got.Why, want)
 			}
 		}
@@ -91,11 +91,11 @@ func TestSuspendedCluster(t *testing.T) {
 	remove(s.live["west"], deployment("east"))
 	s.snapshot.Fleet = declareAs(t, two, as, linkDoc("west", "east", "  controller: {logLevel: debug}\n"))
 	s.settle(Suspend, PrunePolicy)
-	if s.live["west"].Seen.Record(deployment("east")).IsZero() {
+	if s.live["west"].Live.Record(deployment("east")).IsZero() {
 		t.Error("a suspended target stops its sources")
 	}
 	same(t, "east", before, s.names("east"))
-	if base := inventories(t, s.live["east"].Seen)[object.End{Cluster: "east"}]; base.Commit == s.snapshot.Fleet.Commit {
+	if base := inventories(t, s.live["east"].Live)[object.End{Cluster: "east"}]; base.Commit == s.snapshot.Fleet.Commit {
 		t.Error("the base of a suspended cluster was written")
 	}
 }
@@ -202,7 +202,7 @@ func TestLeavingFromNothing(t *testing.T) {
 // A field that the policy ignores is not applied, so what others make of it is no drift.
 func TestIgnore(t *testing.T) {
 	s := linked(t, "")
-	body := func() string { return string(bodyOf(s.live["west"].Seen, deployment("east")).Bytes()) }
+	body := func() string { return string(bodyOf(s.live["west"].Live, deployment("east")).Bytes()) }
 	if !strings.Contains(body(), `"replicas":1`) {
 		t.Fatal("no replicas are declared")
 	}

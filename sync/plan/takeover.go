@@ -56,9 +56,9 @@ func (t ownership) adopted() []fleet.Link {
 }
 
 // adoptedEnds returns the ends that an adoption is about.
-func (t ownership) adoptedEnds() (out []object.Wanted) {
+func (t ownership) adoptedEnds() (out []object.Desired) {
 	for _, l := range t.adopted() {
-		out = append(out, object.Wanted{End: object.End{Cluster: t.name, Link: l.Pair()}})
+		out = append(out, object.Desired{End: object.End{Cluster: t.name, Link: l.Pair()}})
 	}
 	return out
 }
@@ -69,9 +69,9 @@ func (t ownership) adoptEnd(l fleet.Link) part {
 	var found []takeover.Object
 	var why *object.Reason
 	if row.End.IsSource() {
-		found, why = takeover.Source(t.current.Seen, l, t.Rules)
+		found, why = takeover.Source(t.current.Live, l, t.Rules)
 	} else {
-		found, why = takeover.Target(t.current.Seen, t.Owner, l, t.Rules)
+		found, why = takeover.Target(t.current.Live, t.Owner, l, t.Rules)
 	}
 	if closed := t.denied(row.End); closed != nil {
 		return part{row: deniedRow(row, closed, len(found))}
@@ -98,7 +98,7 @@ func (t ownership) adoptEnd(l fleet.Link) part {
 // release plans to remove linkwright's labels from what the snapshot's Release names. An inventory is deleted once none of its objects has the
 // label, and the base last, so that an interrupted release continues.
 func (t ownership) release(s Step) Step {
-	if !t.Release.Touches(t.Snapshot, t.name) {
+	if !t.Release.Affects(t.Snapshot, t.name) {
 		return t.unchanged(s)
 	}
 	if s.Denied = t.identify(); s.Denied != nil {
@@ -132,21 +132,21 @@ func (t ownership) release(s Step) Step {
 func (t ownership) releaseEnd(inv inventory.Inventory) part {
 	row := Row{End: inv.End, Phase: Changing}
 	for _, k := range inv.Entries {
-		r := t.current.Seen.Record(k)
+		r := t.current.Live.Record(k)
 		switch {
 		case !t.current.Covers(k):
 			row.Phase, row.Why = Blocked, object.Because(reason.Unknown, "linkwright has not read %s yet", k)
 			return part{row: row}
 		case r.Mark == object.Ours:
-			row.Going = append(row.Going, k)
+			row.Deleting = append(row.Deleting, k)
 		}
 	}
 	out := part{}
-	for _, k := range row.Going {
-		w := object.Change{End: inv.End, Key: k, Was: t.current.Seen.Record(k), Why: object.Reason{Code: reason.Released, Message: "released: it stays as it is"}}
+	for _, k := range row.Deleting {
+		w := object.Change{End: inv.End, Key: k, Was: t.current.Live.Record(k), Why: object.Reason{Code: reason.Released, Message: "released: it stays as it is"}}
 		out.changes = append(out.changes, prune.Release(w, linkerd.Helm{}))
 	}
-	if len(row.Going) == 0 {
+	if len(row.Deleting) == 0 {
 		if row.Phase = Removed; !inv.Was.IsZero() {
 			out.after = []object.Change{t.deleteInventory(inv)}
 		}

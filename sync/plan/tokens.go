@@ -41,7 +41,7 @@ func (t tokens) sourceReady(l fleet.Link) bool {
 	}
 	given := &desired{Set: t.Assuming(l.Pair(), linkerd.Credential{}), renderer: t.renderer}
 	wants := given.ends(l.Source.Name) // with its overlay, which may hold the end
-	i := slices.IndexFunc(wants, func(want object.Wanted) bool { return want.End == end })
+	i := slices.IndexFunc(wants, func(want object.Desired) bool { return want.End == end })
 	if i < 0 || wants[i].Blocked != nil {
 		return false
 	}

@@ -53,7 +53,7 @@ func TestTrust(t *testing.T) {
 		s := newSim(t, declare(t, two, linkDoc("west", "east", "  trustAnchors: "+c.mode)), two...)
 		end := s.snapshot.Now.AddDate(1, 0, 0)
 		was, will := anchor(t, end), anchor(t, end.AddDate(5, 0, 0))
-		link := func() bool { return !s.live["west"].Seen.Record(linkKey("east")).IsZero() }
+		link := func() bool { return !s.live["west"].Live.Record(linkKey("east")).IsZero() }
 		step := func(what, west, east, want string) Step {
 			t.Helper()
 			s.trusts("west", west)
@@ -72,8 +72,8 @@ func TestTrust(t *testing.T) {
 		if !link() {
 			t.Errorf("%s: the link is gone", c.mode)
 		}
-		if last = step("old and shared", was, was, placed); c.mode != "Skip" && !last.Again.Equal(end.Add(-60*24*time.Hour)) {
-			t.Errorf("%s: looks again at %s", c.mode, last.Again)
+		if last = step("old and shared", was, was, placed); c.mode != "Skip" && !last.PlanAgain.Equal(end.Add(-60*24*time.Hour)) {
+			t.Errorf("%s: looks again at %s", c.mode, last.PlanAgain)
 		}
 		s.snapshot.Now = end
 		step("expired", was, was, c.apart)

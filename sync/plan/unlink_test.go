@@ -66,20 +66,20 @@ func TestAccessStaysForTheSource(t *testing.T) {
 	for range 3 {
 		s.reconcile("east")
 	}
-	if s.live["east"].Seen.Record(access).IsZero() {
+	if s.live["east"].Live.Record(access).IsZero() {
 		t.Fatal("the access of a source that is down is gone")
 	}
 	s.down["west"] = false
 	for s.reconcile("west").Writes() > 0 {
-		if _, left := inventories(t, s.live["west"].Seen)[westEast]; left {
+		if _, left := inventories(t, s.live["west"].Live)[westEast]; left {
 			s.reconcile("east")
-			if s.live["east"].Seen.Record(access).IsZero() {
+			if s.live["east"].Live.Record(access).IsZero() {
 				t.Fatal("the access is gone while the source still holds its end")
 			}
 		}
 	}
 	s.settle()
-	if !s.live["east"].Seen.Record(access).IsZero() {
+	if !s.live["east"].Live.Record(access).IsZero() {
 		t.Error("the access is left")
 	}
 }
@@ -101,7 +101,7 @@ func TestFederatedLivesOn(t *testing.T) {
 	s := newSim(t, declare(t, three, links), three...)
 	s.settle()
 	web := object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}
-	members := func() string { return metaOf(bodyOf(s.live["west"].Seen, web)).Annotations[linkerd.RemoteDiscovery] }
+	members := func() string { return metaOf(bodyOf(s.live["west"].Live, web)).Annotations[linkerd.RemoteDiscovery] }
 	if members() != "web@east,web@north" {
 		t.Fatalf("members: %q", members())
 	}
@@ -112,7 +112,7 @@ func TestFederatedLivesOn(t *testing.T) {
 	}
 	s.snapshot.Fleet = declare(t, three, "")
 	s.settle()
-	if !s.live["west"].Seen.Record(web).IsZero() {
+	if !s.live["west"].Live.Record(web).IsZero() {
 		t.Error("a federated service without members is left")
 	}
 }
@@ -124,20 +124,20 @@ func TestModeChangeKeepsSecretWhileResolved(t *testing.T) {
 	s := linked(t, all)
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	step := s.settle()["west"]
-	if got := row(t, step, westEast); got.Phase != Waiting || s.live["west"].Seen.Record(secret).IsZero() {
-		t.Errorf("while mirrors are resolved: %s %v, secret %+v", got.Phase, got.Why, s.live["west"].Seen.Record(secret))
+	if got := row(t, step, westEast); got.Phase != Waiting || s.live["west"].Live.Record(secret).IsZero() {
+		t.Errorf("while mirrors are resolved: %s %v, secret %+v", got.Phase, got.Why, s.live["west"].Live.Record(secret))
 	}
-	if step.Again.IsZero() {
+	if step.PlanAgain.IsZero() {
 		t.Error("it waits for mirrors, and is never asked again")
 	}
 	remove(s.live["west"], db)
 	s.settle()
-	if s.live["west"].Seen.Record(secret).IsZero() {
+	if s.live["west"].Live.Record(secret).IsZero() {
 		t.Error("the secret is gone while a federated service lists the target")
 	}
 	remove(s.live["west"], object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"})
 	s.settle()
-	if !s.live["west"].Seen.Record(secret).IsZero() {
+	if !s.live["west"].Live.Record(secret).IsZero() {
 		t.Error("the secret is left")
 	}
 }
@@ -147,18 +147,18 @@ func TestUnlinkBeginsTogether(t *testing.T) {
 	keep := map[api.ClusterName]object.Key{"west": deployment("east"), "east": access}
 	for cluster, k := range keep {
 		s := linked(t, "")
-		r := s.live[cluster].Seen.Record(k)
-		r.Keep = true
-		record(&s.live[cluster].Seen, k, r)
+		r := s.live[cluster].Live.Record(k)
+		r.PruneDisabled = true
+		record(&s.live[cluster].Live, k, r)
 		s.snapshot.Fleet = declare(t, two, "")
 		for c, step := range s.settle() {
 			got := row(t, step, object.End{Cluster: c, Link: westEast.Link})
-			if got.Phase != Denied || got.Why.Code != reason.PruneDisabled || !got.Leaving || len(got.Going) == 0 {
+			if got.Phase != Denied || got.Why.Code != reason.PruneDisabled || !got.Leaving || len(got.Deleting) == 0 {
 				t.Errorf("kept in %s: %s is %s, %v", cluster, got.End, got.Phase, got.Why)
 			}
 		}
-		r.Keep = false
-		record(&s.live[cluster].Seen, k, r)
+		r.PruneDisabled = false
+		record(&s.live[cluster].Live, k, r)
 		s.settle()
 		same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
 	}
@@ -180,7 +180,7 @@ func TestDeclaredAgain(t *testing.T) {
 			allInPlace(t, c, step)
 		}
 		same(t, "west", before, s.names("west"))
-		if inventories(t, s.live["west"].Seen)[westEast].Leaving {
+		if inventories(t, s.live["west"].Live)[westEast].Leaving {
 			t.Error("the inventory still says that the end is leaving")
 		}
 	}
@@ -226,7 +226,7 @@ func TestPrunePolicy(t *testing.T) {
 	}
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)+policyDoc("policy: CreateOnly")), two...)
 	last := s.settle(PrunePolicy)
-	if link := bodyOf(s.live["west"].Seen, linkKey("east")); !linkerd.Discovers(link) {
+	if link := bodyOf(s.live["west"].Live, linkKey("east")); !linkerd.UsesDiscovery(link) {
 		t.Errorf("CreateOnly created a Link that lacks selectors: %s", link.Bytes())
 	}
 	allInPlace(t, "west", last["west"])
@@ -235,9 +235,9 @@ func TestPrunePolicy(t *testing.T) {
 // What an unlink meets that is not ours stays: a Link of somebody else's with that name, and its mirrors.
 func TestUnlinkSparesTheirs(t *testing.T) {
 	s := linked(t, "")
-	r := s.live["west"].Seen.Record(linkKey("east"))
+	r := s.live["west"].Live.Record(linkKey("east"))
 	r.Mark = object.Unmarked
-	record(&s.live["west"].Seen, linkKey("east"), r)
+	record(&s.live["west"].Live, linkKey("east"), r)
 	user := object.Key{Kind: "Service", Namespace: "shop", Name: "mine-east"}
 	put(s.live["west"], user, nil, metav1.ObjectMeta{})
 	s.snapshot.Fleet = declare(t, two, "")
@@ -255,7 +255,7 @@ func TestPeerOfBegunUnlink(t *testing.T) {
 	s.settle()
 	w := s.now()
 	var asked []api.ClusterName
-	s.change = func(want object.Wanted) object.Wanted {
+	s.change = func(want object.Desired) object.Desired {
 		asked = append(asked, want.End.Cluster)
 		return want
 	}

@@ -16,7 +16,7 @@ import (
 // aged returns a snapshot in which the sides of some clusters, or of all, are of an earlier pass.
 func aged(w state.Snapshot, old ...api.ClusterName) state.Snapshot {
 	w = clone(w, nil)
-	w.Pass = 7
+	w.Round = 7
 	for name := range w.Clusters {
 		if !slices.Contains(old, name) {
 			touch(&w, name)
@@ -66,11 +66,11 @@ func lookedAt(t *testing.T, s *sim, c api.ClusterName, old []api.ClusterName) in
 	t.Helper()
 	fresh := Next(aged(s.now()), c, s.renderer(), rules...)
 	first := Next(aged(s.now(), old...), c, s.renderer(), rules...)
-	if len(fresh.Look) > 0 || len(first.Look) == 0 && !reflect.DeepEqual(first, fresh) {
+	if len(fresh.ReadFirst) > 0 || len(first.ReadFirst) == 0 && !reflect.DeepEqual(first, fresh) {
 		t.Errorf("%s, %v old: nothing is asked for, and the step differs:\n%v %v\n%v %v", c, old, describe(fresh), statuses(fresh), describe(first), statuses(first))
 	}
 	for _, ch := range slices.Concat(first.Ahead, first.Changes, first.After) {
-		if ch.Action.Takes() || ch.Key.Kind == "ConfigMap" && records(t, s.live[c].Seen, ch) {
+		if ch.Action.Removes() || ch.Key.Kind == "ConfigMap" && records(t, s.live[c].Live, ch) {
 			for _, name := range []api.ClusterName{c, ch.End.Link.Source, ch.End.Link.Target} {
 				if slices.Contains(old, name) {
 					t.Errorf("%s: %s of %s, on an old side of %s", c, ch.Action, ch.Key, name)
@@ -78,15 +78,15 @@ func lookedAt(t *testing.T, s *sim, c api.ClusterName, old []api.ClusterName) in
 			}
 		}
 	}
-	if len(first.Look) == 0 {
+	if len(first.ReadFirst) == 0 {
 		return 0
 	}
-	still := slices.DeleteFunc(slices.Clone(old), func(n api.ClusterName) bool { return slices.Contains(first.Look, n) })
-	if len(still) == len(old) || !slices.IsSorted(first.Look) || len(slices.Compact(slices.Clone(first.Look))) != len(first.Look) {
-		t.Errorf("%s, %v old: asks to look at %v", c, old, first.Look)
+	still := slices.DeleteFunc(slices.Clone(old), func(n api.ClusterName) bool { return slices.Contains(first.ReadFirst, n) })
+	if len(still) == len(old) || !slices.IsSorted(first.ReadFirst) || len(slices.Compact(slices.Clone(first.ReadFirst))) != len(first.ReadFirst) {
+		t.Errorf("%s, %v old: asks to look at %v", c, old, first.ReadFirst)
 	}
-	if then := Next(aged(s.now(), still...), c, s.renderer(), rules...); len(then.Look) > 0 || !reflect.DeepEqual(then, fresh) {
-		t.Errorf("%s, %v old, once %v are read: %v %v, want %v", c, old, first.Look, describe(then), then.Look, describe(fresh))
+	if then := Next(aged(s.now(), still...), c, s.renderer(), rules...); len(then.ReadFirst) > 0 || !reflect.DeepEqual(then, fresh) {
+		t.Errorf("%s, %v old, once %v are read: %v %v, want %v", c, old, first.ReadFirst, describe(then), then.ReadFirst, describe(fresh))
 	}
 	return 1
 }
@@ -106,8 +106,8 @@ func TestSteadyFleetNeverAsks(t *testing.T) {
 	for name, rest := range rests() {
 		s := rest(t)
 		for _, c := range s.snapshot.Fleet.Clusters {
-			if step := Next(aged(s.now(), "east", "north", "west"), c.Name, s.renderer(), rules...); len(step.Look) > 0 {
-				t.Errorf("%s: %s asks to look at %v: %v", name, c.Name, step.Look, statuses(step))
+			if step := Next(aged(s.now(), "east", "north", "west"), c.Name, s.renderer(), rules...); len(step.ReadFirst) > 0 {
+				t.Errorf("%s: %s asks to look at %v: %v", name, c.Name, step.ReadFirst, statuses(step))
 			}
 		}
 	}
@@ -124,14 +124,14 @@ func TestRemovedFromTheRecordAfterARead(t *testing.T) {
 	s.snapshot.UIDs["east"] = s.now().Clusters["east"].Facts.UID
 	s.settle(rules...)
 	step := Next(aged(s.now(), "east"), "east", s.renderer(), rules...)
-	if step.Left() || !slices.Equal(step.Look, []api.ClusterName{"east"}) {
-		t.Errorf("left %t, to be looked at: %v", step.Left(), step.Look)
+	if step.Left() || !slices.Equal(step.ReadFirst, []api.ClusterName{"east"}) {
+		t.Errorf("left %t, to be looked at: %v", step.Left(), step.ReadFirst)
 	}
 	if step = Next(aged(s.now()), "east", s.renderer(), rules...); !step.Left() {
 		t.Errorf("looked at, and not left: %v", statuses(step))
 	}
 	delete(s.snapshot.UIDs, "east")
-	if step = Next(aged(s.now(), "east"), "east", s.renderer(), rules...); len(step.Look) > 0 {
-		t.Errorf("forgotten, and %v are to be looked at", step.Look)
+	if step = Next(aged(s.now(), "east"), "east", s.renderer(), rules...); len(step.ReadFirst) > 0 {
+		t.Errorf("forgotten, and %v are to be looked at", step.ReadFirst)
 	}
 }

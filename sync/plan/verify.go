@@ -22,7 +22,7 @@ type verifyResult struct {
 
 // verify has the credential of a source's end tried if that is due, and says why an end whose changes bring it there must wait,
 // as a whole, or nil. What is in use is never taken away.
-func (c verifier) verify(want object.Wanted, changes []object.Change) (out verifyResult, why *object.Reason) {
+func (c verifier) verify(want object.Desired, changes []object.Change) (out verifyResult, why *object.Reason) {
 	l, ok := c.verifies(want.End)
 	if !ok {
 		return verifyResult{}, nil
@@ -54,10 +54,10 @@ func (c *cluster) verifies(end object.End) (fleet.Link, bool) {
 }
 
 // newVerification returns the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
-func newVerification(v credential.Pair, want object.Wanted, tried string) []Verification {
+func newVerification(v credential.Pair, want object.Desired, tried string) []Verification {
 	secrets, at := v.Secrets(), string(v.Link.Target.Name)
 	last := secrets[len(secrets)-1]
-	body, _ := v.Source.Seen.Body(last)
+	body, _ := v.Source.Live.Body(last)
 	if v.Link.Spec.Credentials.Mode == api.Existing {
 		at = v.Link.Pair().String()
 	} else if i := slices.IndexFunc(want.Objects, func(o object.Object) bool { return o.Key == last }); i >= 0 {
@@ -91,7 +91,7 @@ func (c verifier) delivers(l fleet.Link, cred *linkerd.Credential, changes []obj
 
 // announced reports whether the live Linkerd Link names the credential.
 func (c verifier) announced(link object.Key, cred *linkerd.Credential) bool {
-	body, _ := c.current.Seen.Body(link)
-	_, entries := linkerd.Announced(body)
-	return slices.Contains(entries, linkerd.CredentialEntry(cred.Print))
+	body, _ := c.current.Live.Body(link)
+	_, entries := linkerd.CredentialEntries(body)
+	return slices.Contains(entries, linkerd.CredentialEntry(cred.Fingerprint))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/linkwright/linkwright/sync/takeover"
 )
 
-// Ledger returns what must be read first: it says what else to read.
-func Ledger() []object.Watch { return []object.Watch{inventory.Watch()} }
+// InventoryWatches returns what must be read first: it says what else to read.
+func InventoryWatches() []object.Watch { return []object.Watch{inventory.Watch()} }
 
 // required reports whether nothing can be decided in a cluster without a watch: if the account may not read it, the whole cluster counts as unread.
 //
@@ -29,14 +29,14 @@ func required(w object.Watch) bool {
 }
 
 // Watches returns everything that must be read in a cluster: what ends hold and held, the sources of facts, and what Linkerd's controllers left.
-// ledger is an observation of Ledger(), which is read first. The renderer says which kinds overlays bring in.
+// ledger is an observation of InventoryWatches(), which is read first. The renderer says which kinds overlays bring in.
 func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observation) ([]object.Watch, error) {
 	recorded, err := inventory.Read(w.Owner, ledger)
 	if err != nil {
 		return nil, err
 	}
 	c.Spec.Linkerd = w.Installed(c, ledger)
-	l, out := c.Spec.Linkerd, Ledger()
+	l, out := c.Spec.Linkerd, InventoryWatches()
 	if targets := takeover.Targets(w, c.Name); len(targets) > 0 {
 		out = append(out, linkerd.AdoptWatches(l, targets)...) // first: they show more of the same objects
 	}
@@ -52,7 +52,7 @@ func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observ
 	more = append(more, linkerd.OlderWatches(ledger)...)
 	out = slices.Concat(out, more, recordedElsewhere(l.MulticlusterNamespace, recorded, more))
 	for i := range out {
-		out[i].MayHide = !required(out[i])
+		out[i].MayBeForbidden = !required(out[i])
 	}
 	return out, nil
 }

@@ -20,12 +20,12 @@ func TestJudgedIsWrittenDown(t *testing.T) {
 		{nil, nil, a, a}, {a, a, nil, nil}, {a, a, b, b}, {b, a, nil, b}, {b, nil, a, b},
 	} {
 		r := inventory.Record{Denied: tt.there}
-		if news := addJudged(&r, plan.Judged{News: true, Was: tt.was, Denied: tt.denied}); !r.Denied.Same(tt.want) || news != !tt.there.Same(tt.want) {
+		if news := addJudged(&r, plan.RemovalChanges{Changed: true, Was: tt.was, Denied: tt.denied}); !r.Denied.Same(tt.want) || news != !tt.there.Same(tt.want) {
 			t.Errorf("%+v: %+v, news %t", tt, r.Denied, news)
 		}
 	}
-	r := inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"a": {}, "b": {Leaving: true}}}
-	if news := addJudged(&r, plan.Judged{News: true, Retire: []api.ClusterName{"a", "unknown"}, Stay: []api.ClusterName{"b"}}); !news {
+	r := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"a": {}, "b": {Leaving: true}}}
+	if news := addJudged(&r, plan.RemovalChanges{Changed: true, Retire: []api.ClusterName{"a", "unknown"}, Stay: []api.ClusterName{"b"}}); !news {
 		t.Error("no news")
 	}
 	if !r.Clusters["a"].Leaving || r.Clusters["b"].Leaving || len(r.Clusters) != 2 {

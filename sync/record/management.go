@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// Home is where linkwright's own record lives.
-type Home struct {
+// ManagementCluster is where linkwright's own record lives.
+type ManagementCluster struct {
 	Cluster   object.Cluster
 	Namespace string
 }
@@ -21,7 +21,7 @@ type Home struct {
 type readFunc func(context.Context, []object.Watch) (object.Observation, error)
 
 // read reads the record: last, where that is still so. Without it no identity can be checked.
-func (h Home) read(ctx context.Context, owner string, look readFunc, last inventory.Record) (inventory.Record, error) {
+func (h ManagementCluster) read(ctx context.Context, owner string, look readFunc, last inventory.Record) (inventory.Record, error) {
 	key := inventory.RecordKey(owner, h.Namespace)
 	observed, err := look(ctx, []object.Watch{
 		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
@@ -36,7 +36,7 @@ func (h Home) read(ctx context.Context, owner string, look readFunc, last invent
 }
 
 // Record returns what the management cluster remembers for an owner; an absent one is empty.
-func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error) {
+func (h ManagementCluster) Record(ctx context.Context, owner string) (inventory.Record, error) {
 	return h.read(ctx, owner, h.Cluster.Observe, inventory.Record{})
 }
 
@@ -45,7 +45,7 @@ const amendments = 20
 
 // Amend records what a person decided: it reads the record, has it changed, writes it, and begins again if somebody else wrote it meanwhile, so that
 // of two people at once neither loses anything. An error of change ends it, and nothing is written.
-func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Record) error) error {
+func (h ManagementCluster) Amend(ctx context.Context, owner string, change func(*inventory.Record) error) error {
 	return h.AmendBy(ctx, owner, change, func(ctx context.Context, c object.Change) error {
 		_, err := h.Cluster.Write(ctx, c)
 		return err
@@ -53,7 +53,7 @@ func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Re
 }
 
 // AmendBy is Amend with another way to write the record, such as a dry run.
-func (h Home) AmendBy(ctx context.Context, owner string, change func(*inventory.Record) error, write func(context.Context, object.Change) error) error {
+func (h ManagementCluster) AmendBy(ctx context.Context, owner string, change func(*inventory.Record) error, write func(context.Context, object.Change) error) error {
 	var failed error
 	for range amendments {
 		r, err := h.Record(ctx, owner)
@@ -71,7 +71,7 @@ func (h Home) AmendBy(ctx context.Context, owner string, change func(*inventory.
 			return err
 		}
 		failed = write(ctx, object.Change{
-			Action: object.Update, Key: o.Key, Object: o, Was: r.Was, Fenced: true,
+			Action: object.Update, Key: o.Key, Object: o, Was: r.Was, Conditional: true,
 			Why: object.Reason{Code: reason.DecisionRecorded, Message: "somebody recorded a decision"},
 		})
 		if failed == nil || !apierrors.IsConflict(failed) {

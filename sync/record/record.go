@@ -24,7 +24,7 @@ import (
 // fields are set once.
 type Keeper struct {
 	Owner      string
-	Management Home
+	Management ManagementCluster
 	Store      *store.Store
 	Watch      bool // the record is read from a watch, instead of by requests
 	// Read is called with each record that is taken over, and the one before. Wrote is called with each write.
@@ -60,8 +60,8 @@ func (k *Keeper) Enter(ctx context.Context, f *fleet.Fleet) ([]fleet.Cluster, er
 // Remember records, before the first write to a cluster, its identity, which cleanups are pending in other clusters once the step is done, and what
 // the step found out about removals. Nothing is pending in another cluster under a known name.
 func (k *Keeper) Remember(ctx context.Context, c fleet.Cluster, uid string, s plan.Step) error {
-	as := func(was inventory.Known) inventory.Known {
-		known := inventory.Known{UID: uid, Access: c.Spec.Access, Linkerd: c.Spec.Linkerd}
+	as := func(was inventory.KnownCluster) inventory.KnownCluster {
+		known := inventory.KnownCluster{UID: uid, Access: c.Spec.Access, Linkerd: c.Spec.Linkerd}
 		known.Leaving = c.Spec.State == api.Leaving || k.Store.Declared.HasLeft(c.Name) && was.Leaving
 		known.Names = k.Store.Declared.Names(c.Name)
 		if was.UID == uid {
@@ -70,7 +70,7 @@ func (k *Keeper) Remember(ctx context.Context, c fleet.Cluster, uid string, s pl
 		return known
 	}
 	last := k.Store.Record.Last()
-	if was := last.Clusters[c.Name]; len(s.Pending) == 0 && reflect.DeepEqual(was, as(was)) && !s.Judged.News && k.limits(last) == last.Limits {
+	if was := last.Clusters[c.Name]; len(s.Pending) == 0 && reflect.DeepEqual(was, as(was)) && !s.Judged.Changed && k.limits(last) == last.Limits {
 		return nil // as nearly always: to amend is to copy all clusters
 	}
 	return k.Amend(ctx, func(r *inventory.Record) bool {
@@ -84,7 +84,7 @@ func (k *Keeper) Remember(ctx context.Context, c fleet.Cluster, uid string, s pl
 }
 
 // removeSecondName strikes off the record what is a second name of a cluster now, and was its own before.
-func (k *Keeper) removeSecondName(clusters map[api.ClusterName]inventory.Known, name api.ClusterName, uid string) {
+func (k *Keeper) removeSecondName(clusters map[api.ClusterName]inventory.KnownCluster, name api.ClusterName, uid string) {
 	for _, second := range k.Store.Declared.Names(name) {
 		if clusters[second].UID == uid {
 			delete(clusters, second)
@@ -93,8 +93,8 @@ func (k *Keeper) removeSecondName(clusters map[api.ClusterName]inventory.Known, 
 }
 
 // RecordRemovals records what a step found out about removals, and the limits that the next revision is judged by.
-func (k *Keeper) RecordRemovals(ctx context.Context, j plan.Judged) error {
-	if last := k.Store.Record.Last(); len(last.Clusters) == 0 || !j.News && k.limits(last) == last.Limits {
+func (k *Keeper) RecordRemovals(ctx context.Context, j plan.RemovalChanges) error {
+	if last := k.Store.Record.Last(); len(last.Clusters) == 0 || !j.Changed && k.limits(last) == last.Limits {
 		return nil
 	}
 	return k.Amend(ctx, func(r *inventory.Record) bool { return addJudged(r, j) || k.limits(*r) != r.Limits })
@@ -102,8 +102,8 @@ func (k *Keeper) RecordRemovals(ctx context.Context, j plan.Judged) error {
 
 // addJudged adds it, and says whether it is news. What others wrote meanwhile stays: approvals, and a denial that the step was not planned
 // from.
-func addJudged(r *inventory.Record, j plan.Judged) (news bool) {
-	if !j.News {
+func addJudged(r *inventory.Record, j plan.RemovalChanges) (news bool) {
+	if !j.Changed {
 		return false
 	}
 	if r.Denied.Same(j.Was) && !j.Denied.Same(r.Denied) {
@@ -136,7 +136,7 @@ func (k *Keeper) limits(r inventory.Record) *inventory.Limits {
 
 // addPending records what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither declared nor
 // remembered was never written to.
-func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.Known, pending []object.End) (news bool) {
+func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.KnownCluster, pending []object.End) (news bool) {
 	if len(pending) == 0 {
 		return false
 	}
@@ -144,7 +144,7 @@ func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.Known, pendin
 	for _, end := range pending {
 		known, ok := clusters[end.Cluster]
 		if i := slices.IndexFunc(declared, func(c fleet.Cluster) bool { return c.Name == end.Cluster }); !ok && i >= 0 && !k.Store.Declared.HasLeft(end.Cluster) {
-			known, ok = inventory.Known{Access: declared[i].Spec.Access, Linkerd: declared[i].Spec.Linkerd}, true
+			known, ok = inventory.KnownCluster{Access: declared[i].Spec.Access, Linkerd: declared[i].Spec.Linkerd}, true
 		}
 		if more := known.AddPending(time.Now(), end.Link); ok && len(more.Pending) > len(known.Pending) {
 			clusters[end.Cluster], news = more, true
@@ -171,7 +171,7 @@ func (k *Keeper) Remove(ctx context.Context, name api.ClusterName) (gone []inven
 	err = k.Amend(ctx, func(r *inventory.Record) bool {
 		_, known := r.Clusters[name]
 		delete(r.Clusters, name)
-		gone = r.Undecide(func(d inventory.Decision) bool { return d.Kind == inventory.AbandonCluster && d.Cluster == name })
+		gone = r.RemoveDecisions(func(d inventory.Decision) bool { return d.Kind == inventory.AbandonCluster && d.Cluster == name })
 		return known || len(gone) > 0
 	})
 	if err != nil {
@@ -283,7 +283,7 @@ func (k *Keeper) write(ctx context.Context, r inventory.Record) (object.Record, 
 	if !r.Was.IsZero() {
 		action = object.Update
 	}
-	c := object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true, Why: object.Reason{Code: reason.RecordUpdated, Message: "which clusters are written, and what they hold of removed links"}}
+	c := object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Conditional: true, Why: object.Reason{Code: reason.RecordUpdated, Message: "which clusters are written, and what they hold of removed links"}}
 	now, err := k.Management.Cluster.Write(ctx, c)
 	k.Wrote(object.Outcome{Change: c, Now: now, Err: err})
 	return now, err

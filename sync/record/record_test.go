@@ -39,7 +39,7 @@ const manyNew = 100
 
 func keeper(at object.Cluster) *Keeper {
 	return &Keeper{
-		Owner: "linkwright", Management: Home{Cluster: at, Namespace: "linkwright"}, Store: store.New(store.Settings{}),
+		Owner: "linkwright", Management: ManagementCluster{Cluster: at, Namespace: "linkwright"}, Store: store.New(store.Settings{}),
 		Read: func(_, _ inventory.Record) {}, Wrote: func(object.Outcome) {},
 	}
 }
@@ -76,7 +76,7 @@ func remembering(first context.Context, t *testing.T) (*Keeper, gated, *errgroup
 	return k, g, &all
 }
 
-func (k *Keeper) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
+func (k *Keeper) recorded(t *testing.T) map[api.ClusterName]inventory.KnownCluster {
 	t.Helper()
 	r, err := k.Management.Record(t.Context(), k.Owner)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestRecordOfTwoProcesses(t *testing.T) {
 	if _, err := other.Enter(t.Context(), &fleet.Fleet{}); err != nil {
 		t.Fatal(err)
 	}
-	theirs := inventory.Known{UID: "theirs"}.AddPending(time.Now(), api.Pair{Source: "a", Target: "other"})
+	theirs := inventory.KnownCluster{UID: "theirs"}.AddPending(time.Now(), api.Pair{Source: "a", Target: "other"})
 	if err := other.Amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["other"] = theirs; return true }); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestForgetInVain(t *testing.T) {
 	}
 	abandon := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "east", By: "alice"}
 	err := k.Amend(t.Context(), func(r *inventory.Record) bool {
-		r.Clusters["east"] = inventory.Known{UID: "e"}
+		r.Clusters["east"] = inventory.KnownCluster{UID: "e"}
 		r.Decide(abandon)
 		return true
 	})

@@ -26,11 +26,11 @@ func ailing() Report {
 		{Name: "north", Step: plan.Step{Cluster: "north", Denied: object.Because(reason.Unreachable, "no route")}},
 		{Name: "west", Step: plan.Step{Cluster: "west", Rows: []plan.Row{end(
 			"west",
-			health.Verdict{Stage: health.Renders, Passing: health.Passed},
-			health.Verdict{Stage: health.Trusted, Passing: health.Passed, Why: object.Because(reason.TrustAnchorsDiffer, "half rotated")},
-			health.Verdict{Stage: health.Works, Passing: health.Unknown},
-			health.Verdict{Stage: health.Gateway, Passing: health.Failed, Why: object.Because(reason.GatewayNotAlive, "no\naddress is ready")},
-			health.Verdict{Stage: health.Serving, Passing: health.NotAsked},
+			health.Verdict{Stage: health.EndRenders, Result: health.Passed},
+			health.Verdict{Stage: health.Trusted, Result: health.Passed, Why: object.Because(reason.TrustAnchorsDiffer, "half rotated")},
+			health.Verdict{Stage: health.CredentialVerified, Result: health.Unknown},
+			health.Verdict{Stage: health.Gateway, Result: health.Failed, Why: object.Because(reason.GatewayNotAlive, "no\naddress is ready")},
+			health.Verdict{Stage: health.Serving, Result: health.NotApplicable},
 		)}}},
 	}}
 }

@@ -175,7 +175,7 @@ func recordedReady(all []object.Condition) object.Condition {
 }
 
 func endDocOf(m mask, r plan.Row) output.End {
-	d := output.End{Status: string(endStatus(r.Phase, r.Leaving)), Reason: m.reason(r.Why), Deleting: r.Going}
+	d := output.End{Status: string(endStatus(r.Phase, r.Leaving)), Reason: m.reason(r.Why), Deleting: r.Deleting}
 	for _, u := range r.Unready {
 		d.NotReady = append(d.NotReady, output.NotReady{Object: u.Key, Reason: m.line(u.Why), Failed: u.Failed})
 	}
@@ -184,7 +184,7 @@ func endDocOf(m mask, r plan.Row) output.End {
 
 func stagesOf(m mask, row plan.Row) (out []output.Stage) {
 	for _, v := range row.Health {
-		out = append(out, output.Stage{Name: v.Stage.String(), State: v.Passing.String(), Reason: m.reason(v.Why)})
+		out = append(out, output.Stage{Name: v.Stage.String(), State: v.Result.String(), Reason: m.reason(v.Why)})
 	}
 	return out
 }
@@ -193,10 +193,10 @@ func clusterDocOf(m mask, c Cluster) clusterDoc {
 	d := clusterDoc{Cluster: output.Cluster{
 		TypeMeta: output.Of(output.KindCluster), Name: string(c.Name), Ready: readyOf(c.Status(), object.Condition{}), Status: string(c.Status()),
 		Reason: m.reason(c.Why()), Revision: string(c.Applied), Unconfined: m.reason(c.Step.Unconfined),
-		Orphans: orphansOf(c.Step.Strays), MoreOrphans: c.Step.MoreStrays, PendingCleanup: pendingOf(m, c),
+		Orphans: orphansOf(c.Step.Listed), MoreOrphans: c.Step.More, PendingCleanup: pendingOf(m, c),
 	}}
 	for _, row := range c.Step.Rows {
-		if row.End.IsBase() && !row.Quiet() && c.Status() == Ready {
+		if row.End.IsBase() && !row.HasNothingToReport() && c.Status() == Ready {
 			d.Base, d.phase = &output.Base{End: endDocOf(m, row), Leaving: row.Leaving}, row.Phase
 		}
 	}

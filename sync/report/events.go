@@ -86,8 +86,8 @@ func written(m mask, cluster api.ClusterName, commit api.Commit, o object.Outcom
 	e.add("reason", string(c.Why.Code))
 	e.add("why", m.line(c.Why.Message))
 	e.add("commit", string(commit))
-	if c.Why.Code == reason.Drift && c.Was.Rivals != (unique.Handle[string]{}) {
-		e.add("manager", c.Was.Rivals.Value())
+	if c.Why.Code == reason.Drift && c.Was.ForeignManagers != (unique.Handle[string]{}) {
+		e.add("manager", c.Was.ForeignManagers.Value())
 	}
 	if o.Err != nil {
 		e.Level, e.Message = Warn, ObjectNotWritten

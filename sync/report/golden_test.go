@@ -117,7 +117,7 @@ func first() Report {
 			}},
 			{Name: "north", Step: plan.Step{Cluster: "north", Denied: down, Rows: []plan.Row{{End: at("north", wn), Phase: plan.Blocked, Why: down}}}},
 			{Name: "old", Step: step("old", plan.Row{
-				End: at("old", gone), Phase: plan.Waiting, Leaving: true, Going: []object.Key{key("ServiceAccount", "linkwright.west")},
+				End: at("old", gone), Phase: plan.Waiting, Leaving: true, Deleting: []object.Key{key("ServiceAccount", "linkwright.west")},
 				Why: object.Because(reason.Waiting, "the access of cluster west stays until it has removed its end of the link"),
 			})},
 			{Name: "west", Step: step("west",

@@ -65,7 +65,7 @@ func TestTransitions(t *testing.T) {
 		return reported(plan.Row{Phase: s, Why: object.Because(code, "of that")}, in)
 	}
 	stage := func(stage health.Stage, code reason.Code) Report {
-		return reported(plan.Row{Phase: plan.Ready, Health: []health.Verdict{{Stage: stage, Passing: health.Failed, Why: object.Because(code, "of that")}}}, in)
+		return reported(plan.Row{Phase: plan.Ready, Health: []health.Verdict{{Stage: stage, Result: health.Failed, Why: object.Because(code, "of that")}}}, in)
 	}
 	leaving := reported(plan.Row{Phase: plan.Waiting, Leaving: true, Why: object.Because("Mirrors", "3 are left")}, plan.Row{Phase: plan.Waiting})
 	gone := reported(in, in)
@@ -96,8 +96,8 @@ func TestTransitions(t *testing.T) {
 		{"it is changed", ready, reported(plan.Row{Phase: plan.Changing}, in), nil},
 		{"a write fails", ready, with(plan.Changing, "Invalid"), []string{"warn link changed link=west→east from=Ready to=Stalled reason=Invalid why=of that"}},
 		{"something is not ready", ready, with(plan.Waiting, "NotReady"), []string{"warn link changed link=west→east from=Ready to=Progressing reason=NotReady why=of that"}},
-		{"a stage fails", ready, stage(health.Works, "Refused"), []string{"warn link changed link=west→east from=Ready to=Stalled reason=CredentialNotAccepted why=access works: Refused"}},
-		{"nobody leads for a while", ready, stage(health.Leads, "ControllerNotLeading"), []string{"info link changed link=west→east from=Ready to=Progressing reason=Progressing why=controller leads: ControllerNotLeading"}},
+		{"a stage fails", ready, stage(health.CredentialVerified, "Refused"), []string{"warn link changed link=west→east from=Ready to=Stalled reason=CredentialNotAccepted why=access works: Refused"}},
+		{"nobody leads for a while", ready, stage(health.ControllerLeads, "ControllerNotLeading"), []string{"info link changed link=west→east from=Ready to=Progressing reason=Progressing why=controller leads: ControllerNotLeading"}},
 		{"it leaves", ready, leaving, []string{"info link changed link=west→east from=Ready to=Leaving"}},
 		{"it is gone", leaving, gone, []string{"info link changed link=west→east from=Leaving to=Removed"}},
 		{"a cluster is down", ready, unreadEast(object.Because(reason.Unreachable, "down")), []string{
@@ -209,7 +209,7 @@ func TestWritten(t *testing.T) {
 	const secret = "a-value-that-nobody-may-see"
 	body := object.NewBody([]byte(`{"kind":"Secret","stringData":{"k":"` + secret + `"}}`))
 	c := object.Change{End: at("west", link("west", "east")), Action: object.Update, Key: key, Object: object.Object{Key: key, Body: body}, Why: object.Reason{Code: reason.Drift, Message: "changed"}}
-	c.Was.Rivals = unique.Make("argocd")
+	c.Was.ForeignManagers = unique.Make("argocd")
 	failed := c
 	failed.Why = object.Reason{Code: reason.Missing, Message: "it does not exist yet"}
 	base := object.Change{End: at("west", api.Pair{}), Action: object.Create, Key: object.Key{Kind: "Namespace", Name: "n"}, Why: failed.Why}

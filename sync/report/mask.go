@@ -53,7 +53,7 @@ func redacting(secrets []keyed) mask {
 // hashing is the same mask for bodies: it shows that a value changed; without a key not even that.
 func (m mask) hashing(key string) mask {
 	if key != "" {
-		m.hash = func(v string) string { return "<hash " + object.NewSecret([]byte(v)).Print(key) + ">" }
+		m.hash = func(v string) string { return "<hash " + object.NewSecret([]byte(v)).Fingerprint(key) + ">" }
 	}
 	return m
 }

@@ -211,7 +211,7 @@ func TestHash(t *testing.T) {
 	m := redacting(nil).hashing("uid")
 	one, _ := m.shown(key("Secret", "x"), object.NewBody([]byte(`{"data":{"a":"`+b64(canary)+`"}}`))).(map[string]any)
 	two, _ := m.shown(key("Secret", "x"), object.NewBody([]byte(`{"stringData":{"a":`+quoted(canary)+`}}`))).(map[string]any)
-	want := "<hash " + object.NewSecret([]byte(canary)).Print("uid") + ">"
+	want := "<hash " + object.NewSecret([]byte(canary)).Fingerprint("uid") + ">"
 	if got := fmt.Sprint(one["data"], two["stringData"]); got != "map[a:"+want+"] map[a:"+want+"]" {
 		t.Errorf("shown: %s, want %s twice", got, want)
 	}

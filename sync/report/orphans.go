@@ -8,9 +8,9 @@ import (
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-func orphansOf(all []plan.Stray) (out []output.Orphan) {
+func orphansOf(all []plan.Orphan) (out []output.Orphan) {
 	for _, s := range all {
-		out = append(out, output.Orphan{Object: s.Key, Message: s.Why, Remedy: s.Do})
+		out = append(out, output.Orphan{Object: s.Key, Message: s.Why, Remedy: s.Remedy})
 	}
 	return out
 }

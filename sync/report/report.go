@@ -109,7 +109,7 @@ func (r Report) Counts() Counts {
 		}
 		c.Cleanup += len(cl.Cleanup)
 		for _, row := range cl.Step.Rows {
-			if !row.End.IsBase() || !row.Quiet() && row.Phase != plan.Removed && cl.Step.Denied == nil {
+			if !row.End.IsBase() || !row.HasNothingToReport() && row.Phase != plan.Removed && cl.Step.Denied == nil {
 				c.count(row.Phase)
 			}
 		}

@@ -59,7 +59,7 @@ func standingOf(m mask, c Cluster) Standing {
 	}
 	s.Status, s.Reason = c.Status(), m.reason(c.Why())
 	for _, row := range c.Step.Rows {
-		if row.End.IsBase() && !row.Quiet() && s.Status == Ready {
+		if row.End.IsBase() && !row.HasNothingToReport() && s.Status == Ready {
 			s.Status, s.Reason = endStatus(row.Phase, row.Leaving), m.reason(row.Why)
 		}
 	}

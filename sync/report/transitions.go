@@ -79,8 +79,8 @@ func (r Report) states() map[subject]subjectState {
 		if d := c.Step.Unconfined; missesPolicies(d) {
 			all[subject{message: ConfinementChanged, cluster: c.Name}] = subjectState{is: isUnconfined, why: m.line(d.Message)}
 		}
-		if n := len(c.Step.Strays); n > 0 {
-			all[subject{message: OrphansChanged, cluster: c.Name}] = subjectState{is: isFound, why: fmt.Sprintf("%d objects, the first is %s", n+c.Step.MoreStrays, c.Step.Strays[0].Key)}
+		if n := len(c.Step.Listed); n > 0 {
+			all[subject{message: OrphansChanged, cluster: c.Name}] = subjectState{is: isFound, why: fmt.Sprintf("%d objects, the first is %s", n+c.Step.More, c.Step.Listed[0].Key)}
 		}
 	}
 	for _, l := range Links(r) {
@@ -109,7 +109,7 @@ func baseState(row plan.Row, of func(string, *object.Reason) subjectState) subje
 		return of(isDenied, row.Why)
 	case row.Phase == plan.Changing && row.Why == nil:
 		return subjectState{}
-	case row.Quiet() || row.Phase == plan.Ready:
+	case row.HasNothingToReport() || row.Phase == plan.Ready:
 		return subjectState{is: isReady}
 	case row.Leaving:
 		return subjectState{is: isLeaving}

@@ -30,11 +30,11 @@ type Duty string
 // Duties.
 const (
 	Reading Duty = "reading" // what is needed to tell how all stands
-	Writing Duty = "writing" // that, and all that steps write but for Telling and Sweeping
-	// Telling has Linkerd's destination controller start again with a credential that changed. RBAC grants that by the right to change all of its
+	Writing Duty = "writing" // that, and all that steps write but for ReportingStatus and Sweeping
+	// ReportingStatus has Linkerd's destination controller start again with a credential that changed. RBAC grants that by the right to change all of its
 	// Deployment, so it is for accounts that admission policies confine.
-	Telling  Duty = "telling"
-	Sweeping Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
+	ReportingStatus Duty = "reporting status"
+	Sweeping        Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
 	// Wide is Writing with all Secrets of the control plane's namespace: those for clusters that are not declared yet, and with
 	// them the key of Linkerd's issuer. RBAC grants by names that are known, or all.
 	Wide Duty = "writing, wide"
@@ -46,7 +46,7 @@ func For(w state.Snapshot, c fleet.Cluster, r plan.Renderer, duties ...Duty) (Ru
 	g := ruleSet{rules: map[resource][]string{}}
 	for _, d := range duties {
 		switch d {
-		case Telling:
+		case ReportingStatus:
 			if reported := linkerd.Destination(c.Spec.Linkerd); len(w.Discovering(c.Name)) > 0 || slices.Contains(duties, Wide) {
 				g.grant(resource{reported.Namespace, reported.Group, reported.Kind, reported.Name}, "patch")
 			}

@@ -81,8 +81,8 @@ func TestFor(t *testing.T) {
 		return slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, api.DefaultNamespace+": deployments") })
 	}
 	same(t, "its Deployment", []string{"linkerd: deployments linkerd-destination get,list,watch"}, destination(rights(t, Writing, "west", "east", discovers)))
-	same(t, "and to tell it", []string{"linkerd: deployments linkerd-destination get,list,watch,patch"}, destination(rightsFor(t, "west", "east", discovers, Writing, Telling)))
-	same(t, "of no link that needs it", none, destination(rightsFor(t, "west", "east", "", Writing, Telling)))
+	same(t, "and to tell it", []string{"linkerd: deployments linkerd-destination get,list,watch,patch"}, destination(rightsFor(t, "west", "east", discovers, Writing, ReportingStatus)))
+	same(t, "of no link that needs it", none, destination(rightsFor(t, "west", "east", "", Writing, ReportingStatus)))
 	all := []string{"linkerd: secrets get,list,watch,create,patch,delete"}
 	same(t, "wide", all, plane(rights(t, Wide, "west", "east", discovers)))
 	same(t, "wide, ahead of the first link", all, plane(rights(t, Wide, "east", "west", "")))
@@ -120,7 +120,7 @@ func TestForExtras(t *testing.T) {
 // bringing plays an overlay of west, which brings in a NetworkPolicy.
 type bringing struct{ render.Renderer }
 
-func (r bringing) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
+func (r bringing) Complete(c fleet.Cluster, ends []object.Desired) []object.Desired {
 	ends = r.Renderer.Complete(c, ends)
 	for i, want := range ends {
 		if want.End.IsBase() && c.Name == "west" {

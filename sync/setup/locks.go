@@ -23,7 +23,7 @@ func (e *Engine) Locks(only ...api.ClusterName) ([]lease.Lock, error) {
 		return nil, fmt.Errorf("connect to the management cluster: %w", err)
 	}
 	named := func(of string, name string) lease.Lock {
-		return lease.Lock{Client: client.CoordinationV1(), Namespace: e.Loop.Home.Namespace, Name: name, Identity: Identity(), Of: of}
+		return lease.Lock{Client: client.CoordinationV1(), Namespace: e.Loop.Management.Namespace, Name: name, Identity: Identity(), Of: of}
 	}
 	owner := e.Loop.Owner
 	if len(only) == 0 {
@@ -67,7 +67,7 @@ func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.L
 	if err != nil {
 		return nil, err
 	}
-	remembered, err := e.Loop.Home.Record(ctx, e.Loop.Owner)
+	remembered, err := e.Loop.Management.Record(ctx, e.Loop.Owner)
 	if err != nil {
 		return nil, fmt.Errorf("read the management cluster: %w", err)
 	}

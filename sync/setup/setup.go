@@ -22,13 +22,13 @@ import (
 
 // Options say what is wired. Of Sync, the owner and the account that policies confine are filled in.
 type Options struct {
-	Access access.Options
-	Home   *rest.Config     // of the management cluster
-	Source *source.Source   // closed with the Engine
-	Loader *declared.Loader // closed with the Engine
-	Dir    string           // of the declarations in their repository
-	Images []string         // prefixes of images that links may name
-	Sync   sync.Options
+	Access     access.Options
+	Management *rest.Config     // of the management cluster
+	Source     *source.Source   // closed with the Engine
+	Loader     *declared.Loader // closed with the Engine
+	Dir        string           // of the declarations in their repository
+	Images     []string         // prefixes of images that links may name
+	Sync       sync.Options
 }
 
 // Engine is a loop with its connections.
@@ -41,18 +41,18 @@ type Engine struct {
 
 // New connects to the management cluster alone.
 func New(ctx context.Context, o Options) (*Engine, error) {
-	c, err := access.Open(ctx, o.Home, o.Access)
+	c, err := access.Open(ctx, o.Management, o.Access)
 	if err != nil {
 		return nil, err
 	}
 	of := object.Installation{Owner: o.Access.Owner, Namespace: o.Access.Namespace}
 	l := &sync.Loop{
-		Options: o.Sync, Clusters: c, Home: record.Home{Cluster: c.Home(), Namespace: of.Namespace}, Log: o.Access.Log,
+		Options: o.Sync, Clusters: c, Management: record.ManagementCluster{Cluster: c.Management(), Namespace: of.Namespace}, Log: o.Access.Log,
 		Declared: &declared.Branch{Source: o.Source, Loader: o.Loader, Dir: o.Dir, In: of},
 		Renderer: Renderer(of.Owner, o.Images, o.Loader), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Verifier: c.Trier(), Explain: cluster.Explain, Refused: cluster.Refused,
+		Verifier: c.Trier(), Explain: cluster.Explain, Rejection: cluster.Rejection,
 	}
-	l.Owner, l.Confined = of.Owner, confine.Account{Home: of.Namespace, Images: o.Images}
+	l.Owner, l.Confined = of.Owner, confine.Account{ManagementNamespace: of.Namespace, Images: o.Images}
 	return &Engine{Loop: l, Source: o.Source, Clusters: c, Loader: o.Loader}, nil
 }
 

@@ -15,7 +15,7 @@ import (
 // Without the inventories of links it costs little: it is asked for every cluster at every revision.
 func (i *Identities) Applied(name api.ClusterName) api.Commit {
 	uid := i.Clusters[name].Facts.UID
-	base, ok := inventory.ReadBase(i.Owner, i.Clusters[name].Seen)
+	base, ok := inventory.ReadBase(i.Owner, i.Clusters[name].Live)
 	if !ok || base.Commit == "" || i.unidentified(name, i.shared(uid)) != nil {
 		return ""
 	}

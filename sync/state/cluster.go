@@ -11,17 +11,17 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Cluster is the state of one cluster as last read. It is not Known before the first complete read; Err says why. Looked lists what was read: an
+// Cluster is the state of one cluster as last read. It is not Known before the first complete read; Err says why. Watches lists what was read: an
 // object that no watch of it covers is unknown, not absent.
 type Cluster struct {
-	Reading  Reading
-	Err      *object.Reason
-	Seen     object.Observation
-	Looked   []object.Watch
-	Facts    linkerd.Facts
-	StandIns map[api.ClusterName]linkerd.Facts // by second names, of a cluster that nobody reads; nil: they are read live
+	Reading         Reading
+	Err             *object.Reason
+	Live            object.Observation
+	Watches         []object.Watch
+	Facts           linkerd.Facts
+	SecondNameFacts map[api.ClusterName]linkerd.Facts // by second names, of a cluster that nobody reads; nil: they are read live
 	Confinement
-	Pass int // in which it was read by requests, or could not be
+	Round int // in which it was read by requests, or could not be
 	// Stale is since when it cannot be read, though it could before; zero: it can, or nobody knows since when.
 	Stale time.Time
 }
@@ -31,18 +31,18 @@ func (s Cluster) As(c *fleet.Cluster) linkerd.Facts {
 	if c.Spec.SameAs == "" {
 		return s.Facts
 	}
-	if facts, ok := s.StandIns[c.Name]; ok {
+	if facts, ok := s.SecondNameFacts[c.Name]; ok {
 		return facts
 	}
-	return s.Facts.By(c.Spec, s.Seen)
+	return s.Facts.WithSecondName(c.Spec, s.Live)
 }
 
 // Reading says how complete the last read of a cluster was.
 //
 //	Unread     nobody knows what is in the cluster
 //	Answered   the cluster answered, and could not be read completely
-//	Read       the cluster was read: an object that Looked covers and Seen does not have is absent
-//	Simulated  nobody reads the cluster: an object that Seen does not have is absent
+//	Read       the cluster was read: an object that Watches covers and Live does not have is absent
+//	Simulated  nobody reads the cluster: an object that Live does not have is absent
 type Reading string
 
 // What became of reading a cluster.
@@ -53,7 +53,7 @@ const (
 	Simulated Reading = "Simulated"
 )
 
-// Known reports whether Seen and Facts describe the cluster.
+// Known reports whether Live and Facts describe the cluster.
 func (s Cluster) Known() bool { return s.Reading == Read || s.Reading == Simulated }
 
 // Confinement says whether admission policies confine linkwright's account in a cluster.
@@ -79,9 +79,9 @@ func (s Cluster) Covers(k object.Key) bool {
 	if !s.Known() || s.Reading == Simulated {
 		return s.Known()
 	}
-	for _, w := range s.Looked {
+	for _, w := range s.Watches {
 		if w.Group == k.Group && w.Kind == k.Kind && w.Selector == "" && covers(w, k) {
-			return s.Seen.Hides(k) == nil
+			return s.Live.Hides(k) == nil
 		}
 	}
 	return false

@@ -30,7 +30,7 @@ func TestSaw(t *testing.T) {
 		{"a namespace's objects for a cluster-scoped one", object.Watch{Group: role.Group, Kind: "ClusterRole", Namespace: "x"}, role, false},
 	}
 	for _, tt := range tests {
-		cluster := Cluster{Reading: Read, Looked: []object.Watch{{Kind: "Other"}, tt.watch}}
+		cluster := Cluster{Reading: Read, Watches: []object.Watch{{Kind: "Other"}, tt.watch}}
 		if got := cluster.Covers(tt.key); got != tt.want {
 			t.Errorf("%s: %t", tt.name, got)
 		}

@@ -109,7 +109,7 @@ func (s Snapshot) Spec(name api.ClusterName) api.Cluster {
 	}
 	for _, c := range s.Departed {
 		if c.Name == name {
-			c.Spec.Linkerd = s.Installed(c, s.Clusters[name].Seen)
+			c.Spec.Linkerd = s.Installed(c, s.Clusters[name].Live)
 			return c.Spec
 		}
 	}

@@ -56,7 +56,7 @@ func (i *Identities) identify(name api.ClusterName) *object.Reason {
 // that was written; else nil.
 func (i *Identities) namespacesChanged(name api.ClusterName) *object.Reason {
 	c, _, _ := i.Declared(name)
-	base, found := inventory.ReadBase(i.Owner, i.Clusters[name].Seen)
+	base, found := inventory.ReadBase(i.Owner, i.Clusters[name].Live)
 	if c == nil || !found || base.Linkerd == c.Spec.Linkerd || base.Linkerd == (api.Linkerd{}) {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (i *Identities) duplicate(name, twin api.ClusterName, uid string) *object.R
 
 // renamedBase finds a base that describes the cluster by another name, of which this one is no second name.
 func (i *Identities) renamedBase(name api.ClusterName) *object.Reason {
-	base, found, err := inventory.Base(i.Owner, i.Clusters[name].Seen)
+	base, found, err := inventory.Base(i.Owner, i.Clusters[name].Live)
 	switch {
 	case err != nil:
 		return object.Because(reason.InventoryInvalid, "%v", err)
@@ -161,7 +161,7 @@ func (s Snapshot) Confirmed(name api.ClusterName, uid string) bool {
 	if !cluster.Known() || cluster.Facts.UID != uid || s.UIDs[name] != uid {
 		return false
 	}
-	if base, found := inventory.ReadBase(s.Owner, cluster.Seen); found {
+	if base, found := inventory.ReadBase(s.Owner, cluster.Live); found {
 		return base.End.Cluster == name
 	}
 	for other, known := range s.UIDs {
@@ -183,7 +183,7 @@ func (i *Identities) owner(name api.ClusterName, uid string) (owner api.ClusterN
 			owner = other
 		}
 	}
-	if base, found := inventory.ReadBase(i.Owner, i.Clusters[name].Seen); owner == "" && found && base.End.Cluster != name {
+	if base, found := inventory.ReadBase(i.Owner, i.Clusters[name].Live); owner == "" && found && base.End.Cluster != name {
 		if was := base.End.Cluster; i.IsCluster(was) && i.UIDs[was] == "" && i.Clusters[was].Facts.UID == uid {
 			return was
 		}

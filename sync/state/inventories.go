@@ -13,7 +13,7 @@ import (
 // Inventories returns those of a cluster. What the base and targets' ends say of its name is that of today; a source's end by a former name is one
 // that nobody declares.
 func (s Snapshot) Inventories(name api.ClusterName) ([]inventory.Inventory, error) {
-	recorded, err := inventory.Read(s.Owner, s.Clusters[name].Seen)
+	recorded, err := inventory.Read(s.Owner, s.Clusters[name].Live)
 	for i, inv := range recorded {
 		if inv.End.IsBase() || !inv.End.IsSource() {
 			recorded[i].End.Cluster = name
@@ -38,7 +38,7 @@ func (s Snapshot) Rebuilt(name api.ClusterName, recorded []inventory.Inventory, 
 		}
 	}
 	lost := map[object.End][]object.Key{}
-	for k, r := range s.Clusters[name].Seen.Records() {
+	for k, r := range s.Clusters[name].Live.Records() {
 		if r.Mark == object.Copied {
 			orphan(k, r)
 		}
@@ -97,7 +97,7 @@ func (s Snapshot) provenKeys(end object.End, recorded []inventory.Inventory) boo
 // listedByPeer reports whether the inventory of a link's other end tells of it.
 func (s Snapshot) listedByPeer(end object.End) bool {
 	far := object.End{Cluster: s.Other(end), Link: end.Link}
-	_, found := inventory.Of(s.Owner, far, s.Clusters[far.Cluster].Seen)
+	_, found := inventory.Of(s.Owner, far, s.Clusters[far.Cluster].Live)
 	return found
 }
 
@@ -124,7 +124,7 @@ func (s Snapshot) EndOf(name api.ClusterName, k object.Key) (object.End, bool) {
 // targetOf returns the target of the link whose end in a source has such an object. A legacy name counts where a Linkerd Link to its target is
 // there, and none to the one that the same name would mean otherwise: it was adopted.
 func (s Snapshot) targetOf(source api.ClusterName, k object.Key) (api.ClusterName, bool) {
-	l, observed := s.Spec(source).Linkerd, s.Clusters[source].Seen
+	l, observed := s.Spec(source).Linkerd, s.Clusters[source].Live
 	target, ok := linkerd.TargetOf(l, k)
 	if ok && (k.Kind != "Service" || !observed.Record(linkerd.LinkKey(l, target)).IsZero()) {
 		return target, true

@@ -50,10 +50,10 @@ func (s Snapshot) TargetCluster(link api.Pair) api.ClusterName {
 
 // mentions reports whether a cluster records the target's end of a link, or the target as a second name of its own.
 func (s Snapshot) mentions(link api.Pair, name api.ClusterName, cluster Cluster) bool {
-	if _, recorded := inventory.Of(s.Owner, object.End{Cluster: name, Link: link}, cluster.Seen); recorded {
+	if _, recorded := inventory.Of(s.Owner, object.End{Cluster: name, Link: link}, cluster.Live); recorded {
 		return true
 	}
-	base, found := inventory.ReadBase(s.Owner, cluster.Seen)
+	base, found := inventory.ReadBase(s.Owner, cluster.Live)
 	return found && slices.Contains(base.Names, link.Target)
 }
 
@@ -106,7 +106,7 @@ func (s Snapshot) accepts(name api.ClusterName) bool {
 	if s.Accepted[name] == cluster.Facts.UID {
 		return true
 	}
-	base, ok := inventory.ReadBase(s.Owner, cluster.Seen)
+	base, ok := inventory.ReadBase(s.Owner, cluster.Live)
 	return ok && (base.End.Cluster == name || slices.Contains(base.Names, name))
 }
 

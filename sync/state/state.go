@@ -23,10 +23,10 @@ type Snapshot struct {
 	Takeover
 	Clusters      map[api.ClusterName]Cluster
 	DuplicateUIDs map[string]bool // identities that several known sides show; nil: they are counted
-	// Pass numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side
+	// Round numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side
 	// of another one.
-	Pass int
-	Now  time.Time
+	Round int
+	Now   time.Time
 }
 
 // Declarations are what Git declares.
@@ -42,8 +42,8 @@ type Record struct {
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
 	UIDs, Accepted map[api.ClusterName]string
 	// Pending are what clusters still hold of removed links; Forget are clusters that people give up, once they are no longer declared.
-	Pending map[api.ClusterName][]inventory.Pending
-	Forget  map[api.ClusterName]bool
+	Pending   map[api.ClusterName][]inventory.Pending
+	Abandoned map[api.ClusterName]bool
 	// Guard limits what a revision may remove.
 	Guard Guard
 	// Suspended are people's decisions of the kind Suspend; what is over counts no more.
@@ -61,7 +61,7 @@ type Guard struct {
 
 // Process says which clusters this process writes, and how it runs.
 type Process struct {
-	Term int64
+	Leadership int64
 	// WrittenElsewhere are clusters that other processes write: their terms are no fence to linkwright.
 	WrittenElsewhere map[api.ClusterName]bool
 	// Probe has credentials tried of clusters that are not written here, too.
@@ -72,16 +72,16 @@ type Process struct {
 
 // Options are the settings of an installation.
 type Options struct {
-	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
-	Grace time.Duration
+	// UnreachableSourceTimeout is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
+	UnreachableSourceTimeout time.Duration
 	// RequireConfinement has nothing written to clusters whose admission policies do not confine linkwright's account.
 	RequireConfinement bool
 }
 
 // Results are the results of earlier steps of this process.
 type Results struct {
-	// Fresh are stand-ins, or credentials not yet seen in place.
-	Fresh map[api.Pair]linkerd.Credential
+	// IssuedCredentials are stand-ins, or credentials not yet seen in place.
+	IssuedCredentials map[api.Pair]linkerd.Credential
 	// Verifications are what trying credentials gave, by link; nil: nobody tries them here.
 	Verifications map[api.Pair]Verification
 	// Contested are objects that others changed again and again, as often as they were corrected; Immutable are those of
@@ -104,7 +104,7 @@ type Contest struct {
 // Refusal is why the server rejected one write. It is about the object as it was desired and as it was live then. An immutable field stays immutable
 // whatever else of the object changes; a list item of others may disappear.
 type Refusal struct {
-	object.Refusal
+	object.Rejection
 	Digest uint64        // of the object that was wanted
 	Was    object.Record // of the object that was live
 }
@@ -133,8 +133,8 @@ type Releasing struct {
 // Has reports whether a link is given up.
 func (r *Releasing) Has(p api.Pair) bool { return r.All || r.Links[p] }
 
-// Touches reports whether something may be given up in a cluster.
-func (r *Releasing) Touches(s Snapshot, name api.ClusterName) bool {
+// Affects reports whether something may be given up in a cluster.
+func (r *Releasing) Affects(s Snapshot, name api.ClusterName) bool {
 	for link := range r.Links {
 		if link.Source == name || s.TargetCluster(link) == name {
 			return true

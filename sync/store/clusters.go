@@ -138,7 +138,7 @@ func (c *Clusters) Share(list, last []object.Watch) []object.Watch {
 func (c *Clusters) Watched(name api.ClusterName) []object.Watch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if watches := c.at.at[name].Looked; watches != nil {
+	if watches := c.at.at[name].Watches; watches != nil {
 		return watches
 	}
 	return c.before[name]
@@ -156,8 +156,8 @@ func (c *Clusters) watches() map[api.ClusterName][]object.Watch {
 	out := map[api.ClusterName][]object.Watch{}
 	maps.Copy(out, c.before)
 	for name, read := range c.at.at {
-		if read.Looked != nil {
-			out[name] = read.Looked
+		if read.Watches != nil {
+			out[name] = read.Watches
 		}
 	}
 	return out

@@ -54,7 +54,7 @@ func (c *correction) over(now time.Time) bool {
 // Corrections are what writes came to. The reconcile that wrote writes them.
 type Corrections struct {
 	mu        *sync.Mutex
-	refused   func(error) (object.Refusal, bool)
+	refused   func(error) (object.Rejection, bool)
 	corrected map[api.ClusterName]map[object.Key]*correction
 	failing   map[api.ClusterName]map[object.End]bool          // ends of which the last write failed; nobody changes it
 	immutable map[api.ClusterName]map[object.Key]state.Refusal // objects with fields that a server says cannot be changed
@@ -117,7 +117,7 @@ func (c *Corrections) fix(name api.ClusterName, o object.Outcome) {
 	if c.immutable[name] == nil {
 		c.immutable[name] = map[object.Key]state.Refusal{}
 	}
-	c.immutable[name][o.Change.Key] = state.Refusal{Refusal: why, Digest: o.Change.Object.Digest, Was: o.Change.Was}
+	c.immutable[name][o.Change.Key] = state.Refusal{Rejection: why, Digest: o.Change.Object.Digest, Was: o.Change.Was}
 }
 
 // asResults returns the objects that are left alone, those that cannot be changed, and what else a step is planned from. c.mu is held.

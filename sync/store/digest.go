@@ -44,13 +44,13 @@ func digestOf(owner string, s state.Cluster, names []linkerd.Gateway, last condi
 	next = make(conditionEntries, len(last))
 	facts, err := json.Marshal(s.Facts)
 	fmt.Fprintln(&buf, names)
-	fmt.Fprintln(&buf, s.Known(), s.Err != nil, state.Silent(s), string(facts), err, s.Facts.Missing, s.Seen.Hidden)
+	fmt.Fprintln(&buf, s.Known(), s.Err != nil, state.Silent(s), string(facts), err, s.Facts.Missing, s.Live.Hidden)
 	base := inventory.Key(owner, object.End{})
-	for k, body := range s.Seen.Bodies() {
+	for k, body := range s.Live.Bodies() {
 		switch {
 		case !shows(k):
 		case k == base:
-			out.commit = showBase(&buf, owner, s.Seen)
+			out.commit = showBase(&buf, owner, s.Live)
 		case k.Kind != "Link":
 			fmt.Fprintln(&buf, k)
 			buf.Write(body.Bytes())
@@ -104,6 +104,6 @@ func (a conditionEntries) of(k object.Key, body object.Body) conditionEntry {
 	if known, ok := a[k]; ok && known.body.Equal(body) {
 		return known
 	}
-	secret, entries := linkerd.Announced(body)
+	secret, entries := linkerd.CredentialEntries(body)
 	return conditionEntry{body, sha256.Sum256(fmt.Appendln(nil, secret, entries))}
 }

@@ -47,7 +47,7 @@ func decide(o Overrides, all []inventory.Decision) decided {
 		}
 	}
 	maps.Copy(d.accepted, o.Accepted)
-	maps.Copy(d.abandoned, o.Forget)
+	maps.Copy(d.abandoned, o.Abandoned)
 	return d
 }
 
@@ -66,7 +66,7 @@ func (r *Record) set(now inventory.Record) {
 func remembered(now inventory.Record, d decided, limit *api.PruneLimits) state.Record {
 	out := state.Record{
 		UIDs: make(map[api.ClusterName]string, len(now.Clusters)), Pending: map[api.ClusterName][]inventory.Pending{},
-		Accepted: d.accepted, Forget: d.abandoned, Suspended: d.suspended,
+		Accepted: d.accepted, Abandoned: d.abandoned, Suspended: d.suspended,
 		Guard: state.Guard{Limits: now.Limits, Approvals: now.Approvals, Denied: now.Denied, Retiring: map[api.ClusterName]bool{}, Cap: limit},
 	}
 	for name, k := range now.Clusters {

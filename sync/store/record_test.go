@@ -12,7 +12,7 @@ import (
 
 // Overrides count before the record; what cannot be acted upon, or is over, does not count.
 func TestDecide(t *testing.T) {
-	o := Overrides{Accepted: map[api.ClusterName]string{"east": "flag"}, Forget: map[api.ClusterName]bool{"north": true}, Allowed: []api.Commit{"0123456"}}
+	o := Overrides{Accepted: map[api.ClusterName]string{"east": "flag"}, Abandoned: map[api.ClusterName]bool{"north": true}, Allowed: []api.Commit{"0123456"}}
 	commit := api.Commit("0123456789012345678901234567890123456789")
 	got := decide(o, []inventory.Decision{
 		{Kind: inventory.AcceptCluster, Cluster: "east", UID: "record"},

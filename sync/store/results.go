@@ -174,13 +174,13 @@ func unread(f *fleet.Fleet, c report.Cluster) plan.Step {
 // alike reports whether reports of two steps say the same of a cluster. Debts and the applied commit are of the record and of the cluster.
 func alike(a, b plan.Step) bool {
 	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Denied, b.Denied) && same(a.Unconfined, b.Unconfined) &&
-		slices.Equal(a.Strays, b.Strays) && a.MoreStrays == b.MoreStrays && slices.EqualFunc(a.Rows, b.Rows, alikeRows)
+		slices.Equal(a.Listed, b.Listed) && a.More == b.More && slices.EqualFunc(a.Rows, b.Rows, alikeRows)
 }
 
 func alikeRows(a, b plan.Row) bool {
 	return a.End == b.End && a.Phase == b.Phase && a.Leaving == b.Leaving && same(a.Why, b.Why) &&
-		slices.Equal(a.Going, b.Going) && slices.Equal(a.Unready, b.Unready) && slices.EqualFunc(a.Health, b.Health, func(a, b health.Verdict) bool {
-		return a.Stage == b.Stage && a.Passing == b.Passing && same(a.Why, b.Why)
+		slices.Equal(a.Deleting, b.Deleting) && slices.Equal(a.Unready, b.Unready) && slices.EqualFunc(a.Health, b.Health, func(a, b health.Verdict) bool {
+		return a.Stage == b.Stage && a.Result == b.Result && same(a.Why, b.Why)
 	})
 }
 
@@ -190,7 +190,7 @@ func same(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == n
 // waits returns the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are kept until they
 // are no longer used.
 func waits(s plan.Step) []api.ClusterName {
-	out := slices.Clone(s.Look)
+	out := slices.Clone(s.ReadFirst)
 	for _, r := range s.Rows {
 		if r.Leaving || r.Why != nil && r.Why.Code == reason.CredentialInUse {
 			out = append(out, r.Other)

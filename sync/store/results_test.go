@@ -20,18 +20,18 @@ func TestReportedChangesAreVersions(t *testing.T) {
 		want   bool
 	}{
 		"nothing":             {func(*plan.Step) {}, false},
-		"when it looks again": {func(s *plan.Step) { s.Again = time.Now() }, false},
+		"when it looks again": {func(s *plan.Step) { s.PlanAgain = time.Now() }, false},
 		"refused":             {func(s *plan.Step) { s.Denied = why }, true},
 		"not confined":        {func(s *plan.Step) { s.Unconfined = why }, true},
-		"an orphan":           {func(s *plan.Step) { s.Strays = []plan.Stray{{Why: "x"}} }, true},
-		"more orphans":        {func(s *plan.Step) { s.MoreStrays = 1 }, true},
+		"an orphan":           {func(s *plan.Step) { s.Listed = []plan.Orphan{{Why: "x"}} }, true},
+		"more orphans":        {func(s *plan.Step) { s.More = 1 }, true},
 		"another commit":      {func(s *plan.Step) { s.Commit = "c2" }, true},
 		"a row":               {func(s *plan.Step) { s.Rows[0].Why = why }, true},
 		"a stage":             {func(s *plan.Step) { s.Rows[0].Health = []health.Verdict{{Stage: row.Health[0].Stage, Why: why}} }, true},
 		"a stage passes": {func(s *plan.Step) {
-			s.Rows[0].Health = []health.Verdict{{Stage: row.Health[0].Stage, Passing: health.Passed}}
+			s.Rows[0].Health = []health.Verdict{{Stage: row.Health[0].Stage, Result: health.Passed}}
 		}, true},
-		"what it waits for": {func(s *plan.Step) { s.Rows[0].Going = []object.Key{{Name: "x"}} }, true},
+		"what it waits for": {func(s *plan.Step) { s.Rows[0].Deleting = []object.Key{{Name: "x"}} }, true},
 		"what is not ready": {func(s *plan.Step) { s.Rows[0].Unready = []plan.Unready{{Why: "x"}} }, true},
 		"leaving":           {func(s *plan.Step) { s.Rows[0].Leaving = true }, true},
 		"no row":            {func(s *plan.Step) { s.Rows = nil }, true},

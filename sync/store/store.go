@@ -46,15 +46,15 @@ type Settings struct {
 	// Writes says that a cluster is this process's to write; nil: none is.
 	Writes func(api.ClusterName) bool
 	// Rejected says why an error of a write says that the object is never changed like that; false: it says something else; nil: no error does.
-	Rejected func(error) (object.Refusal, bool)
+	Rejected func(error) (object.Rejection, bool)
 }
 
 // Overrides are decisions that one sync is started with. They count before those of the record.
 type Overrides struct {
 	// Accepted confirms identities: name → uid of namespace kube-system.
 	Accepted map[api.ClusterName]string
-	// Forget gives clusters up that are no longer declared and cannot be read: nobody looks for what they hold any more.
-	Forget map[api.ClusterName]bool
+	// Abandoned gives clusters up that are no longer declared and cannot be read: nobody looks for what they hold any more.
+	Abandoned map[api.ClusterName]bool
 	// Allowed are commits that may be applied although they do not follow what was applied; the first digits are enough.
 	Allowed []api.Commit
 	// Cap limits what a revision may remove, whatever is declared; nil: nothing does.

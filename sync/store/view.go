@@ -149,9 +149,9 @@ func (s *Store) bare() state.Snapshot {
 		Installation: s.settings.Installation,
 		Declarations: state.Declarations{Fleet: s.Declared.fleet, Departed: s.Declared.departed, DeniedAfter: s.Declared.denies()},
 		Record:       s.Record.remembers, Options: s.settings.Options, Process: s.settings.Process, Takeover: s.settings.Takeover,
-		Results: s.Corrections.asResults(), Pass: s.round, Now: time.Now(),
+		Results: s.Corrections.asResults(), Round: s.round, Now: time.Now(),
 	}
-	w.WrittenElsewhere, w.Fresh = s.Results.elsewhere, s.Credentials.issued.all()
+	w.WrittenElsewhere, w.IssuedCredentials = s.Results.elsewhere, s.Credentials.issued.all()
 	return w
 }
 
@@ -168,7 +168,7 @@ func (s *Store) Carried() map[api.ClusterName]api.Commit {
 
 // Concerned reports whether keys of a cluster may be linkwright's, or are what other clusters depend on.
 func (s *Store) Concerned(name api.ClusterName, keys []object.Key) bool {
-	observed := s.Clusters.Last(name).Seen
+	observed := s.Clusters.Last(name).Live
 	return slices.ContainsFunc(keys, func(k object.Key) bool { return shows(k) || observed.Record(k).Mark == object.Ours })
 }
 

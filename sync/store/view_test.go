@@ -19,7 +19,7 @@ import (
 func TestShownByFollowsLinks(t *testing.T) {
 	link := func(credential string) state.Cluster {
 		body := fmt.Sprintf(`{"spec": {"clusterCredentialsSecret": "east", "excludedAnnotations": ["linkwright.dev/credential-%s"]}}`, credential)
-		return state.Cluster{Seen: object.NewObservation(nil, object.Layer{Group: "multicluster.linkerd.io", Kind: "Link", Items: []object.Item{
+		return state.Cluster{Live: object.NewObservation(nil, object.Layer{Group: "multicluster.linkerd.io", Kind: "Link", Items: []object.Item{
 			{Namespace: "linkerd-multicluster", Name: "east", Body: object.NewBody([]byte(body))},
 		}})}
 	}
@@ -39,7 +39,7 @@ var errRefused = errors.New("refused")
 
 var settings = Settings{
 	Installation: object.Installation{Owner: object.DefaultOwner},
-	Rejected:     func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true },
+	Rejected:     func(error) (object.Rejection, bool) { return object.Rejection{Field: "spec"}, true },
 }
 
 // declare has a fleet declared and applied.
@@ -59,7 +59,7 @@ func based(t *testing.T, change func(*inventory.Inventory)) state.Cluster {
 	}
 	e := object.Observation{}.Edit()
 	e.Put(o.Key, object.Written(o), o.Body)
-	return state.Cluster{Reading: state.Read, Seen: e.Observation()}
+	return state.Cluster{Reading: state.Read, Live: e.Observation()}
 }
 
 // Neighbours are reconciled when what a base holds changes, or whose it is, or that it can be read; not for each commit and term, unless it is a
@@ -95,15 +95,15 @@ func TestShownOfBases(t *testing.T) {
 func TestShownOfForeignBases(t *testing.T) {
 	cluster := based(t, func(*inventory.Inventory) {})
 	key := inventory.Key(object.DefaultOwner, object.End{})
-	body, _ := cluster.Seen.Body(key)
+	body, _ := cluster.Live.Body(key)
 	for name, change := range map[string]func(*object.Edit){
 		"another's": func(e *object.Edit) { e.Put(key, object.Record{UID: "x", Mark: object.Theirs}, body) },
-		"garbage":   func(e *object.Edit) { e.Put(key, cluster.Seen.Record(key), object.NewBody([]byte("]"))) },
+		"garbage":   func(e *object.Edit) { e.Put(key, cluster.Live.Record(key), object.NewBody([]byte("]"))) },
 	} {
-		e := cluster.Seen.Edit()
+		e := cluster.Live.Edit()
 		change(e)
 		first, _ := digestOf(object.DefaultOwner, cluster, nil, nil)
-		if next, _ := digestOf(object.DefaultOwner, state.Cluster{Reading: state.Read, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
+		if next, _ := digestOf(object.DefaultOwner, state.Cluster{Reading: state.Read, Live: e.Observation()}, nil, nil); next.sum == first.sum {
 			t.Errorf("%s: it shows the same", name)
 		}
 	}
@@ -191,16 +191,16 @@ func TestWorldStays(t *testing.T) {
 	refused := object.Outcome{Err: errors.New("immutable"), Change: object.Change{Key: object.Key{Kind: "Service", Name: "probe"}, End: object.End{Cluster: "east"}}}
 	s.Correct("east", []object.Outcome{refused}, map[object.End]bool{refused.Change.End: true})
 	w := s.Snapshot()
-	s.PutCluster("east", state.Cluster{Reading: state.Read, Pass: 7}, s.Declared.Epoch())
+	s.PutCluster("east", state.Cluster{Reading: state.Read, Round: 7}, s.Declared.Epoch())
 	s.PutCluster("west", state.Cluster{}, s.Declared.Epoch())
 	s.Credentials.Issue(link, object.NewSecret([]byte("another")))
 	s.Declared.SetAnswer(s.Declared.Commit(), "x", errRefused)
-	s.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "uid"}}})
+	s.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {UID: "uid"}}})
 	s.Correct("east", []object.Outcome{{Change: refused.Change}}, map[object.End]bool{})
 	switch {
-	case len(w.Clusters) != 1 || w.Clusters["east"].Pass != 0:
+	case len(w.Clusters) != 1 || w.Clusters["east"].Round != 0:
 		t.Errorf("sides: %v", w.Clusters)
-	case string(w.Fresh[link].Token.Bytes()) != "token":
+	case string(w.IssuedCredentials[link].Token.Bytes()) != "token":
 		t.Error("another token")
 	case len(w.UIDs)+len(w.DeniedAfter) > 0:
 		t.Errorf("remembered %v, barred %v", w.UIDs, w.DeniedAfter)
@@ -209,7 +209,7 @@ func TestWorldStays(t *testing.T) {
 	case !w.Failing["east"][refused.Change.End]:
 		t.Errorf("failing: %v", w.Failing)
 	}
-	if now := s.Snapshot(); len(now.Failing["east"]) > 0 || len(now.Clusters) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.Fresh[link].Token.Bytes()) != "another" {
+	if now := s.Snapshot(); len(now.Failing["east"]) > 0 || len(now.Clusters) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.IssuedCredentials[link].Token.Bytes()) != "another" {
 		t.Errorf("and now: %v %v %v", now.Clusters, now.UIDs, now.Immutable)
 	}
 }
@@ -224,7 +224,7 @@ func TestAppliedFollows(t *testing.T) {
 		s.PutCluster("east", cluster, s.Declared.Epoch())
 	}
 	remember := func(version, uid string) {
-		s.SetRecord(inventory.Record{Was: object.Record{UID: "r", ResourceVersion: version}, Clusters: map[api.ClusterName]inventory.Known{"east": {UID: uid}}})
+		s.SetRecord(inventory.Record{Was: object.Record{UID: "r", ResourceVersion: version}, Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {UID: uid}}})
 	}
 	for _, tt := range []struct {
 		name string

@@ -23,7 +23,7 @@ type Object struct {
 func Source(observed object.Observation, l fleet.Link, rules state.AdoptRules) (out []Object, why *object.Reason) {
 	at, target := l.Source.Spec.Linkerd, l.Target.Name
 	for k, live := range observed.Records() {
-		name, ok := linkerd.Called(at, k, target)
+		name, ok := linkerd.BelongsTo(at, k, target)
 		if !ok || !managed(l, k) {
 			continue
 		}
@@ -81,7 +81,7 @@ func (o Object) deny(known bool, rules state.AdoptRules) *object.Reason {
 	case !known:
 		return object.Because(reason.NotAdoptable, "%s has the name of a part of the link, but not the labels that Linkerd's own tools set (written by %s): delete or rename it",
 			o.Key, o.Live.Writers())
-	case o.Live.Going:
+	case o.Live.Terminating:
 		return object.Because(reason.Terminating, "%s is still being deleted", o.Key)
 	case o.Live.Mark == object.Theirs && owner == "": // its labels were not read
 		return object.Because(reason.ObjectExists, "%s belongs to another installation, but has a name that linkwright needs: delete it, or let that installation release it", o.Key)
@@ -105,7 +105,7 @@ func (o Object) Adopt(owner string, end object.End) object.Change {
 	}
 	return object.Change{
 		End: end, Action: object.Adopt, Key: o.Key, Object: object.Object{Key: o.Key, Body: object.AdoptPatch(owner, more)},
-		Was: o.Live, Fenced: true, Why: object.Reason{Code: reason.Adopted, Message: why},
+		Was: o.Live, Conditional: true, Why: object.Reason{Code: reason.Adopted, Message: why},
 	}
 }
 

@@ -45,7 +45,7 @@ func observation(t *testing.T, objects ...live) object.Observation {
 		if err != nil {
 			t.Fatal(err)
 		}
-		edit.Put(o.key, object.Record{UID: "uid", Mark: o.mark, Going: o.going}, object.NewBody(body))
+		edit.Put(o.key, object.Record{UID: "uid", Mark: o.mark, Terminating: o.going}, object.NewBody(body))
 	}
 	return edit.Observation()
 }
@@ -183,7 +183,7 @@ func TestAdopt(t *testing.T) {
 		body, _ := seen.Body(o.key)
 		end := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
 		c := Object{o.key, seen.Record(o.key), body}.Adopt(owner, end)
-		if c.Action != object.Adopt || !c.Fenced || c.Was.UID != "uid" || c.End != end || c.Why.Code != reason.Adopted {
+		if c.Action != object.Adopt || !c.Conditional || c.Was.UID != "uid" || c.End != end || c.Why.Code != reason.Adopted {
 			t.Errorf("%s: %+v", name, c)
 		}
 		var patch struct {

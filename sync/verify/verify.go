@@ -18,7 +18,7 @@ import (
 // Client tries logins, in bounded time.
 type Client interface {
 	// Try gives what did not pass, or nil; refused says that the server would refuse other readers just so.
-	Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool)
+	Try(ctx context.Context, t object.Login) (why *object.Reason, refused bool)
 }
 
 const (

@@ -44,7 +44,7 @@ func pass() report.Report {
 			{
 				Name: "west", Outcomes: []object.Outcome{{Change: secret}, {Change: secret, Err: errors.New("invalid: " + canary)}},
 				Step: plan.Step{Cluster: "west", Rows: []plan.Row{
-					{End: end, Phase: plan.Ready, Health: []health.Verdict{{Stage: health.Reachable, Passing: health.Passed}}},
+					{End: end, Phase: plan.Ready, Health: []health.Verdict{{Stage: health.Reachable, Result: health.Passed}}},
 					{End: object.End{Cluster: "west", Link: wn}, Phase: plan.Ready},
 				}},
 			},

@@ -67,20 +67,20 @@ func (k *Kustomize) Validate(ctx context.Context, from declared.Origin, o *Offli
 // an end that an overlay cannot be applied to, and a patch that does nothing anywhere.
 func (k *Kustomize) tryOverlays(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
 	var out declared.Findings
-	patches := map[overlay.Patch]bool{} // that chose something, without Chosen
+	patches := map[overlay.Patch]bool{} // that chose something, without Selects
 	w := k.offline(f)
 	for _, c := range f.Clusters {
 		if c.Overlay == nil {
 			continue
 		}
-		result := k.Apply(ctx, c, plan.Wants(w, c.Name, render.New(k.owner)))
+		result := k.Apply(ctx, c, plan.DesiredEnds(w, c.Name, render.New(k.owner)))
 		if err := cmp.Or(ctx.Err(), result.Err); err != nil {
 			return out.Sorted(), fmt.Errorf("apply the overlay %s of cluster %s: %w", c.Overlay.Dir, c.Name, err)
 		}
 		out.Add(result.Problems...)
 		for _, p := range result.Patches {
-			chosen := p.Chosen
-			p.Chosen = false
+			chosen := p.Selects
+			p.Selects = false
 			patches[p] = patches[p] || chosen
 		}
 		if !slices.ContainsFunc(result.Problems, declared.IsError) {
@@ -100,8 +100,8 @@ func (k *Kustomize) tryOverlays(ctx context.Context, f *fleet.Fleet) ([]api.Prob
 }
 
 // refused reports the first end that an overlay cannot be applied to, for all of its cluster.
-func refused(c fleet.Cluster, ends []object.Wanted) []api.Problem {
-	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool { return w.Blocked == nil || w.Blocked.Code != reason.OverlayInvalid })
+func refused(c fleet.Cluster, ends []object.Desired) []api.Problem {
+	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Desired) bool { return w.Blocked == nil || w.Blocked.Code != reason.OverlayInvalid })
 	if len(held) == 0 {
 		return nil
 	}
@@ -126,6 +126,6 @@ func (k *Kustomize) offline(f *fleet.Fleet) state.Snapshot {
 			links = append(links, f.Out(c.Name)...)
 		}
 	}
-	w.Fresh = StandInCredentials(slices.Values(links))
+	w.IssuedCredentials = StandInCredentials(slices.Values(links))
 	return w
 }

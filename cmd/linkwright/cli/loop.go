@@ -63,7 +63,7 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	var home *access.Home // opened below: secrets of the repository are asked for later
+	var home *access.ManagementCluster // opened below: secrets of the repository are asked for later
 	f.Git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return home.Secret(ctx, name) }
 	f.Git.verify.secrets, f.Git.verify.configMaps = f.Git.auth.secrets, func(ctx context.Context, name string) (map[string][]byte, error) {
 		return home.ConfigMap(ctx, name)
@@ -89,16 +89,16 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 		f.Home.Announce(stderr, log)
 	}
 	e, err := setup.New(ctx, setup.Options{
-		Access: f.Home.access(log), Home: cfg, Source: src, Loader: k.Loader, Dir: f.Git.Dir(), Images: f.Home.Images,
+		Access: f.Home.access(log), Management: cfg, Source: src, Loader: k.Loader, Dir: f.Git.Dir(), Images: f.Home.Images,
 		Sync: sync.Options{
-			Only: f.Home.onlyNames(), Grace: f.Home.unreachable, Confinement: sync.Confinement{RequireConfinement: f.Home.requireConfinement},
-			Overrides: store.Overrides{Accepted: accepted, Forget: f.Home.abandoned(), Allowed: allowed, Cap: f.Home.pruneCap},
+			Only: f.Home.onlyNames(), UnreachableSourceTimeout: f.Home.unreachable, Confinement: sync.Confinement{RequireConfinement: f.Home.requireConfinement},
+			Overrides: store.Overrides{Accepted: accepted, Abandoned: f.Home.abandoned(), Allowed: allowed, Cap: f.Home.pruneCap},
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	home = e.Clusters.Home()
+	home = e.Clusters.Management()
 	if f.shown.title != "" {
 		e.Loop.Progress = show.Report
 	}

@@ -91,10 +91,10 @@ func (h *ManagementFlags) access(log *slog.Logger) access.Options {
 }
 
 // OpenManagement connects to the management cluster alone.
-func (h *ManagementFlags) OpenManagement(ctx context.Context) (*access.Home, error) {
+func (h *ManagementFlags) OpenManagement(ctx context.Context) (*access.ManagementCluster, error) {
 	cfg, err := h.Config()
 	if err != nil {
 		return nil, err
 	}
-	return access.OpenHome(ctx, cfg, cluster.Options{Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout})
+	return access.OpenManagementCluster(ctx, cfg, cluster.Options{Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout})
 }

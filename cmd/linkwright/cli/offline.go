@@ -49,21 +49,21 @@ func (o *Offline) Snapshot(f *fleet.Fleet) state.Snapshot {
 	for _, c := range f.Clusters {
 		w.Clusters[c.Name] = o.cluster(f, c)
 	}
-	w.Fresh = StandInCredentials(f.Links())
+	w.IssuedCredentials = StandInCredentials(f.Links())
 	return w
 }
 
 func (o *Offline) cluster(f *fleet.Fleet, c fleet.Cluster) state.Cluster {
-	side := state.Cluster{Reading: state.Simulated, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
+	side := state.Cluster{Reading: state.Simulated, Facts: linkerd.Placeholders(c.Name, c.Spec, o.facts[c.Name])}
 	for _, name := range f.Names(c.Name) {
-		if side.StandIns == nil {
-			side.StandIns = map[api.ClusterName]linkerd.Facts{}
+		if side.SecondNameFacts == nil {
+			side.SecondNameFacts = map[api.ClusterName]linkerd.Facts{}
 		}
 		second, _ := f.Cluster(name)
-		facts := linkerd.StandIns(name, second.Spec, o.facts[name])
+		facts := linkerd.Placeholders(name, second.Spec, o.facts[name])
 		whole := side.Facts
 		whole.Gateway = facts.Gateway
-		side.StandIns[name] = whole
+		side.SecondNameFacts[name] = whole
 	}
 	return side
 }
@@ -106,7 +106,7 @@ func StandInCredentials(links iter.Seq[fleet.Link]) map[api.Pair]linkerd.Credent
 	for l := range links {
 		p := l.Pair()
 		token := fmt.Sprintf("<token of %s in %s>", p.Source, p.Target)
-		out[p] = linkerd.Credential{Token: object.NewSecret([]byte(token)), Print: "standin"}
+		out[p] = linkerd.Credential{Token: object.NewSecret([]byte(token)), Fingerprint: "standin"}
 	}
 	return out
 }

@@ -108,10 +108,10 @@ func (e *Engine) Once(ctx context.Context, leadership int64) (report.Report, err
 	return e.Loop.Once(ctx, leadership)
 }
 
-// Look is Loop.Look, which shows itself. What was read until a signal came is nothing to decide on.
+// Look is Loop.Snapshot, which shows its progress. What was read until a signal came is nothing to decide on.
 func (e *Engine) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
 	defer e.Live.Show(ctx, live.Repository)()
-	w, err := e.Loop.Look(ctx, leadership)
+	w, err := e.Loop.Snapshot(ctx, leadership)
 	if why := live.StoppedBy(ctx); why != nil {
 		err = Exit{Code: ExitPartial, Err: sync.Interrupted(ctx)}
 	}

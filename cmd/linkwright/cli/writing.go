@@ -93,7 +93,7 @@ func (w Writing) Would(did string) string {
 }
 
 // Recording gives how a change of the record is written: not at all in a dry run of the client, and by dryRun=All in one of the server.
-func (w Writing) Recording(h *access.Home) func(context.Context, object.Change) error {
+func (w Writing) Recording(h *access.ManagementCluster) func(context.Context, object.Change) error {
 	switch w.Mode {
 	case DryRunClient:
 		return func(context.Context, object.Change) error { return nil }

@@ -95,7 +95,7 @@ func TestDeclaredNames(t *testing.T) {
 func recorder(t *testing.T, slow bool) (kubeconfig string) {
 	t.Helper()
 	r := inventory.Record{
-		Clusters:  map[api.ClusterName]inventory.Known{"east": {UID: "e"}, "west": {UID: "w"}},
+		Clusters:  map[api.ClusterName]inventory.KnownCluster{"east": {UID: "e"}, "west": {UID: "w"}},
 		Decisions: []inventory.Decision{{Kind: inventory.Suspend, Source: "west", Target: "east", By: "ann", At: time.Now()}},
 		Denied:    &inventory.Denial{Hash: "3f9c0e51b7a2", Units: []inventory.Unit{{Kind: inventory.UnitCluster, Cluster: "north"}}},
 	}

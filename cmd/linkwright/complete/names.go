@@ -149,7 +149,7 @@ func recordOf(ctx context.Context, h *cli.ManagementFlags) (inventory.Record, er
 		return inventory.Record{}, err
 	}
 	defer at.Close(ctx)
-	return record.Home{Cluster: at, Namespace: h.Namespace}.Record(ctx, h.Owner)
+	return record.ManagementCluster{Cluster: at, Namespace: h.Namespace}.Record(ctx, h.Owner)
 }
 
 // management is the value of a flag about the management cluster, which has a prefix in commands in which the plain one is about another

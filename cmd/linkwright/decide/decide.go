@@ -96,7 +96,7 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	by := User(c.Context(), cfg)
 	amend := func(w cli.Writing) error {
 		var lines []string
-		err := record.Home{Cluster: h, Namespace: d.home.Namespace}.AmendBy(c.Context(), d.home.Owner, func(r *inventory.Record) (err error) {
+		err := record.ManagementCluster{Cluster: h, Namespace: d.home.Namespace}.AmendBy(c.Context(), d.home.Owner, func(r *inventory.Record) (err error) {
 			lines, err = how(r, by)
 			return err
 		}, w.Recording(h))
@@ -144,7 +144,7 @@ func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
 			out = append(out, report.Decision{Object: d.Unread, Unread: true})
 		case why != nil:
 			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), By: d.By, At: d.At, Reason: why.Error(), Unread: true})
-		case !d.Over(now):
+		case !d.Expired(now):
 			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), UID: d.UID, Until: d.Until, By: d.By, At: d.At, Reason: d.Reason})
 		}
 	}
@@ -196,7 +196,7 @@ func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory
 
 // withdrawAll takes decisions out of the record; it is an error if there is none.
 func (d *deciding) withdrawAll(r *inventory.Record, none string, which func(inventory.Decision) bool) ([]string, error) {
-	gone := r.Undecide(which)
+	gone := r.RemoveDecisions(which)
 	if len(gone) == 0 {
 		return nil, fmt.Errorf("%s; %s", none, list(*r))
 	}

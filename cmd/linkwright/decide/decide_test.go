@@ -18,13 +18,13 @@ import (
 )
 
 // managed is a management cluster with a record of east and west.
-func managed(t *testing.T) record.Home {
+func managed(t *testing.T) record.ManagementCluster {
 	t.Helper()
 	at := memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	if err := at.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
-	r := inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "e"}, "west": {UID: "w"}}}
+	r := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {UID: "e"}, "west": {UID: "w"}}}
 	o, err := r.Object(object.DefaultOwner, "linkwright")
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func managed(t *testing.T) record.Home {
 	if _, err := at.Write(t.Context(), object.Change{Action: object.Create, Key: o.Key, Object: o}); err != nil {
 		t.Fatal(err)
 	}
-	return record.Home{Cluster: at, Namespace: "linkwright"}
+	return record.ManagementCluster{Cluster: at, Namespace: "linkwright"}
 }
 
 // Many who decide at once lose nothing of each other, and two of the same thing see each other.
@@ -92,7 +92,7 @@ func TestDecideThatFails(t *testing.T) {
 // What commands record, say and refuse, one after the other, over one record.
 func TestDecisionsOfCommands(t *testing.T) {
 	d := deciding{home: cli.ManagementFlags{Owner: "blue"}, reason: "why"}
-	r := inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "e"}, "west": {UID: "w"}}}
+	r := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {UID: "e"}, "west": {UID: "w"}}}
 	steps := []struct {
 		what string
 		do   func() ([]string, error)

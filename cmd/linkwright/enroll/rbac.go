@@ -177,7 +177,7 @@ func (a grantee) duties() []rights.Duty {
 		duty = rights.Wide
 	}
 	if a.confined {
-		return []rights.Duty{duty, rights.Telling}
+		return []rights.Duty{duty, rights.ReportingStatus}
 	}
 	return []rights.Duty{duty}
 }
@@ -185,7 +185,7 @@ func (a grantee) duties() []rights.Duty {
 // confinement are the admission policies that hold the account to what RBAC cannot say.
 func (a grantee) confinement(owner string, c fleet.Cluster) (out []any) {
 	for _, o := range confine.Objects(confine.Account{
-		Owner: owner, Namespace: a.namespace, Name: a.account, Home: a.record, Multicluster: c.Spec.Linkerd.MulticlusterNamespace, Images: a.images,
+		Owner: owner, Namespace: a.namespace, Name: a.account, ManagementNamespace: a.record, Multicluster: c.Spec.Linkerd.MulticlusterNamespace, Images: a.images,
 	}) {
 		out = append(out, o)
 	}

@@ -20,11 +20,11 @@ import (
 
 // secretStore is where access Secrets are kept: linkwright's namespace of the management cluster.
 type secretStore struct {
-	home  *access.Home
+	home  *access.ManagementCluster
 	admin admin
 	owner string
 	entry api.SecretKey
-	was   access.Kept // the Secret; zero: there is none
+	was   access.CachedObject // the Secret; zero: there is none
 }
 
 func (e *enrollment) openSecretStore(ctx context.Context, entry api.SecretKey) (*secretStore, error) {
@@ -81,7 +81,7 @@ func (s *secretStore) clusterUID() string {
 	return live.Annotations[access.WhoseAnnotation]
 }
 
-func itemsOf(key object.Key, k access.Kept) []object.Item {
+func itemsOf(key object.Key, k access.CachedObject) []object.Item {
 	if k.Record.IsZero() {
 		return nil
 	}
@@ -90,14 +90,14 @@ func itemsOf(key object.Key, k access.Kept) []object.Item {
 
 // writeSecret puts a token that was verified into the Secret; one that is there and good stays.
 func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newCluster, uid string) error {
-	if own, ok := access.OwnAccess(s.was, s.entry.Key); ok && own.At.Same(there.at) && own.Account == e.account && own.UID == uid && !own.Due(time.Now()) {
+	if own, ok := access.ManagedAccessIn(s.was, s.entry.Key); ok && own.At.Same(there.at) && own.Account == e.account && own.UID == uid && !own.Due(time.Now()) {
 		if raw, err := there.here.Kubeconfig(e.name, own.Token); err == nil && verify(ctx, raw, uid) == nil {
 			cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s holds a token that is good until %s", s.home.Namespace, s.entry.Name, own.Expires.UTC().Format(time.RFC3339)))
 			return nil
 		}
 	}
 	if e.f.Writing.Dry() {
-		return s.checkSecret(ctx, e, access.Own{Name: e.name, Account: e.account, UID: uid, At: there.at})
+		return s.checkSecret(ctx, e, access.ManagedAccess{Name: e.name, Account: e.account, UID: uid, At: there.at})
 	}
 	token, err := there.token(ctx, e.grantee, e.ttl)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 	if err := e.verifyToken(ctx, there, token, uid); err != nil {
 		return err
 	}
-	own := access.Own{Name: e.name, Account: e.account, UID: uid, At: there.at, Token: token}
+	own := access.ManagedAccess{Name: e.name, Account: e.account, UID: uid, At: there.at, Token: token}
 	if err := s.home.HandOver(ctx, s.owner, s.entry, own, s.was.Record); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 
 // checkSecret says that the Secret would be written. The API server checks it without a token: in a dry run no account exists that could have
 // one.
-func (s *secretStore) checkSecret(ctx context.Context, e *enrollment, own access.Own) error {
+func (s *secretStore) checkSecret(ctx context.Context, e *enrollment, own access.ManagedAccess) error {
 	own.Token = object.NewSecret([]byte("dry-run"))
 	if e.f.Writing.Mode == cli.DryRunServer {
 		err := s.home.CheckHandOver(ctx, s.owner, s.entry, own, s.was.Record)
@@ -138,7 +138,7 @@ func (e *enrollment) verifyToken(ctx context.Context, there newCluster, token ob
 	if err := verify(ctx, raw, uid); err != nil {
 		return err
 	}
-	if there.at.Local() {
+	if there.at.IsLocal() {
 		cli.Say(e.notes, fmt.Sprintf("warning: %s is an address of this machine: if linkwright runs elsewhere, give --api-server; other clusters use apiServer of the declaration", there.at.Server))
 	}
 	if there.at.Same(there.here) {

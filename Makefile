@@ -16,6 +16,8 @@ CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster deploy hack/testbed hack/tu
 LONG_PACKAGES := sync/source sync/plan render/overlay
 # How many clusters the demo runs: 2 to 5.
 CLUSTERS ?= 3
+# Where `make image` pushes to; empty: nowhere.
+PUSH ?=
 # Per package, like go test's own flag.
 TIMEOUT ?= 15m
 CLUSTER_TIMEOUT ?= 30m
@@ -35,7 +37,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane kubectl check test bench-once demo demo-svg generate fmt tidy clean format vet lint tidy-check imports vuln race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
+.PHONY: help build controlplane kubectl check test bench-once demo demo-svg image image-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,9 +54,17 @@ controlplane: ## build the real control planes that tests and the demo run on
 kubectl: ## build bin/kubectl, with which tests follow the tutorials
 	CGO_ENABLED=0 $(GO) build -C hack/kubectl -trimpath -o $(CURDIR)/bin/kubectl .
 
+# Equal byte for byte each time it is built of one commit. It is a module of its own, which keeps registries and SBOMs out of linkwright's.
+image: ## build the container image, an OCI layout and a tarball in bin/image; PUSH=REGISTRY/REPOSITORY:TAG pushes it
+	$(GO) build -C hack/image -o $(CURDIR)/bin/image-builder .
+	bin/image-builder -push '$(PUSH)'
+
+image-test: ## build the image twice, push it to a registry on this machine, pull it, run it
+	$(GO) -C hack/image test -vet=off .
+
 check: static unraced race ## format, vet, lint, tidy, imports, and tests of what needs no cluster
 
-test: static race-free bench-once controlplane build kubectl race-clusters ## check, and everything on real control planes
+test: static race-free bench-once image-test controlplane build kubectl race-clusters ## check, and everything on real control planes
 
 # Built and then run: `go run` ends at SIGTERM without ending its child, which would leave clusters behind.
 demo: demo-size controlplane build ## CLUSTERS (2 to 5) linked from a local Git repository; Ctrl-C cleans up
@@ -81,6 +91,7 @@ tidy: ## tidy the modules
 	$(GO) mod tidy
 	$(GO) -C bench mod tidy
 	$(GO) -C hack/controlplane mod tidy
+	$(GO) -C hack/image mod tidy
 	$(GO) -C hack/kubectl mod tidy
 	$(GO) -C hack/tools mod tidy
 
@@ -96,15 +107,18 @@ format: $(LINT) ## check the format
 vet: ## go vet
 	$(GO) vet ./...
 	$(GO) -C bench vet ./...
+	$(GO) -C hack/image vet .
 
 lint: $(LINT) ## golangci-lint
 	$(LINT) run
 	cd bench && ../$(LINT) run
+	cd hack/image && ../../$(LINT) run
 
 tidy-check: ## go.mod and go.sum say what the code needs
 	$(GO) mod tidy -diff
 	$(GO) -C bench mod tidy -diff
 	$(GO) -C hack/controlplane mod tidy -diff
+	$(GO) -C hack/image mod tidy -diff
 	$(GO) -C hack/kubectl mod tidy -diff
 
 # -count=1: the test asks the go command about the tree, which the cache of test results cannot know.

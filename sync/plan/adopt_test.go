@@ -12,6 +12,8 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // foreign is west→east, all of it live in west, and nobody's: as if it were by hand.
@@ -35,6 +37,15 @@ func foreign(t *testing.T, spec string) *sim {
 	}
 	s.snapshot.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
 	return s
+}
+
+// keptByFlux says that Flux manages the controller in west.
+func keptByFlux(s *sim) {
+	k := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-east"}
+	observed := s.live["west"].Live.Edit()
+	patch := encoded(map[string]any{"metadata": map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "mesh"}}})
+	observed.Put(k, s.live["west"].Live.Record(k), merged(bodyOf(s.live["west"].Live, k), patch))
+	s.live["west"].Live = observed.Observation()
 }
 
 func westEnd() object.End {
@@ -117,9 +128,6 @@ func TestAdoptDenied(t *testing.T) {
 		mark(s, map[string]any{"labels": map[string]any{object.OwnerLabel: "old"}})
 		record(s, func(r *object.Record) { r.Mark = object.Theirs })
 	}
-	flux := func(s *sim) {
-		mark(s, map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "mesh"}})
-	}
 	for _, tt := range []struct {
 		name string
 		do   func(*sim)
@@ -129,8 +137,8 @@ func TestAdoptDenied(t *testing.T) {
 		{"another installation's", theirs, "ObjectExists"},
 		{"one that is gone", func(s *sim) { theirs(s); s.snapshot.Rules.From = "old" }, ""},
 		{"another one is gone", func(s *sim) { theirs(s); s.snapshot.Rules.From = "older" }, "ObjectExists"},
-		{"Flux", flux, string(reason.ManagedByOtherTool)},
-		{"Flux, knowingly", func(s *sim) { flux(s); s.snapshot.Rules.Managed = true }, ""},
+		{"Flux", keptByFlux, string(reason.ManagedByOtherTool)},
+		{"Flux, knowingly", func(s *sim) { keptByFlux(s); s.snapshot.Rules.Managed = true }, ""},
 		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Terminating = true }) }, "Terminating"},
 		{"another link's", func(s *sim) { s.snapshot.Adopt = map[api.Pair]bool{{Source: "east", Target: "north"}: true} }, "none"},
 	} {
@@ -202,5 +210,70 @@ func TestAdoptAccessOfOthers(t *testing.T) {
 		if step.Writes() > 0 || step.Rows[0].Why == nil || step.Rows[0].Why.Code != reason.ObjectExists {
 			t.Errorf("from %q: %v, writes %v", from, statuses(step), describe(step))
 		}
+	}
+}
+
+// released is west→east after a release: all of it is live in both clusters, and nobody's. The next steps adopt it.
+func released(t *testing.T, spec string) *sim {
+	t.Helper()
+	s := linked(t, spec)
+	s.snapshot.Release = &state.Releasing{All: true}
+	for s.releases() {
+	}
+	s.snapshot.Release, s.snapshot.Adopt = nil, map[api.Pair]bool{westEnd().Link: true}
+	return s
+}
+
+// The account in the target is not adopted if the source's end cannot be.
+func TestAdoptBothEnds(t *testing.T) {
+	secret := object.Hidden{Key: linkerd.ControlPlaneSecret(api.Linkerd{Namespace: cp}, "east")}
+	for _, tt := range []struct {
+		name, spec string
+		do         func(*sim)
+		want       reason.Code
+	}{
+		{"all can be read", all, func(*sim) {}, ""},
+		{"Flux manages the controller", all, keptByFlux, reason.ManagedByOtherTool},
+		{"the source does not answer", all, func(s *sim) { s.down["west"] = true }, reason.Unreachable},
+		{"its control plane's secret is hidden", all, func(s *sim) { s.hidden = map[api.ClusterName][]object.Hidden{"west": {secret}} }, reason.Forbidden},
+		{"the same, and no service is federated", "", func(s *sim) { s.hidden = map[api.ClusterName][]object.Hidden{"west": {secret}} }, ""},
+	} {
+		s := released(t, tt.spec)
+		tt.do(s)
+		step := s.reconcile("east")
+		var got reason.Code
+		if why := step.Rows[0].Why; why != nil {
+			got = why.Code
+		}
+		if got != tt.want || (tt.want == "") != (step.Writes() > 0) {
+			t.Errorf("%s: east: %v, %v, want %q", tt.name, statuses(step), describe(step), tt.want)
+		}
+		if step := s.reconcile("west"); tt.want == "" && step.Writes() == 0 {
+			t.Errorf("%s: west: %v", tt.name, statuses(step))
+		}
+	}
+}
+
+// Adopted in the target alone, by a process that was killed there: the account stays when the link is not declared any more, for as long as the
+// Linkerd Link is in the source.
+func TestAccountOfSomebodysLink(t *testing.T) {
+	s := released(t, "")
+	s.reconcile("east")
+	s.snapshot.Adopt, s.snapshot.Fleet = nil, declare(t, two, "")
+	account := render.Account(owner, "west")
+	s.settle()
+	step := s.settle()["east"]
+	if i := slices.IndexFunc(step.Rows, func(r Row) bool { return !r.End.IsBase() }); i < 0 || step.Rows[i].Why == nil || step.Rows[i].Why.Code != reason.ObjectExists {
+		t.Errorf("east: %v", statuses(step))
+	}
+	if s.live["east"].Live.Record(account).IsZero() {
+		t.Fatal("the account is gone that a Linkerd Link in west uses")
+	}
+	observed := s.live["west"].Live.Edit()
+	observed.Drop(linkerd.LinkKey(api.Linkerd{MulticlusterNamespace: mc}, "east"))
+	s.live["west"].Live = observed.Observation()
+	s.settle()
+	if !s.live["east"].Live.Record(account).IsZero() {
+		t.Error("the Linkerd Link is gone, and the account stays")
 	}
 }

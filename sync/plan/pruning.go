@@ -133,6 +133,9 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	in := p.input(at, p.ends(at), p.Rebuilt(at, recorded, ignoreOrphans))
 	i := slices.IndexFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
 	if i < 0 {
+		if why := p.usedByOthers(end); why != nil && !own.Leaving {
+			return prune.Peer{State: prune.PeerHasObjects, Denied: why, Closed: closed}
+		}
 		return prune.Peer{State: prune.PeerCleared, Closed: closed}
 	}
 	denied := prune.Denials(in)[far]
@@ -143,6 +146,20 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 		return prune.Peer{State: prune.PeerUnknown, Closed: closed, Unread: object.Because(reason.Waiting, "its inventory of the link was lost, and linkwright writes it again first")}
 	}
 	return prune.Peer{State: prune.PeerHasObjects, Denied: denied, Closed: closed}
+}
+
+// usedByOthers returns why the account of a link's source stays in the target: linkwright has nothing of the link in the source, but a Linkerd Link
+// that is not linkwright's is there, and may use the account. So it is if only the target's end was adopted.
+func (p *pruning) usedByOthers(end object.End) *object.Reason {
+	at := p.Other(end)
+	k := linkerd.LinkKey(p.Spec(at).Linkerd, end.Link.Target)
+	live := p.Clusters[at].Live.Record(k)
+	if end.IsSource() || live.IsZero() || live.Mark != object.Unmarked {
+		return nil
+	}
+	link := string(end.Link.Source) + "/" + string(end.Link.Target)
+	return object.Because(reason.ObjectExists, "%s in cluster %s is not linkwright's, and may use this account: declare the link and run %s, or delete that Link; %s keeps both",
+		k, at, p.Command("adopt "+link), p.Command("release "+link))
 }
 
 // ignoreOrphans is for callers that do not need orphans.

@@ -16,7 +16,7 @@ import (
 type ownership struct{ *cluster }
 
 func (t ownership) step(s Step) Step {
-	switch hidden := t.firstHidden(); {
+	switch hidden := t.hides(t.current.Live); {
 	case hidden != nil:
 		s.Denied = hidden
 		return s
@@ -24,6 +24,23 @@ func (t ownership) step(s Step) Step {
 		return t.adopt(s)
 	}
 	return t.release(s)
+}
+
+// hides returns why something that an adoption or release needs may not be read in a cluster; nil: everything may. An adoption leaves
+// the control plane's secret of a link alone if it may not read it and the link, as declared, does not use it.
+func (t ownership) hides(live object.Observation) *object.Reason {
+	needed := func(h object.Hidden) bool {
+		for p := range t.Adopt {
+			if h.Key == linkerd.ControlPlaneSecret(t.Spec(p.Source).Linkerd, p.Target) && !slices.Contains(t.Discovering(p.Source), p.Target) {
+				return false
+			}
+		}
+		return true
+	}
+	if i := slices.IndexFunc(live.Hidden, needed); i >= 0 {
+		return live.Hidden[i].Why()
+	}
+	return nil
 }
 
 // unchanged returns the row of a cluster that an adoption or release does not touch. Without a row the cluster would seem empty.
@@ -66,13 +83,7 @@ func (t ownership) adoptedEnds() (out []object.Desired) {
 // adoptEnd adopts all objects of an end, or none and returns why.
 func (t ownership) adoptEnd(l fleet.Link) part {
 	row := Row{End: object.End{Cluster: t.name, Link: l.Pair()}, Phase: Ready}
-	var found []takeover.Object
-	var why *object.Reason
-	if row.End.IsSource() {
-		found, why = takeover.Source(t.current.Live, l, t.Rules)
-	} else {
-		found, why = takeover.Target(t.current.Live, t.Owner, l, t.Rules)
-	}
+	found, why := t.adoptable(row.End, l)
 	if closed := t.denied(row.End); closed != nil {
 		return part{row: deniedRow(row, closed, len(found))}
 	}
@@ -93,6 +104,38 @@ func (t ownership) adoptEnd(l fleet.Link) part {
 	row.Phase, row.Why = out.row.Phase, out.row.Why
 	out.row = row
 	return out
+}
+
+// adoptable returns what an adoption takes over of an end, or why it takes over nothing. A target's account is not adopted without the source's
+// Linkerd Link: linkwright would remove the account with the declaration, and the Link would still use it.
+func (t ownership) adoptable(end object.End, l fleet.Link) ([]takeover.Object, *object.Reason) {
+	if end.IsSource() {
+		return takeover.Source(t.current.Live, l, t.Rules)
+	}
+	found, why := takeover.Target(t.current.Live, t.Owner, l, t.Rules)
+	if why == nil && len(found) > 0 {
+		why = t.sourceNotAdoptable(l)
+	}
+	return found, why
+}
+
+// sourceNotAdoptable returns why the source's end of a link cannot be adopted, or nil.
+func (t ownership) sourceNotAdoptable(l fleet.Link) *object.Reason {
+	source := l.Source.Name
+	why := t.Unidentified(source)
+	if why == nil {
+		why = t.hides(t.Clusters[source].Live)
+	}
+	if why == nil {
+		why = t.denied(object.End{Cluster: source, Link: l.Pair()})
+	}
+	if why == nil {
+		_, why = takeover.Source(t.Clusters[source].Live, l, t.Rules)
+	}
+	if why == nil {
+		return nil
+	}
+	return object.Because(why.Code, "the account of cluster %s is not adopted without the link's end there: %s", source, why.Message)
 }
 
 // release plans to remove linkwright's labels from what the snapshot's Release names. An inventory is deleted once none of its objects has the

@@ -94,7 +94,8 @@ type Phase uint8
 // Phases. Objects of one phase are applied together.
 const (
 	PhaseAccess Phase = iota // access namespace, inventories
-	PhaseRights              // accounts, RBAC
+	PhaseRights              // accounts, Roles, bindings of Linkerd's ClusterRoles
+	PhaseBindings            // bindings of those Roles: the API server answers that a binding is not found if its Role does not exist yet
 	PhaseSecrets
 	PhaseLinks       // Linkerd Links, services
 	PhaseControllers // deployments, disruption budgets

@@ -117,6 +117,7 @@ func TestOverviewReady(t *testing.T) {
 		return object.Condition{Type: kind, Status: object.True, Reason: "X"}
 	}
 	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
+	paused := object.Because(reason.Suspended, "by alice")
 	for name, tt := range map[string]struct {
 		link RecordedLink
 		east api.Commit // that is applied there
@@ -132,6 +133,11 @@ func TestOverviewReady(t *testing.T) {
 		"denied at its target":     {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Denied: &denied}, "b", "False Denied PrunePolicy"},
 		"leaves":                   {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Conditions: is(denied)}, "b", "False Leaving it is being removed"},
 		"leaves at its target":     {RecordedLink{Source: RecordedEnd, Target: LeavingEnd, Conditions: is(ready), Denied: &denied}, "b", "False Leaving it is being removed"},
+		"suspended by people":      {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready), Suspended: paused}, "b", "True Suspended by alice"},
+		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice"},
+		"suspended, and leaves":    {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Suspended: paused}, "b", "False Suspended by alice"},
+		"suspended, and denied":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied), Suspended: paused}, "b", "False Denied PrunePolicy"},
+		"suspended, and not read":  {RecordedLink{Source: UnknownEnd, Target: RecordedEnd, Suspended: paused}, "b", "Unknown Unknown NotRead"},
 		"not read":                 {RecordedLink{Source: UnknownEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotRead"},
 		"of an earlier release":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotReported"},
 	} {
@@ -142,6 +148,40 @@ func TestOverviewReady(t *testing.T) {
 		if got := strings.TrimSpace(l.Ready + " " + l.Status + " " + message(l.Status, l.Reason)); got != tt.want || o.AsDeclared() != (l.Ready == object.True) {
 			t.Errorf("%s: %s, clean %t; want %s", name, got, o.AsDeclared(), tt.want)
 		}
+	}
+}
+
+// What is suspended is shown so, whoever suspended it, and no other revision is expected there.
+func TestOverviewSuspended(t *testing.T) {
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: "Healthy", Since: at}}
+	o := Overview{
+		Opening: Opening{Revision: Revision{Applied: "b", Suspended: []api.ClusterName{"north"}, SuspendedLinks: []api.Pair{{Source: "west", Target: "east"}}}},
+		Clusters: []RecordedCluster{
+			{Name: "east", Applied: "b"}, {Name: "north", Applied: "a"}, {Name: "south", Applied: "a", Suspended: object.Because(reason.Suspended, "by alice")},
+			{Name: "west", Applied: "b"},
+		},
+	}
+	for _, target := range []api.ClusterName{"east", "north", "south"} {
+		o.Links = append(o.Links, RecordedLink{Pair: api.Pair{Source: "west", Target: target}, Source: RecordedEnd, Target: RecordedEnd, Conditions: ready})
+	}
+	o.Links[2].Suspended = o.Clusters[2].Suspended
+	var got []string
+	for _, l := range o.document().Links {
+		got = append(got, l.Target+" "+l.Ready+" "+l.Status+" "+l.Reason.Message)
+	}
+	for _, c := range o.document().Clusters[1:3] {
+		got = append(got, c.Name+" "+c.Ready+" "+c.Status+" "+c.Reason.Message)
+	}
+	want := []string{
+		"east True Suspended its Link has suspend: true, so linkwright writes neither end: to resume, remove suspend",
+		"north True Suspended cluster north has suspend: true, so linkwright writes nothing there: to resume, remove suspend",
+		"south True Suspended by alice",
+		"north True Suspended cluster north has suspend: true, so linkwright writes nothing there: to resume, remove suspend",
+		"south True Suspended by alice",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || !o.AsDeclared() {
+		t.Errorf("as declared %t, -want +got\n%s", o.AsDeclared(), diff)
 	}
 }
 

@@ -97,7 +97,7 @@ func (c clusterDoc) checks() category {
 	out.Checks = append(out.Checks, of("cluster is read", reached, failure), of("cluster may be written", allowed, failure))
 	out.Checks = append(out.Checks, of("linkwright is confined", sentence(c.Unconfined), warning))
 	if c.Base != nil {
-		out.Checks = append(out.Checks, of("base is as declared", baseWords(c.Base)+": "+sentence(c.Base.Reason), severityOf(c.phase)))
+		out.Checks = append(out.Checks, of("base is as declared", baseWords(c.Base)+": "+message(c.Base.Status, c.Base.Reason), severityOf(c.phase)))
 	}
 	if len(c.Orphans) > 0 {
 		out.Checks = append(out.Checks, of("there are no orphans", orphans(c.Cluster), warning))
@@ -109,7 +109,7 @@ func (l linkDoc) checks() category {
 	out := category{CategoryName: "linkwright: " + l.pair()}
 	wrong := ""
 	if l.phase != plan.Ready {
-		wrong = strings.TrimSuffix(l.words()+": "+sentence(l.Reason), ": ")
+		wrong = strings.TrimSuffix(l.words()+": "+message(l.Status, l.Reason), ": ")
 	}
 	out.Checks = append(out.Checks, of("both ends are as declared", wrong, severityOf(l.phase)))
 	for _, s := range l.Stages {

@@ -11,7 +11,7 @@ import (
 func (d document) markdown() string {
 	rows := [][]string{{"link", "status", "message"}}
 	for _, l := range d.notable() {
-		rows = append(rows, []string{l.pair(), l.words(), sentence(l.Reason)})
+		rows = append(rows, []string{l.pair(), l.words(), message(l.Status, l.Reason)})
 	}
 	closed := [][]string{{"cluster", "status", "message"}}
 	blocks := []string{"### linkwright: " + cell(d.sum()) + "\n", d.problemList(), markdownTable(rows)}

@@ -88,9 +88,9 @@ func endWord(e output.End) string { return cmp.Or(e.Status, e.Inventory) }
 func (s statusDoc) clusterRows() [][]string {
 	rows := [][]string{{"cluster", "status", "message"}}
 	for _, c := range s.Clusters {
-		rows = append(rows, []string{c.Name, c.Status, sentence(c.Reason)})
+		rows = append(rows, []string{c.Name, c.Status, message(c.Status, c.Reason)})
 		if c.Base != nil {
-			rows = append(rows, []string{"", baseWords(c.Base), sentence(c.Base.Reason)})
+			rows = append(rows, []string{"", baseWords(c.Base), message(c.Base.Status, c.Base.Reason)})
 		}
 		if missesPolicies(c.Unconfined) && c.Status == string(Ready) {
 			rows = append(rows, []string{"", "not confined", sentence(c.Unconfined)})

@@ -43,7 +43,7 @@ func (d document) notable() []linkDoc {
 func (d document) linksText() string {
 	var rows []string
 	for _, l := range d.notable() {
-		rows = append(rows, l.pair()+"\t"+l.words()+"\t"+sentence(l.Reason))
+		rows = append(rows, l.pair()+"\t"+l.words()+"\t"+message(l.Status, l.Reason))
 	}
 	return columns("", rows)
 }

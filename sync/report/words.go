@@ -37,10 +37,10 @@ func message(status string, why *object.Reason) string {
 // notes are the rows of a cluster that is not just Ready: its status, and what its base has to say.
 func (c clusterDoc) notes() (rows [][]string) {
 	if c.Status != string(Ready) {
-		rows = append(rows, []string{c.Name, c.Status, sentence(c.Reason)})
+		rows = append(rows, []string{c.Name, c.Status, message(c.Status, c.Reason)})
 	}
 	if c.Base != nil {
-		rows = append(rows, []string{c.Name, baseWords(c.Base), sentence(c.Base.Reason)})
+		rows = append(rows, []string{c.Name, baseWords(c.Base), message(c.Base.Status, c.Base.Reason)})
 	}
 	if len(c.Orphans) > 0 {
 		rows = append(rows, []string{c.Name, "orphans", orphans(c.Cluster)})

@@ -116,7 +116,12 @@ func (v Link) reachable() Verdict {
 	if v.Target.Err != nil {
 		return Verdict{Reachable, Failed, v.Target.Err}
 	}
-	return Verdict{Reachable, Unknown, object.Because(reason.NotRead, "linkwright has not read cluster %s yet", v.Link.Target.Name)}
+	return Verdict{Reachable, Unknown, notRead(v.Link.Target.Name)}
+}
+
+// notRead is the reason of a stage of which nothing is known, because a cluster was not read.
+func notRead(name api.ClusterName) *object.Reason {
+	return object.Because(reason.NotRead, "linkwright has not read cluster %s yet", name)
 }
 
 func (v Link) trusted(now time.Time) Verdict {
@@ -127,7 +132,7 @@ func (v Link) trusted(now time.Time) Verdict {
 	case trust.Broken():
 		return Verdict{Trusted, Failed, trust.Why}
 	case len(v.Source.Facts.Anchors) == 0 || len(v.Target.Facts.Anchors) == 0:
-		return Verdict{Trusted, Unknown, v.anchorsHidden()}
+		return Verdict{Trusted, Unknown, v.anchorsUnknown()}
 	}
 	return Verdict{Trusted, Passed, trust.Why}
 }
@@ -146,7 +151,7 @@ func (v Link) works() Verdict {
 
 func (v Link) written() Verdict {
 	if !v.Source.Known() {
-		return Verdict{Stage: CredentialsWritten, Result: Unknown}
+		return Verdict{CredentialsWritten, Unknown, notRead(v.Link.Source.Name)}
 	}
 	for _, k := range v.Secrets() {
 		if why := v.Source.Live.Hides(k); why != nil {
@@ -170,7 +175,7 @@ func (v Link) leads() Verdict {
 	at, target, observed := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Live
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: at.MulticlusterNamespace, Name: linkerd.Lease(target)}
 	if !v.Source.Known() {
-		return Verdict{Stage: ControllerLeads, Result: Unknown}
+		return Verdict{ControllerLeads, Unknown, notRead(v.Link.Source.Name)}
 	}
 	if v.Link.Spec.Controller.Mode == api.PerLink {
 		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: linkerd.Controller(target)}
@@ -187,17 +192,26 @@ func (v Link) leads() Verdict {
 	case observed.Hides(lease) != nil:
 		return Verdict{ControllerLeads, Unknown, observed.Hides(lease)}
 	case r.IsZero():
-		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see the log of the link's controller", lease)}
+		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken Lease %s yet: %s", lease.Name, v.seeLog())}
 	case r.Health.Cause() == object.NoHolder:
-		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller holds %s: see the log of the link's controller", lease)}
+		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller holds Lease %s: %s", lease.Name, v.seeLog())}
 	}
 	return Verdict{Stage: ControllerLeads, Result: Passed}
+}
+
+// seeLog says how to see the log of the link's controller.
+func (v Link) seeLog() string {
+	ns := v.Link.Source.Spec.Linkerd.MulticlusterNamespace
+	if v.Link.Spec.Controller.Mode != api.PerLink {
+		return fmt.Sprintf("in cluster %s, see the log of the controller that your Helm chart runs in %s", v.Link.Source.Name, ns)
+	}
+	return fmt.Sprintf("in cluster %s, run kubectl -n %s logs deployment/%s", v.Link.Source.Name, ns, linkerd.Controller(v.Link.Target.Name))
 }
 
 func (v Link) gateway(p linkerd.GatewayHealth) Verdict {
 	switch {
 	case !v.Source.Known():
-		return Verdict{Stage: Gateway, Result: Unknown}
+		return Verdict{Gateway, Unknown, notRead(v.Link.Source.Name)}
 	case v.Target.Known() && v.Target.Facts.Gateway.Disabled:
 		return Verdict{Stage: Gateway, Result: NotApplicable}
 	case v.mirrorsHidden() != nil:
@@ -215,7 +229,7 @@ func (v Link) gateway(p linkerd.GatewayHealth) Verdict {
 func (v Link) serving(p linkerd.GatewayHealth) Verdict {
 	switch {
 	case !v.Source.Known():
-		return Verdict{Stage: Serving, Result: Unknown}
+		return Verdict{Serving, Unknown, notRead(v.Link.Source.Name)}
 	case v.mirrorsHidden() != nil:
 		return Verdict{Serving, Unknown, v.mirrorsHidden()}
 	case len(p.Empty) > 0:

@@ -65,6 +65,24 @@ func (v Link) anchorsHidden() *object.Reason {
 	return nil
 }
 
+// anchorsUnknown returns why the anchors of an end are not known.
+func (v Link) anchorsUnknown() *object.Reason {
+	switch {
+	case !v.Source.Known():
+		return notRead(v.Link.Source.Name)
+	case !v.Target.Known():
+		return notRead(v.Link.Target.Name)
+	}
+	if why := v.anchorsHidden(); why != nil {
+		return why
+	}
+	without := v.Link.Source
+	if len(v.Source.Facts.Anchors) > 0 {
+		without = v.Link.Target
+	}
+	return object.Because(reason.Unknown, "cluster %s shows no trust anchor: check ConfigMap linkerd-identity-trust-roots in namespace %s", without.Name, without.Spec.Linkerd.Namespace)
+}
+
 func without(all, others []linkerd.Anchor) []linkerd.Anchor {
 	return slices.DeleteFunc(slices.Clone(all), func(a linkerd.Anchor) bool { return slices.Contains(others, a) })
 }

@@ -85,16 +85,18 @@ func anchor(heading string) string {
 	return strings.ReplaceAll(strings.ToLower(heading), " ", "-")
 }
 
+// checks of a cluster that was not read end there: nothing else of it is known.
 func (c clusterDoc) checks() category {
 	out := category{CategoryName: "linkwright: " + c.Name}
-	reached, allowed := "", ""
-	switch c.Status {
-	case string(Unknown):
-		reached = sentence(c.Reason)
-	case string(Denied):
+	if c.Status == string(Unknown) {
+		out.Checks = append(out.Checks, of("cluster is read", sentence(c.Reason), failure))
+		return out
+	}
+	allowed := ""
+	if c.Status == string(Denied) {
 		allowed = sentence(c.Reason)
 	}
-	out.Checks = append(out.Checks, of("cluster is read", reached, failure), of("cluster may be written", allowed, failure))
+	out.Checks = append(out.Checks, of("cluster is read", "", failure), of("cluster may be written", allowed, failure))
 	out.Checks = append(out.Checks, of("linkwright is confined", sentence(c.Unconfined), warning))
 	if c.Base != nil {
 		out.Checks = append(out.Checks, of("base is as declared", baseWords(c.Base)+": "+message(c.Base.Status, c.Base.Reason), severityOf(c.phase)))

@@ -71,13 +71,13 @@ func linkRows(links []output.Link, now time.Time, wide bool) [][]string {
 	if wide {
 		head = []string{"source", "target", "ready", "status", "age", "since", "source end", "target end", "message"}
 	}
-	rows := [][]string{head}
+	rows, shown := [][]string{head}, shownOnce{}
 	for _, l := range links {
 		row := []string{l.Source, l.Target, l.Ready, words(l.Status, l.Leaving), age(l.Since, now)}
 		if wide {
 			row = append(row, moment(l.Since), endWord(l.SourceEnd), endWord(l.TargetEnd))
 		}
-		rows = append(rows, append(row, message(l.Status, l.Reason)))
+		rows = append(rows, append(row, shown.message(l.Status, l.Reason)))
 	}
 	return rows
 }

@@ -54,7 +54,6 @@ func TestReasonsAreShort(t *testing.T) {
 
 // Messages that goldens show, with the names of their examples. The position of a problem, and the end that it is about, are no part of its message.
 func TestGoldensAreShort(t *testing.T) {
-	row := regexp.MustCompile(`(?m)^(?:\| )?\S.*?\s(?:\| )?(?:[A-Z][A-Za-z]+: )(.+?)(?: \|)?$|^\S+\.yaml:\d+:\d+: (?:\S+→\S+ in \S+: )?(.+)$`)
 	seen := map[string]bool{}
 	for _, pattern := range []string{"testdata/*/*.txtar", "sync/report/testdata/*.txtar", "render/fleet/testdata/*.txtar"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
@@ -62,27 +61,36 @@ func TestGoldensAreShort(t *testing.T) {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
 		for _, name := range files {
-			a, err := txtar.ParseFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range a.Files {
-				if f.Name == "json" || f.Name == "sarif" {
-					continue
+			for _, message := range messagesIn(t, name) {
+				if tooLong(message) && !seen[message] {
+					t.Errorf("%s: the first part has %d characters: %s", name, len([]rune(firstPart(message))), firstPart(message))
 				}
-				for _, m := range row.FindAllStringSubmatch(string(f.Data), -1) {
-					message := m[1] + m[2]
-					if tooLong(message) && !seen[message] {
-						t.Errorf("%s: %s: the first part has %d characters: %s", name, f.Name, len([]rune(firstPart(message))), firstPart(message))
-					}
-					seen[message] = true
-				}
+				seen[message] = true
 			}
 		}
 	}
 	if len(seen) < 100 {
 		t.Errorf("only %d messages were found", len(seen))
 	}
+}
+
+// messagesIn are the messages in a file of goldens: of rows with a reason, and of problems with a position.
+func messagesIn(t *testing.T, name string) (messages []string) {
+	t.Helper()
+	row := regexp.MustCompile(`(?m)^(?:\| )?\S.*?\s(?:\| )?(?:[A-Z][A-Za-z]+: )(.+?)(?: \|)?$|^\S+\.yaml:\d+:\d+: (?:\S+→\S+ in \S+: )?(.+)$`)
+	a, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range a.Files {
+		if f.Name == "json" || f.Name == "sarif" { // the texts have the same
+			continue
+		}
+		for _, m := range row.FindAllStringSubmatch(string(f.Data), -1) {
+			messages = append(messages, m[1]+m[2])
+		}
+	}
+	return messages
 }
 
 // Messages that no golden shows: each verb of a format counts as a name.

@@ -144,7 +144,7 @@ func (v Link) works() Verdict {
 	case v.Verification == nil:
 		return Verdict{CredentialVerified, Unknown, object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")}
 	case v.Verification.Why != nil:
-		return Verdict{CredentialVerified, Failed, v.Verification.Why}
+		return Verdict{CredentialVerified, Failed, object.Because(v.Verification.Why.Code, "%s", v.Fails(v.Verification).Message)}
 	}
 	return Verdict{Stage: CredentialVerified, Result: Passed}
 }
@@ -218,8 +218,8 @@ func (v Link) gateway(p linkerd.GatewayHealth) Verdict {
 		return Verdict{Gateway, Unknown, v.mirrorsHidden()}
 	case p.Unreachable():
 		return Verdict{Gateway, Failed, object.Because(reason.GatewayNotAlive,
-			"the controller in %s gets no answer from the gateway of %s: no address of its %s is ready (%s); check that pods there reach %s, and that both share a trust anchor",
-			v.Link.Source.Name, v.Link.Target.Name, count(len(p.NotReady), "mirror"), named(p.NotReady), strings.Join(v.Target.Facts.Gateway.Addresses, ", "))}
+			"the controller in %s gets no answer from the gateway of %s: check that pods there reach %s, and that both share a trust anchor; no address of its %s is ready: %s",
+			v.Link.Source.Name, v.Link.Target.Name, strings.Join(v.Target.Facts.Gateway.Addresses, ", "), count(len(p.NotReady), "mirror"), named(p.NotReady))}
 	case p.Serving == 0:
 		return Verdict{Gateway, Unknown, object.Because(reason.NoMirrors, "no mirror has an address, so nothing shows whether the gateway is alive")}
 	}
@@ -233,8 +233,8 @@ func (v Link) serving(p linkerd.GatewayHealth) Verdict {
 	case v.mirrorsHidden() != nil:
 		return Verdict{Serving, Unknown, v.mirrorsHidden()}
 	case len(p.Empty) > 0:
-		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: %s; check the pods of these Services in cluster %s",
-			count(len(p.Empty), "mirror"), named(p.Empty), v.Link.Target.Name)}
+		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: check the pods of these Services in cluster %s; %s",
+			count(len(p.Empty), "mirror"), v.Link.Target.Name, named(p.Empty))}
 	case p.Serving+len(p.NotReady) == 0:
 		return Verdict{Stage: Serving, Result: NotApplicable}
 	}

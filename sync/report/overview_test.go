@@ -137,9 +137,9 @@ func TestOverviewReady(t *testing.T) {
 		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice"},
 		"suspended, and leaves":    {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Suspended: paused}, "b", "False Suspended by alice"},
 		"suspended, and denied":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied), Suspended: paused}, "b", "False Denied PrunePolicy"},
-		"suspended, and not read":  {RecordedLink{Source: UnknownEnd, Target: RecordedEnd, Suspended: paused}, "b", "Unknown Unknown NotRead"},
-		"not read":                 {RecordedLink{Source: UnknownEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotRead"},
-		"of an earlier release":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotReported"},
+		"suspended, and not read":  {RecordedLink{Source: UnknownEnd, Target: RecordedEnd, Suspended: paused}, "b", "Unknown Unknown NotRead: cluster west was not read"},
+		"not read":                 {RecordedLink{Source: UnknownEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotRead: cluster west was not read"},
+		"of an earlier release":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotReported: linkwright has not written about the link yet: run linkwright status --repo URL"},
 	} {
 		tt.link.Pair = api.Pair{Source: "west", Target: "east"}
 		o := Overview{Links: []RecordedLink{tt.link}, Clusters: []RecordedCluster{{Name: "east", Applied: tt.east}, {Name: "west", Applied: "b"}}}
@@ -158,7 +158,9 @@ func TestOverviewSuspended(t *testing.T) {
 	o := Overview{
 		Opening: Opening{Revision: Revision{Applied: "b", Suspended: []api.ClusterName{"north"}, SuspendedLinks: []api.Pair{{Source: "west", Target: "east"}}}},
 		Clusters: []RecordedCluster{
-			{Name: "east", Applied: "b"}, {Name: "north", Applied: "a"}, {Name: "south", Applied: "a", Suspended: object.Because(reason.Suspended, "by alice")},
+			{Name: "east", Applied: "b"},
+			{Name: "north", Applied: "a"},
+			{Name: "south", Applied: "a", Suspended: object.Because(reason.Suspended, "by alice")},
 			{Name: "west", Applied: "b"},
 		},
 	}
@@ -212,8 +214,8 @@ func TestOverview(t *testing.T) {
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
 SOURCE  TARGET  READY    STATUS   AGE  MESSAGE
-east    west    Unknown  Unknown       NotReported
-north   east    Unknown  Unknown       NotRead
+east    west    Unknown  Unknown       NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
+north   east    Unknown  Unknown       NotRead: cluster north was not read
 west    east    True     Ready    4s
 west    north   False    Stalled  4s   gateway alive: GatewayNotAlive
 west    south   False    Leaving       it is being removed
@@ -225,8 +227,8 @@ north    Unknown  Unreachable: no route[31m; to host
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
 SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE END  TARGET END  MESSAGE
-east    west    Unknown  Unknown                             Recorded    Recorded    NotReported
-north   east    Unknown  Unknown                             Unknown     Recorded    NotRead
+east    west    Unknown  Unknown                             Recorded    Recorded    NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
+north   east    Unknown  Unknown                             Unknown     Recorded    NotRead: cluster north was not read
 west    east    True     Ready    4s   2026-11-22 15:04:05Z  Recorded    Recorded
 west    north   False    Stalled  4s   2026-11-22 15:04:05Z  Recorded    Unknown     gateway alive: GatewayNotAlive
 west    south   False    Leaving                             Leaving     Absent      it is being removed

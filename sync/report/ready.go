@@ -34,9 +34,9 @@ func (o Overview) ready(l RecordedLink) object.Condition {
 	case l.Source == LeavingEnd || l.Target == LeavingEnd:
 		return is(object.False, reason.Leaving, "it is being removed")
 	case l.Source == UnknownEnd:
-		return is(object.Unknown, reason.NotRead, "")
+		return is(object.Unknown, reason.NotRead, fmt.Sprintf("cluster %s was not read", l.Pair.Source))
 	case at < 0:
-		return is(object.Unknown, reason.NotReported, "")
+		return is(object.Unknown, reason.NotReported, "linkwright has not written about the link yet: run linkwright status --repo URL")
 	case l.Conditions[at].Status != object.True && len(l.Missing) > 0:
 		c := l.Conditions[at]
 		c.Message = strings.TrimPrefix(c.Message+"; ", "; ") + fmt.Sprintf("%s is missing", l.Missing[0])

@@ -73,7 +73,7 @@ func checkSyntax[S ~string](value S, validate func(string) []string) []Finding {
 		return nil
 	}
 	if wrong := validate(string(value)); len(wrong) > 0 {
-		return finding("%q: %s", value, withoutExamples(wrong))
+		return finding("%q: %s", value, syntax(wrong))
 	}
 	return nil
 }
@@ -111,19 +111,33 @@ func checkLabels(labels map[string]string) []Finding {
 func checkLabel(key, value string) []Finding {
 	var found []Finding
 	if wrong := validation.IsQualifiedName(key); len(wrong) > 0 {
-		found = append(found, finding("%q is not a valid label key: %s", key, withoutExamples(wrong))...)
+		found = append(found, finding("%q is not a valid label key: %s", key, syntax(wrong))...)
 	}
 	if wrong := validation.IsValidLabelValue(value); len(wrong) > 0 {
-		found = append(found, finding("%q is not a valid label value: %s", value, withoutExamples(wrong))...)
+		found = append(found, finding("%q is not a valid label value: %s", value, syntax(wrong))...)
 	}
 	return found
 }
 
-// withoutExamples leaves out the examples and regular expressions of Kubernetes' messages.
-func withoutExamples(wrong []string) string {
+// syntax shortens Kubernetes' messages: it leaves out their examples and regular expressions.
+func syntax(wrong []string) string {
+	const ends = ", with a letter or digit at both ends"
+	short := strings.NewReplacer(
+		"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+		"an RFC 1123 subdomain has lower-case letters, digits, '-' and '.'"+ends,
+		"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+		"an RFC 1123 label has lower-case letters, digits and '-'"+ends,
+		"a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+		"an RFC 1035 label has lower-case letters, digits and '-', with a letter first, and a letter or digit last",
+		"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+		"use letters, digits, '-', '_' and '.'"+ends,
+		"must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+		"has letters, digits, '-', '_' and '.'"+ends,
+	)
 	out := make([]string, len(wrong))
 	for i, text := range wrong {
-		out[i], _, _ = strings.Cut(text, " (e.g. ")
+		text, _, _ = strings.Cut(text, " (e.g. ")
+		out[i] = short.Replace(text)
 	}
 	return strings.Join(out, "; ")
 }

@@ -93,8 +93,9 @@ type Phase uint8
 
 // Phases. Objects of one phase are applied together.
 const (
-	PhaseAccess Phase = iota // access namespace, inventories
-	PhaseRights              // accounts, RBAC
+	PhaseAccess   Phase = iota // access namespace, inventories
+	PhaseRights                // accounts, Roles, bindings of Linkerd's ClusterRoles
+	PhaseBindings              // bindings of those Roles: the API server answers that a binding is not found if its Role does not exist yet
 	PhaseSecrets
 	PhaseLinks       // Linkerd Links, services
 	PhaseControllers // deployments, disruption budgets
@@ -151,6 +152,16 @@ type Reason struct {
 	Code reason.Code `json:"code"`
 	// Message says in a sentence what the code does not.
 	Message string `json:"message"`
+}
+
+// First is the first part of a message: what happened, why, and what to do, without details and hints. Details follow a semicolon; a hint is in
+// parentheses at the end.
+func (r Reason) First() string {
+	first, _, _ := strings.Cut(r.Message, "; ")
+	if at := strings.LastIndex(first, " ("); at > 0 && strings.HasSuffix(first, ")") {
+		first = first[:at]
+	}
+	return first
 }
 
 // Because makes a reason; the message is formatted as by fmt.Sprintf.

@@ -136,6 +136,6 @@ func (d drain) waitReason(left []object.Key) *object.Reason {
 	if len(left) == 1 {
 		noun = "object"
 	}
-	return object.Because(reason.Draining, "%d mirrored %s left, the first is %s: Linkerd's controller has been removing them since %s, and linkwright removes what is left at %s UTC",
-		len(left), noun, left[0], d.since.Format(clockFormat), d.until.Format(clockFormat))
+	return object.Because(reason.Draining, "%d mirrored %s left, the first is %s: Linkerd's controller removes mirrors, and linkwright removes the rest at %s UTC; the drain began at %s UTC",
+		len(left), noun, left[0], d.until.Format(clockFormat), d.since.Format(clockFormat))
 }

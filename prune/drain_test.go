@@ -82,9 +82,8 @@ func TestDrainKeepsTheRest(t *testing.T) {
 
 // Once the selectors are empty, Linkerd's controller is waited for: until nothing is left, or the deadline.
 func TestDrainWaits(t *testing.T) {
-	const begins = "12:00:00"
 	waits := func(left, first string) string {
-		return "wait: " + left + " left, the first is " + first + ": Linkerd's controller has been removing them since " + begins + ", and linkwright removes what is left at 12:05:00 UTC"
+		return "wait: " + left + " left, the first is " + first + ": Linkerd's controller removes mirrors, and linkwright removes the rest at 12:05:00 UTC; the drain began at 12:00:00 UTC"
 	}
 	tests := []struct {
 		name   string

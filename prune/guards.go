@@ -112,7 +112,7 @@ func noProtectedObject(j evaluation, all []endLoss) map[object.End]*object.Reaso
 			}
 		}
 		if len(protected) > 0 {
-			out[t.end] = object.Because(reason.PruneDisabled, "%s has the annotation %s: %s; remove the annotation to let linkwright delete it",
+			out[t.end] = object.Because(reason.PruneDisabled, "%s has the annotation %s=%s: remove the annotation to let linkwright delete it",
 				strings.Join(protected, ", "), object.PruneAnnotation, object.PruneDisabled)
 		}
 	}

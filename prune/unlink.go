@@ -98,8 +98,8 @@ func (u unlink) otherEndUnknown() *object.Reason {
 		return object.Because(reason.WaitingForSource, "cluster %s cannot be read, so linkwright cannot check whether its end of the link may be removed: its access stays until then", u.inv.End.Link.Source)
 	case u.peer.Unread != nil:
 		return object.Because(reason.WaitingForTarget,
-			"cluster %s answers, but linkwright cannot read it to check whether its end of the link may be removed (%s: %s): repair that, or remove its declaration, if any, and run %s",
-			u.inv.End.Link.Target, u.peer.Unread.Code, u.peer.Unread.Message, u.In.Command("abandon "+string(u.inv.End.Link.Target)))
+			"linkwright cannot check whether the end in %s may be removed: repair its access, or remove its declaration and run %s; the cluster answers, and was not read: %s: %s",
+			u.inv.End.Link.Target, u.In.Command("abandon "+string(u.inv.End.Link.Target)), u.peer.Unread.Code, u.peer.Unread.Message)
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ func unsupportedByLinks(in Input) *object.Reason {
 	what, remedy := "", "declare the link without it"
 	switch {
 	case spec.Controller.Mode != api.External:
-		return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s with Links %s, whose controllers Linkerd's chart installs: upgrade Linkerd there to 2.18 or later, or declare controller.mode External",
-			source, in.Source.Version, version)
+		return object.Because(reason.LinkerdTooOld, "Linkerd %s in %s needs controllers from its own chart: upgrade it to 2.18 or later, or declare controller.mode External; it has Links %s",
+			in.Source.Version, source, version)
 	case in.Target.Gateway.Disabled && linkerd.NeedsGateway(version):
 		what, remedy = "a link to a cluster without a gateway", "install one in "+string(in.Link.Target.Name)
 	case nonEmpty(spec.FederatedServiceSelector) != nil && !linkerd.SupportsFederated(version):
@@ -40,6 +40,6 @@ func unsupportedByLinks(in Input) *object.Reason {
 	default:
 		return nil
 	}
-	return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s, whose Links %s do not support %s: upgrade Linkerd there, or %s",
-		source, in.Source.Version, version, what, remedy)
+	return object.Because(reason.LinkerdTooOld, "Linkerd %s in %s does not support %s: upgrade it, or %s; it has Links %s",
+		in.Source.Version, source, what, remedy, version)
 }

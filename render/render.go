@@ -184,8 +184,9 @@ func skewed(in Input) *object.Reason {
 	if !in.Link.Spec.UsesRemoteDiscovery() || !linkerd.Incompatible(in.Source.Version, in.Target.Version) {
 		return nil
 	}
-	return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s, whose API the control plane of %s (%s) cannot read: upgrade %s to 2.16 or later, or remove remoteDiscoverySelector and federatedServiceSelector",
-		in.Link.Target.Name, in.Target.Version, in.Link.Source.Name, in.Source.Version, in.Link.Target.Name)
+	return object.Because(reason.LinkerdTooOld, "Linkerd %s in %s is too old for remote discovery and federation from %s: upgrade it to 2.16 or later, or remove both selectors; "+
+		"the control plane of %s (%s) cannot read its API; the selectors are remoteDiscoverySelector and federatedServiceSelector",
+		in.Target.Version, in.Link.Target.Name, in.Link.Source.Name, in.Link.Source.Name, in.Source.Version)
 }
 
 func noCredential(l fleet.Link) *object.Reason {

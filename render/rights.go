@@ -31,7 +31,9 @@ func rights(b *builder) {
 	b.add(b.rightsIdentity(object.Key{Group: rbacGroup, Kind: "Role", Namespace: ns, Name: name}, &role.ObjectMetaApplyConfiguration), role)
 
 	rb := rbacac.RoleBinding(name, ns).WithRoleRef(roleRef("Role", name)).WithSubjects(subject(account))
-	b.add(b.rightsIdentity(object.Key{Group: rbacGroup, Kind: "RoleBinding", Namespace: ns, Name: name}, &rb.ObjectMetaApplyConfiguration), rb)
+	bound := b.rightsIdentity(object.Key{Group: rbacGroup, Kind: "RoleBinding", Namespace: ns, Name: name}, &rb.ObjectMetaApplyConfiguration)
+	bound.phase = object.PhaseBindings
+	b.add(bound, rb)
 }
 
 func rule(group string, resources []string, verbs ...string) *rbacac.PolicyRuleApplyConfiguration {

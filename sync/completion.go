@@ -113,7 +113,7 @@ func (e completion) scheduleNext() {
 	e.requestPeers()
 	if e.w.writes >= mostWrites(len(e.workers)) {
 		e.store.Results.SetUnknown(e.w.cluster.Name, object.Because(reason.Contested,
-			"linkwright wrote in %d reconciles, and the cluster is still not as declared, because another writer changes the same objects: stop it, or list its fields in spec.ignore of the SyncPolicy", e.w.writes))
+			"another writer changes what linkwright writes: stop it, or list its fields in spec.ignore of the SyncPolicy; after %d reconciles with writes the cluster is not as declared", e.w.writes))
 	}
 }
 

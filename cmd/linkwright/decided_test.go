@@ -127,7 +127,7 @@ func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func
 		r.t.Errorf("by who may get and patch the record alone: %v", err)
 	}
 	r.soon("both are suspended", report("incident 42", "two at once", "system:serviceaccount:linkwright:person"))
-	r.decides(cli.ExitPartial, []string{"incident 42", "Suspend", "west/east", "two at once"}, "status")
+	r.decides(cli.ExitPartial, []string{"incident 42", "Suspend", "west/east", "two at once", "Suspended", "linkwright writes neither end"}, "status")
 	r.drifts()
 	r.decides(cli.ExitDone, []string{"taken back: Suspend west/east"}, "resume", "west/east")
 	r.soon("one is over", func() bool { return !report("incident 42")() })

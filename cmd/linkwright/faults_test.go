@@ -115,7 +115,7 @@ func (f *faults) atRest() {
 	if asked := f.asked()[len(before):]; len(asked) > 0 {
 		f.t.Errorf("a pass at rest sent %d requests: %+v", len(asked), asked)
 	}
-	if text := get(f.at + "/metrics").body; !strings.Contains(text, `linkwright_requests_total{about="lease",cluster="(home)",code="2xx",verb="update"}`) {
+	if text := get(f.at + "/metrics").body; !strings.Contains(text, `linkwright_requests_total{about="lease",cluster="(management)",code="2xx",verb="update"}`) {
 		f.t.Errorf("renewals of the lease are not counted:\n%s", text)
 	}
 }

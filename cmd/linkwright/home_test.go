@@ -68,7 +68,7 @@ func bySecret(name string) fleet.Cluster {
 // asked counts what was sent to the management cluster.
 func asked(c *access.Clusters) (n int) {
 	for kind, times := range c.Requests() {
-		if kind.Cluster == "(home)" {
+		if kind.Cluster == "(management)" {
 			n += times
 		}
 	}

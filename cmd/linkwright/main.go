@@ -94,7 +94,7 @@ declarations, 4 not all is as declared, or interrupted, 5 lease held by another,
 	cli.AddConfig(root.PersistentFlags())
 	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
 	root.Version = versionString() // which adds --version
-	root.SetVersionTemplate(versionLine() + "\n")
+	root.SetVersionTemplate(versionLine(thisBuild()) + "\n")
 	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
 	root.AddCommand(decide.Commands()...)
 	root.AddCommand(enroll.Commands()...)

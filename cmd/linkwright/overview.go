@@ -172,8 +172,34 @@ func (c installed) overview(ctx context.Context, live bool) (report.Overview, er
 	if known.Denied != nil {
 		out.Denied = known.Denied.Message(object.Installation{Owner: c.owner, Namespace: c.namespace})
 	}
+	c.suspended(&out, known)
 	out.Clusters = withUnrecorded(out)
 	return out, nil
+}
+
+// suspended adds to clusters and links who suspended them.
+func (c installed) suspended(o *report.Overview, known inventory.Record) {
+	decided := slices.DeleteFunc(slices.Clone(known.Decisions), func(d inventory.Decision) bool { return d.Kind != inventory.Suspend })
+	now := state.Snapshot{
+		Installation: object.Installation{Owner: c.owner, Namespace: c.namespace}, Record: state.Record{Suspended: decided}, Now: o.At,
+	}
+	by := func(end object.End) *object.Reason {
+		d, found := now.Suspension(end)
+		if !found {
+			return nil
+		}
+		return object.Because(reason.Suspended, "%s", now.SuspendedBy(d))
+	}
+	names := map[api.ClusterName]api.ClusterName{} // of clusters, by each of their names
+	for i, one := range o.Clusters {
+		for _, name := range append([]api.ClusterName{one.Name}, known.Clusters[one.Name].Names...) {
+			names[name] = one.Name
+		}
+		o.Clusters[i].Suspended = by(object.End{Cluster: one.Name})
+	}
+	for i, l := range o.Links {
+		o.Links[i].Suspended = cmp.Or(by(object.End{Cluster: names[l.Pair.Source], Link: l.Pair}), by(object.End{Cluster: names[l.Pair.Target], Link: l.Pair}))
+	}
 }
 
 // recordedRevision is what the record says of revisions.

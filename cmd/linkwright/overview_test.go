@@ -22,6 +22,44 @@ import (
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
+// A decision suspends a cluster with all its links, also those to its second names, or one link. One that is over suspends nothing.
+func TestOverviewOfSuspensions(t *testing.T) {
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	pair := func(target api.ClusterName) api.Pair { return api.Pair{Source: "west", Target: target} }
+	o := report.Overview{Opening: report.Opening{At: now}, Clusters: []report.RecordedCluster{{Name: "east"}, {Name: "north"}, {Name: "south"}, {Name: "west"}}}
+	for _, target := range []api.ClusterName{"east-gw", "north", "south"} {
+		o.Links = append(o.Links, report.RecordedLink{Pair: pair(target)})
+	}
+	installed{owner: "linkwright", namespace: "linkwright"}.suspended(&o, inventory.Record{
+		Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {Names: []api.ClusterName{"east-gw"}}},
+		Decisions: []inventory.Decision{
+			{Kind: inventory.Reconcile, Cluster: "west", By: "bob"},
+			{Kind: inventory.Suspend, Cluster: "east", By: "alice"},
+			{Kind: inventory.Suspend, Source: "west", Target: "north", By: "bob", Until: now.Add(time.Hour)},
+			{Kind: inventory.Suspend, Cluster: "south", By: "carol", Until: now.Add(-time.Hour)},
+		},
+	})
+	var got []string
+	for _, c := range o.Clusters {
+		if c.Suspended != nil {
+			got = append(got, string(c.Name)+": "+c.Suspended.Message)
+		}
+	}
+	for _, l := range o.Links {
+		if l.Suspended != nil {
+			got = append(got, l.Pair.String()+": "+l.Suspended.Message)
+		}
+	}
+	want := []string{
+		"east: cluster east is suspended by alice: linkwright writes nothing there: to resume, run linkwright resume east",
+		"west→east-gw: cluster east is suspended by alice: linkwright writes nothing there: to resume, run linkwright resume east",
+		"west→north: suspended until 2026-11-28T13:00:00Z by bob: linkwright writes neither end: to resume, run linkwright resume west/north",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // A link is recorded by the inventories of both its ends. If one is missing, its cluster was not read, or nothing is left there.
 func TestRecordedLinks(t *testing.T) {
 	we, wn := api.Pair{Source: "west", Target: "east"}, api.Pair{Source: "west", Target: "north"}

@@ -31,12 +31,15 @@ type proof struct {
 	rows      []plan.Row // of ends that are not adopted
 	refused   map[api.ClusterName]*object.Reason
 	next      map[api.ClusterName]report.ClusterDiff // of adopted links
+	blocked   map[object.End]*object.Reason          // why the next sync cannot write ends of adopted links
 	failed    []error
 }
 
 // prove plans the adoption, and tries what comes after it by dry runs, except in a dry run of the client.
 func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *proof {
-	p := &proof{world: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}}
+	p := &proof{
+		world: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}, blocked: map[object.End]*object.Reason{},
+	}
 	first, then := adoptions(w, e.Loop.Renderer, e.Loop.Policies)
 	for _, name := range sortedNames(w) {
 		if s := first[name]; s.Denied != nil {
@@ -53,6 +56,9 @@ func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *p
 	for _, c := range p.adoptions {
 		ends[c.End.Link] = true
 	}
+	for _, name := range sortedNames(w) {
+		p.block(then[name], ends)
+	}
 	if mode == cli.DryRunClient {
 		return p
 	}
@@ -66,6 +72,20 @@ func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *p
 		p.next[name] = cd
 	}
 	return p
+}
+
+// block notes which ends of adopted links are blocked or denied after all steps of a cluster, but not those that only wait for what happens by itself,
+// such as a token.
+func (p *proof) block(steps []plan.Step, adopted map[api.Pair]bool) {
+	if len(steps) == 0 {
+		return
+	}
+	for _, r := range steps[len(steps)-1].Rows {
+		closed := r.Phase == plan.Denied || r.Phase == plan.Blocked && r.Condition().Reason != reason.Progressing
+		if closed && adopted[r.End.Link] && r.Why != nil {
+			p.blocked[r.End] = r.Why
+		}
+	}
 }
 
 // afterwards tries one change of the sync after the adoption. Of a Link, its exclude lists are a change of their own.
@@ -125,9 +145,9 @@ func excludes(od report.ObjectDiff) []report.ObjectDiff {
 	return out
 }
 
-// verdict: something could not be adopted, or tried.
+// verdict: something cannot be adopted, written by the next sync, or tried.
 func (p *proof) verdict() error {
-	if len(p.rows)+len(p.refused)+len(p.failed) > 0 {
+	if len(p.rows)+len(p.refused)+len(p.blocked)+len(p.failed) > 0 {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(p.failed...)}
 	}
 	return nil
@@ -154,6 +174,9 @@ func (p *proof) write(out io.Writer) error {
 		if c.End != end {
 			end = c.End
 			cli.Say(out, fmt.Sprintf("%s: adopt", end))
+			if why := p.blocked[end]; why != nil {
+				cli.Say(out, fmt.Sprintf("  the next sync cannot write this end: %s: %s", why.Code, why.Message))
+			}
 		}
 		p.object(out, c)
 	}
@@ -197,7 +220,10 @@ func (p *proof) then(c object.Change) string {
 			said = append(said, "changes "+what)
 		}
 	}
-	if len(said) == 0 {
+	switch {
+	case len(said) == 0 && p.blocked[c.End] != nil:
+		return "nothing, because this end is blocked"
+	case len(said) == 0:
 		return "nothing"
 	}
 	return strings.Join(said, "; ")

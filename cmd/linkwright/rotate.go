@@ -108,7 +108,7 @@ func (r rotation) ask(ctx context.Context, turns []plan.Rotation) (asked []strin
 	defer r.Live.Show(ctx, live.Requests)()
 	for i, t := range turns {
 		if ctx.Err() != nil {
-			return asked, append(failed, fmt.Errorf("%w: %d of %d links were not asked for; run the command again", sync.Interrupted(ctx), len(turns)-i, len(turns)))
+			return asked, append(failed, fmt.Errorf("%w: %d of %d rotations were not requested; run the command again", sync.Interrupted(ctx), len(turns)-i, len(turns)))
 		}
 		if t.Denied != nil {
 			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Denied.Code, t.Denied.Message))

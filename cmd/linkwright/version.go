@@ -1,9 +1,10 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,17 +13,35 @@ import (
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// version is set by the build; else what Go recorded of the sources counts.
+// version is set by the build of a release. Without it, the version is the one that Go recorded of the sources.
 var version string
 
-func versionString() string {
-	if version != "" {
-		return version
+func versionString() string { return thisBuild().Version }
+
+// thisBuild returns the version of this program.
+func thisBuild() output.Version {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(version, info)
+}
+
+// versionOf returns the version of a build: the released one, else the one that Go recorded; and the commit, if Go recorded it. info may be nil.
+func versionOf(released string, info *debug.BuildInfo) output.Version {
+	v := output.Version{TypeMeta: output.Of(output.KindVersion), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info == nil {
+		info = &debug.BuildInfo{}
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
+	v.Version = cmp.Or(released, info.Main.Version, "(devel)")
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			v.GitCommit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v.GitTreeState = "dirty"
+		case s.Key == "vcs.modified":
+			v.GitTreeState = "clean"
+		}
 	}
-	return "(devel)"
+	return v
 }
 
 func versionCommand() *cobra.Command {
@@ -32,17 +51,23 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			v := output.Version{
-				TypeMeta: output.Of(output.KindVersion), Version: versionString(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-			}
-			return cli.Write(c.OutOrStdout(), out.Format, report.Plain(v, versionLine()+"\n"))
+			v := thisBuild()
+			return cli.Write(c.OutOrStdout(), out.Format, report.Plain(v, versionLine(v)+"\n"))
 		},
 	}
 	out.Add(c.Flags(), report.DescribeFormats())
 	return c
 }
 
-// versionLine is what the command and the flag --version print.
-func versionLine() string {
-	return fmt.Sprintf("linkwright %s %s %s/%s", versionString(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+// versionLine is what the command and the flag --version print. A pseudo-version of Go names the commit itself.
+func versionLine(v output.Version) string {
+	line := "linkwright " + v.Version
+	if commit := v.GitCommit[:min(12, len(v.GitCommit))]; !strings.Contains(v.Version, commit) {
+		line += " (commit " + commit
+		if v.GitTreeState == "dirty" {
+			line += ", dirty"
+		}
+		line += ")"
+	}
+	return line + " " + v.GoVersion + " " + v.Platform
 }

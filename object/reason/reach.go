@@ -44,8 +44,8 @@ func reach() Group {
 		},
 		{
 			Code: Forbidden,
-			Meaning: "linkwright's account lacks a right, which the message names. Only what needs the right is blocked, except for " +
-				"[rights without which nothing can be decided](docs/design/0031-one-missing-right.md).",
+			Meaning: "linkwright's account lacks the right in the message. Only what needs it is blocked; a few rights block the whole " +
+				"cluster ([which](docs/design/0031-one-missing-right.md)).",
 			Remedy: "Run the command in the message.",
 		},
 		{

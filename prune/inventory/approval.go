@@ -105,15 +105,15 @@ type Denial struct {
 // Message is what is denied, and what people can do about it.
 func (d Denial) Message(in object.Installation) string {
 	if len(d.Exceeded) == 0 {
-		return "the record of the management cluster no longer shows what was denied: linkwright removes nothing anywhere, and the next sync shows what you can approve"
+		return "the record of the management cluster no longer has what was denied: linkwright removes nothing, and the next sync shows what you can approve"
 	}
 	const most = 3
 	over := slices.Clone(d.Exceeded)
 	if len(over) > most {
 		over = append(over[:most], fmt.Sprintf("%d more", len(over)-most))
 	}
-	return fmt.Sprintf("this revision would remove %s; linkwright removes nothing anywhere until you restore the declarations, "+
-		"declare state: Leaving for a cluster that is to go, or run %s", joined(over), in.Command("approve "+d.Hash))
+	return fmt.Sprintf("this revision exceeds prune limits, so linkwright removes nothing: restore the declarations, declare state: Leaving, or run %s; it would remove %s",
+		in.Command("approve "+d.Hash), joined(over))
 }
 
 // joined joins a list for a message: a, b and c.

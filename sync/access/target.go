@@ -46,7 +46,7 @@ func (c *accesses) find(ctx context.Context, a api.Access, was target) target {
 	case a.KubeconfigSecret != nil:
 		return c.fromSecret(ctx, *a.KubeconfigSecret, was)
 	}
-	return target{err: errors.New("access is empty")}
+	return target{err: errors.New("access is empty: declare spec.access")}
 }
 
 func (c *accesses) fromFile(k api.KubeconfigFile, was target) target {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // named serves Secrets that may be read by name, and neither listed nor watched, without any network.
@@ -166,6 +167,25 @@ func TestLiveWatchesSingleSecretsByRightsOnTheirNames(t *testing.T) {
 	if observed = s.look(w); observed.Len() != 1 {
 		t.Errorf("deleted: %d are shown", observed.Len())
 	}
+}
+
+// An account that may not bind a Role, but holds its rights, can bind it only once it exists: the API server reads the Role to check for escalation.
+// Its answer names the binding. So object.PhaseBindings comes after object.PhaseRights.
+func TestBindingNeedsItsRole(t *testing.T) {
+	cfg := rest.CopyConfig(config(t))
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: "binds-" + strings.ToLower(t.Name()), Groups: []string{"system:authenticated"}}
+	s := watched(t, cfg, Options{})
+	s.grant(cfg.Impersonate.UserName,
+		rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles", "rolebindings"}, Verbs: []string{"create", "patch"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}},
+		rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "update", "patch"}},
+	)
+	bound := create(binding(t, s.ns, "a", "a"))
+	if _, err := s.client.Write(s.Context(), bound); Explain(err).Code != reason.NotFound {
+		t.Errorf("before its Role: %v", err)
+	}
+	write(t, s.client, create(role(t, s.ns, "a")))
+	write(t, s.client, bound)
 }
 
 // grant gives a user rights in the scene's namespace, and waits until the API server knows the last of them.

@@ -57,7 +57,7 @@ func (r Rotation) TooShort(l fleet.Link) *object.Reason {
 	if r.Use == nil || !l.Spec.UsesRemoteDiscovery() || r.Life >= LeastDiscovery {
 		return nil
 	}
-	return object.Because(reason.TokenLifetimeTooShort, "the token from cluster %s lives only %s, but remote discovery and federated services need %s: raise --service-account-max-token-expiration there, or use another mode or selector",
+	return object.Because(reason.TokenLifetimeTooShort, "tokens of cluster %s live %s, too short for this link: raise --service-account-max-token-expiration there, or use another credentials.mode; remote discovery and federated services need %s",
 		l.Target.Name, r.Life, LeastDiscovery)
 }
 

@@ -37,7 +37,7 @@ func (s *Set) Undiscovered(l fleet.Link) *object.Reason {
 	if inv, _ := inventory.Of(s.Owner, end, observed); inv.Has(secret) {
 		return nil
 	}
-	return object.Because(why.Code, "remote discovery and federated services of this link are blocked, but the rest of the link is not: %s", why.Message)
+	return object.Because(why.Code, "remote discovery and federation are blocked: %s; the rest of the link is not blocked", why.Message)
 }
 
 // Marked returns what the live secret of a source's control plane says of the credential that it holds. One of linkwright without a mark is of an

@@ -84,7 +84,7 @@ func (v Pair) OwnSecret() *object.Reason {
 	for _, k := range Secrets(v.Link) {
 		if v.Source.Live.Record(k).Mark == object.Ours {
 			return object.Because(reason.SecretStillManaged,
-				"linkwright wrote %s, and credentials.mode is Existing now: hand it over (kubectl -n %s label secret %s %s-) and let your secret manager write it",
+				"%s is still linkwright's: to hand it to your secret manager, run kubectl -n %s label secret %s %s-; credentials.mode is Existing now",
 				k, k.Namespace, k.Name, object.OwnerLabel)
 		}
 	}

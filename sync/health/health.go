@@ -116,7 +116,12 @@ func (v Link) reachable() Verdict {
 	if v.Target.Err != nil {
 		return Verdict{Reachable, Failed, v.Target.Err}
 	}
-	return Verdict{Reachable, Unknown, object.Because(reason.NotRead, "linkwright has not read cluster %s yet", v.Link.Target.Name)}
+	return Verdict{Reachable, Unknown, notRead(v.Link.Target.Name)}
+}
+
+// notRead is the reason of a stage of which nothing is known, because a cluster was not read.
+func notRead(name api.ClusterName) *object.Reason {
+	return object.Because(reason.NotRead, "linkwright has not read cluster %s yet", name)
 }
 
 func (v Link) trusted(now time.Time) Verdict {
@@ -127,7 +132,7 @@ func (v Link) trusted(now time.Time) Verdict {
 	case trust.Broken():
 		return Verdict{Trusted, Failed, trust.Why}
 	case len(v.Source.Facts.Anchors) == 0 || len(v.Target.Facts.Anchors) == 0:
-		return Verdict{Trusted, Unknown, v.anchorsHidden()}
+		return Verdict{Trusted, Unknown, v.anchorsUnknown()}
 	}
 	return Verdict{Trusted, Passed, trust.Why}
 }
@@ -139,14 +144,14 @@ func (v Link) works() Verdict {
 	case v.Verification == nil:
 		return Verdict{CredentialVerified, Unknown, object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")}
 	case v.Verification.Why != nil:
-		return Verdict{CredentialVerified, Failed, v.Verification.Why}
+		return Verdict{CredentialVerified, Failed, object.Because(v.Verification.Why.Code, "%s", v.Fails(v.Verification).Message)}
 	}
 	return Verdict{Stage: CredentialVerified, Result: Passed}
 }
 
 func (v Link) written() Verdict {
 	if !v.Source.Known() {
-		return Verdict{Stage: CredentialsWritten, Result: Unknown}
+		return Verdict{CredentialsWritten, Unknown, notRead(v.Link.Source.Name)}
 	}
 	for _, k := range v.Secrets() {
 		if why := v.Source.Live.Hides(k); why != nil {
@@ -170,7 +175,7 @@ func (v Link) leads() Verdict {
 	at, target, observed := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Live
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: at.MulticlusterNamespace, Name: linkerd.Lease(target)}
 	if !v.Source.Known() {
-		return Verdict{Stage: ControllerLeads, Result: Unknown}
+		return Verdict{ControllerLeads, Unknown, notRead(v.Link.Source.Name)}
 	}
 	if v.Link.Spec.Controller.Mode == api.PerLink {
 		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: linkerd.Controller(target)}
@@ -187,25 +192,34 @@ func (v Link) leads() Verdict {
 	case observed.Hides(lease) != nil:
 		return Verdict{ControllerLeads, Unknown, observed.Hides(lease)}
 	case r.IsZero():
-		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see the log of the link's controller", lease)}
+		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken Lease %s yet: %s", lease.Name, v.seeLog())}
 	case r.Health.Cause() == object.NoHolder:
-		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller holds %s: see the log of the link's controller", lease)}
+		return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotLeading, "no controller holds Lease %s: %s", lease.Name, v.seeLog())}
 	}
 	return Verdict{Stage: ControllerLeads, Result: Passed}
+}
+
+// seeLog says how to see the log of the link's controller.
+func (v Link) seeLog() string {
+	ns := v.Link.Source.Spec.Linkerd.MulticlusterNamespace
+	if v.Link.Spec.Controller.Mode != api.PerLink {
+		return fmt.Sprintf("in cluster %s, see the log of the controller that your Helm chart runs in %s", v.Link.Source.Name, ns)
+	}
+	return fmt.Sprintf("in cluster %s, run kubectl -n %s logs deployment/%s", v.Link.Source.Name, ns, linkerd.Controller(v.Link.Target.Name))
 }
 
 func (v Link) gateway(p linkerd.GatewayHealth) Verdict {
 	switch {
 	case !v.Source.Known():
-		return Verdict{Stage: Gateway, Result: Unknown}
+		return Verdict{Gateway, Unknown, notRead(v.Link.Source.Name)}
 	case v.Target.Known() && v.Target.Facts.Gateway.Disabled:
 		return Verdict{Stage: Gateway, Result: NotApplicable}
 	case v.mirrorsHidden() != nil:
 		return Verdict{Gateway, Unknown, v.mirrorsHidden()}
 	case p.Unreachable():
 		return Verdict{Gateway, Failed, object.Because(reason.GatewayNotAlive,
-			"the controller in %s gets no answer from the gateway of %s: no address of its %s is ready (%s); check that pods there reach %s, and that both share a trust anchor",
-			v.Link.Source.Name, v.Link.Target.Name, count(len(p.NotReady), "mirror"), named(p.NotReady), strings.Join(v.Target.Facts.Gateway.Addresses, ", "))}
+			"the controller in %s gets no answer from the gateway of %s: check that pods there reach %s, and that both share a trust anchor; no address of its %s is ready: %s",
+			v.Link.Source.Name, v.Link.Target.Name, strings.Join(v.Target.Facts.Gateway.Addresses, ", "), count(len(p.NotReady), "mirror"), named(p.NotReady))}
 	case p.Serving == 0:
 		return Verdict{Gateway, Unknown, object.Because(reason.NoMirrors, "no mirror has an address, so nothing shows whether the gateway is alive")}
 	}
@@ -215,12 +229,12 @@ func (v Link) gateway(p linkerd.GatewayHealth) Verdict {
 func (v Link) serving(p linkerd.GatewayHealth) Verdict {
 	switch {
 	case !v.Source.Known():
-		return Verdict{Stage: Serving, Result: Unknown}
+		return Verdict{Serving, Unknown, notRead(v.Link.Source.Name)}
 	case v.mirrorsHidden() != nil:
 		return Verdict{Serving, Unknown, v.mirrorsHidden()}
 	case len(p.Empty) > 0:
-		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: %s; check the pods of these Services in cluster %s",
-			count(len(p.Empty), "mirror"), named(p.Empty), v.Link.Target.Name)}
+		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: check the pods of these Services in cluster %s; %s",
+			count(len(p.Empty), "mirror"), v.Link.Target.Name, named(p.Empty))}
 	case p.Serving+len(p.NotReady) == 0:
 		return Verdict{Stage: Serving, Result: NotApplicable}
 	}

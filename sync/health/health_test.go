@@ -78,7 +78,7 @@ func TestHealth(t *testing.T) {
 			v.Target.Facts.Anchors = append([]linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}, v.Source.Facts.Anchors...)
 			return nil
 		}, Trusted, Passed, string(reason.TrustAnchorsDiffer)},
-		"anchors unknown": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, ""},
+		"anchors unknown": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, "Unknown"},
 		"anchors do not count": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			v.Link.Spec.TrustAnchors = api.Skip
 			return nil

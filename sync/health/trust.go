@@ -37,7 +37,7 @@ func (v Link) Trust(now time.Time) Trust {
 	from, to := v.Link.Source.Name, v.Link.Target.Name
 	if len(shared) == 0 {
 		return Trust{Why: object.Because(reason.TrustAnchorsNotShared,
-			"proxies of %s and %s share no valid trust anchor and cannot connect: %s has %s; %s has %s. Give both clusters all anchors (ConfigMap linkerd-identity-trust-roots), and restart the proxies",
+			"proxies of %s and %s share no valid trust anchor: give both all anchors in ConfigMap linkerd-identity-trust-roots, and restart the proxies; %s has %s; %s has %s",
 			from, to, from, describeAnchors(source), to, describeAnchors(target))}
 	}
 	last := slices.MaxFunc(shared, func(a, b linkerd.Anchor) int { return a.Expires.Compare(b.Expires) })
@@ -48,7 +48,7 @@ func (v Link) Trust(now time.Time) Trust {
 			"the last valid trust anchor that proxies of %s and %s share is %s: give both clusters a newer one before it expires", from, to, last.Short())}
 	case !slices.Equal(source, target):
 		return Trust{Next: notice, Why: object.Because(reason.TrustAnchorsDiffer,
-			"proxies of %s and %s share the trust anchor %s; apart from shared ones, %s has %s, and %s has %s: finish the rotation of the trust anchors",
+			"trust anchors of %s and %s differ: finish their rotation; both clusters have %s; apart from shared ones, %s has %s, and %s has %s",
 			from, to, last.Short(), from, only, to, describeAnchors(without(target, source)))}
 	}
 	return Trust{Next: notice}
@@ -63,6 +63,24 @@ func (v Link) anchorsHidden() *object.Reason {
 		return object.Because(why.Code, "cluster %s: %s", v.Link.Target.Name, why.Message)
 	}
 	return nil
+}
+
+// anchorsUnknown returns why the anchors of an end are not known.
+func (v Link) anchorsUnknown() *object.Reason {
+	switch {
+	case !v.Source.Known():
+		return notRead(v.Link.Source.Name)
+	case !v.Target.Known():
+		return notRead(v.Link.Target.Name)
+	}
+	if why := v.anchorsHidden(); why != nil {
+		return why
+	}
+	without := v.Link.Source
+	if len(v.Source.Facts.Anchors) > 0 {
+		without = v.Link.Target
+	}
+	return object.Because(reason.Unknown, "cluster %s shows no trust anchor: check ConfigMap linkerd-identity-trust-roots in namespace %s", without.Name, without.Spec.Linkerd.Namespace)
 }
 
 func without(all, others []linkerd.Anchor) []linkerd.Anchor {

@@ -31,13 +31,13 @@ func TestTrust(t *testing.T) {
 		"the same":                    {anchors{a}, anchors{a}, "", nil, a.Expires.Add(-anchorNotice)},
 		"of the source unknown":       {nil, anchors{a}, "", nil, time.Time{}},
 		"of the target unknown":       {anchors{a}, nil, "", nil, time.Time{}},
-		"none in common":              {anchors{a}, anchors{b, c}, string(reason.TrustAnchorsNotShared), []string{"west has aaaaaaaaaaaaaaaa (until 2027-12-27); east has bbbbbbbbbbbbbbbb (until 2028-04-05), cccccccccccccccc (until 2027-03-02)."}, time.Time{}},
+		"none in common":              {anchors{a}, anchors{b, c}, string(reason.TrustAnchorsNotShared), []string{"west has aaaaaaaaaaaaaaaa (until 2027-12-27); east has bbbbbbbbbbbbbbbb (until 2028-04-05), cccccccccccccccc (until 2027-03-02)"}, time.Time{}},
 		"the only one expired":        {anchors{over}, anchors{over}, string(reason.TrustAnchorsNotShared), []string{"west has eeeeeeeeeeeeeeee (until 2026-11-22)"}, time.Time{}},
-		"a rotation, half done":       {anchors{a}, anchors{a, b}, string(reason.TrustAnchorsDiffer), []string{"share the trust anchor aaaaaaaaaaaaaaaa (until 2027-12-27); apart from shared ones, west has none, and east has bbbb"}, a.Expires.Add(-anchorNotice)},
+		"a rotation, half done":       {anchors{a}, anchors{a, b}, string(reason.TrustAnchorsDiffer), []string{"both clusters have aaaaaaaaaaaaaaaa (until 2027-12-27); apart from shared ones, west has none, and east has bbbb"}, a.Expires.Add(-anchorNotice)},
 		"each one of its own":         {anchors{a, b}, anchors{b, c}, string(reason.TrustAnchorsDiffer), []string{"west has aaaa", "east has cccc"}, b.Expires.Add(-anchorNotice)},
 		"the last one ends soon":      {anchors{soon, over}, anchors{soon, over}, string(reason.TrustAnchorExpiring), []string{"dddddddddddddddd (until 2027-01-20)"}, soon.Expires},
 		"one ends soon, one does not": {anchors{soon, a}, anchors{soon, a}, "", nil, a.Expires.Add(-anchorNotice)},
-		"more than can be told":       {anchors{a}, anchors{b, c, soon, over}, string(reason.TrustAnchorsNotShared), []string{"dddddddddddddddd (until 2027-01-20), and more."}, time.Time{}},
+		"more than can be told":       {anchors{a}, anchors{b, c, soon, over}, string(reason.TrustAnchorsNotShared), []string{"dddddddddddddddd (until 2027-01-20), and more"}, time.Time{}},
 	} {
 		v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Reading: state.Read}, Target: state.Cluster{Reading: state.Read}}}}
 		v.Link.Source, v.Link.Target = &fleet.Cluster{Name: "west"}, &fleet.Cluster{Name: "east"}

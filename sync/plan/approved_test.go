@@ -127,7 +127,7 @@ func TestSelectorsOfOverlaysAreJudged(t *testing.T) {
 	}
 	s.snapshot.Namespace = "ops"
 	step := s.reconcile("west")
-	if got := row(t, step, westEast); got.Phase != Denied || got.Why.Code != reason.PruneLimitExceeded || !strings.HasSuffix(got.Why.Message, " --namespace ops") {
+	if got := row(t, step, westEast); got.Phase != Denied || got.Why.Code != reason.PruneLimitExceeded || !strings.Contains(got.Why.Message, " --namespace ops; ") {
 		t.Errorf("%s %v", got.Phase, got.Why)
 	}
 }

@@ -90,8 +90,8 @@ func (p departure) explainUnread(why *object.Reason) *object.Reason {
 	if !p.HasLeft(p.name) || p.Unidentified(p.name) == nil {
 		return why
 	}
-	return object.Because(why.Code, "the cluster is no longer declared, and linkwright cannot clean up there yet: %s; if it never comes back, run %s",
-		why.Message, p.Command("abandon "+string(p.name)))
+	return object.Because(why.Code, "the cluster is no longer declared, and linkwright cannot clean up there yet: if it never comes back, run %s; %s",
+		p.Command("abandon "+string(p.name)), why.Message)
 }
 
 // notAbandoned returns why an abandonment has no effect; empty: it has, nobody asked for it, or that is not known.

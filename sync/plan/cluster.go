@@ -64,12 +64,20 @@ func (c *cluster) writeInventory(next, old inventory.Inventory) (object.Change, 
 	case live.Mark != object.Ours:
 		return object.Change{}, object.Because(reason.ObjectExists, "%s exists and is %s (written by %s), but linkwright needs its name for an inventory: delete or rename it", o.Key, live.Mark, live.Writers())
 	}
-	w := change(next.End, object.Create, o, old.Was, reason.InventoryUpdated, "lists what this end may hold")
+	w := change(next.End, object.Create, o, old.Was, reason.InventoryUpdated, inventoryUse(next.End))
 	if !old.Was.IsZero() {
 		w.Action = object.Update
 	}
 	w.Conditional = true
 	return w, nil
+}
+
+// inventoryUse is why an inventory is written.
+func inventoryUse(end object.End) string {
+	if end.IsBase() {
+		return "records the applied revision, and what the base may hold"
+	}
+	return "records what this end may hold"
 }
 
 // deleteInventory returns the delete of an inventory when nothing that it lists is left.

@@ -60,8 +60,8 @@ func limitContested(s state.Snapshot, changes []object.Change) (left []object.Ch
 			return false
 		}
 		if why == nil {
-			why = object.Because(reason.Contested, "linkwright corrected %s %d times, and %s changed it each time, so linkwright waits until %s: stop the other writer, or leave it the field (spec.ignore of the SyncPolicy)",
-				w.Key, contest.Times, w.Was.Writers(), contest.Until.UTC().Format(time.RFC3339))
+			why = object.Because(reason.Contested, "%s changes %s as often as linkwright corrects it: stop that writer, or leave it the field (spec.ignore of the SyncPolicy); linkwright corrected it %d times, and tries again at %s",
+				w.Was.Writers(), w.Key, contest.Times, contest.Until.UTC().Format(time.RFC3339))
 		}
 		until = earliest(until, contest.Until)
 		return true

@@ -34,7 +34,7 @@ func (c *cluster) identify() *object.Reason {
 	}
 	for _, inv := range recorded {
 		if inv.End.IsBase() && inv.Term > c.Leadership && !c.WrittenElsewhere[c.name] {
-			return object.Because(reason.NewerLeader, "a process with a later leadership (%d, this process has %d) has taken over this cluster", inv.Term, c.Leadership)
+			return object.Because(reason.NewerLeader, "another process took over this cluster: if leaders did not just change, restart this process; its leadership is %d, and that of this process is %d", inv.Term, c.Leadership)
 		}
 	}
 	if why := c.MayNotApply(c.name); why != nil {

@@ -47,7 +47,7 @@ func Replacement(policy api.SyncPolicy, c object.Change, r object.Rejection) (ob
 		}
 		return c, object.Because(code, "%s of %s %s: %s", r.Field, c.Key, cannot, remedy)
 	case c.Was.PruneDisabled:
-		return c, object.Because(code, "%s of %s cannot be changed without deleting the object, and its annotation %s: %s forbids that; remove the annotation",
+		return c, object.Because(code, "%s of %s cannot be changed without deleting the object, and its annotation %s=%s forbids that: remove the annotation",
 			r.Field, c.Key, object.PruneAnnotation, object.PruneDisabled)
 	}
 	c.Action, c.Why = object.Replace, object.Reason{Code: code, Message: r.Field + " cannot be changed in place"}

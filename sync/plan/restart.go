@@ -44,9 +44,9 @@ func (r restarts) restartDenied() *object.Reason {
 	case why != nil:
 		return why
 	case !r.current.Covers(k):
-		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright may not restart it: to grant get and patch, run %s, or restart it after each change", k, r.Grant())
+		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential: run %s, or restart it after each change; linkwright may not get and patch it", k, r.Grant())
 	case r.current.Unconfined(): // RBAC cannot grant one annotation, so the right would be for all of it
-		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright restarts it only if admission policies confine linkwright's account: run %s, or restart it after each change",
+		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential: run %s, or restart it after each change; linkwright restarts it only if admission policies confine linkwright's account",
 			k, r.Command("cluster add "+string(r.name)+" PATH --context CONTEXT"))
 	case live.IsZero(), live.Terminating:
 		return object.Because(reason.CredentialNotLoaded, "a credential changed, and there is no %s that linkwright could restart: restart what runs instead", k)

@@ -187,7 +187,7 @@ func TestDestinationCannotRestart(t *testing.T) {
 		says string
 	}{
 		"no such Deployment": {func(r *reader) { remove(r.live["west"], destinationKey) }, "there is no Deployment"},
-		"no rights":          {func(r *reader) { r.forbidReading("west", destinationKey) }, "grant get and patch"},
+		"no rights":          {func(r *reader) { r.forbidReading("west", destinationKey) }, "may not get and patch it"},
 		"no policies":        {func(r *reader) { r.live["west"].Gap = "none" }, "only if admission policies confine linkwright's account"},
 	} {
 		r := newReader(t, "")

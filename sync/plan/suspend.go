@@ -16,15 +16,20 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 		return nil
 	}
 	if c, ok := w.Fleet.Cluster(end.Cluster); ok && c.Spec.Suspend {
-		return object.Because(reason.Suspended, "cluster %s has suspend: true, so linkwright writes nothing there", c.Name)
+		return SuspendedCluster(c.Name)
 	}
 	if l, ok := w.Fleet.Link(end.Link); ok && l.Spec.Suspend {
-		return object.Because(reason.Suspended, "suspended by %s: linkwright writes neither end", l.From)
+		return object.Because(reason.Suspended, "%s has suspend: true, so linkwright writes neither end: to resume, remove suspend", l.From)
 	}
 	if d, ok := w.Suspension(end); ok {
 		return object.Because(reason.Suspended, "%s", w.SuspendedBy(d))
 	}
 	return nil
+}
+
+// SuspendedCluster returns the reason of a cluster that is declared with suspend: true.
+func SuspendedCluster(name api.ClusterName) *object.Reason {
+	return object.Because(reason.Suspended, "cluster %s has suspend: true, so linkwright writes nothing there: to resume, remove suspend", name)
 }
 
 // resumes returns when the first suspension of these rows ends.

@@ -85,19 +85,21 @@ func anchor(heading string) string {
 	return strings.ReplaceAll(strings.ToLower(heading), " ", "-")
 }
 
+// checks of a cluster that was not read end there: nothing else of it is known.
 func (c clusterDoc) checks() category {
 	out := category{CategoryName: "linkwright: " + c.Name}
-	reached, allowed := "", ""
-	switch c.Status {
-	case string(Unknown):
-		reached = sentence(c.Reason)
-	case string(Denied):
+	if c.Status == string(Unknown) {
+		out.Checks = append(out.Checks, of("cluster is read", sentence(c.Reason), failure))
+		return out
+	}
+	allowed := ""
+	if c.Status == string(Denied) {
 		allowed = sentence(c.Reason)
 	}
-	out.Checks = append(out.Checks, of("cluster is read", reached, failure), of("cluster may be written", allowed, failure))
+	out.Checks = append(out.Checks, of("cluster is read", "", failure), of("cluster may be written", allowed, failure))
 	out.Checks = append(out.Checks, of("linkwright is confined", sentence(c.Unconfined), warning))
 	if c.Base != nil {
-		out.Checks = append(out.Checks, of("base is as declared", baseWords(c.Base)+": "+sentence(c.Base.Reason), severityOf(c.phase)))
+		out.Checks = append(out.Checks, of("base is as declared", baseWords(c.Base)+": "+message(c.Base.Status, c.Base.Reason), severityOf(c.phase)))
 	}
 	if len(c.Orphans) > 0 {
 		out.Checks = append(out.Checks, of("there are no orphans", orphans(c.Cluster), warning))
@@ -109,7 +111,7 @@ func (l linkDoc) checks() category {
 	out := category{CategoryName: "linkwright: " + l.pair()}
 	wrong := ""
 	if l.phase != plan.Ready {
-		wrong = strings.TrimSuffix(l.words()+": "+sentence(l.Reason), ": ")
+		wrong = strings.TrimSuffix(l.words()+": "+message(l.Status, l.Reason), ": ")
 	}
 	out.Checks = append(out.Checks, of("both ends are as declared", wrong, severityOf(l.phase)))
 	for _, s := range l.Stages {

@@ -17,7 +17,7 @@ func owing() Report {
 	owed := func(source, target api.ClusterName, old time.Duration) state.Pending {
 		return state.Pending{Link: link(source, target), Since: now.Add(-old), Left: "account of " + string(source)}
 	}
-	gone := object.Because(reason.Unreachable, "the cluster is no longer declared, and linkwright cannot clean up there yet: no route to host; if it never comes back, run linkwright abandon east")
+	gone := object.Because(reason.Unreachable, "the cluster is no longer declared, and linkwright cannot clean up there yet: if it never comes back, run linkwright abandon east; no route to host")
 	return Report{Commit: commit, At: now, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Denied: gone}, Cleanup: []state.Pending{
 			owed("a", "east", 90*24*time.Hour), owed("b", "east", 47*time.Hour), owed("c", "east", 30*time.Minute), owed("d", "east", time.Second),

@@ -146,8 +146,8 @@ func meaning(why *object.Reason) string {
 func endsTable(l output.Link) string {
 	return table([][]string{
 		{"end", "cluster", "status", "message"},
-		{"source", l.Source, endWord(l.SourceEnd), sentence(l.SourceEnd.Reason)},
-		{"target", l.Target, endWord(l.TargetEnd), sentence(l.TargetEnd.Reason)},
+		{"source", l.Source, endWord(l.SourceEnd), message(l.SourceEnd.Status, l.SourceEnd.Reason)},
+		{"target", l.Target, endWord(l.TargetEnd), message(l.TargetEnd.Status, l.TargetEnd.Reason)},
 	})
 }
 
@@ -183,7 +183,7 @@ func writesFor(l output.Link, all []output.Write) (out []output.Write) {
 func about(c output.Cluster) string {
 	base, unconfined, found, pending := "", "", "", ""
 	if c.Base != nil {
-		base = strings.TrimSuffix(words(c.Base.Status, c.Base.Leaving)+": "+sentence(c.Base.Reason), ": ")
+		base = strings.TrimSuffix(words(c.Base.Status, c.Base.Leaving)+": "+message(c.Base.Status, c.Base.Reason), ": ")
 	}
 	if missesPolicies(c.Unconfined) {
 		unconfined = sentence(c.Unconfined)

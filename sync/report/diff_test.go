@@ -44,7 +44,7 @@ func changed() Diff {
 					After: body(`{'apiVersion':'v1','kind':'Secret','metadata':{'name':'cluster-credentials-east'},'type':'mirror.linkerd.io/remote-kubeconfig','data':{'kubeconfig':'e30='}}`),
 				},
 				{
-					Action: object.Update, Key: key("ConfigMap", "linkwright.west.east"), Why: object.Reason{Code: reason.InventoryUpdated, Message: "lists what this end may hold"},
+					Action: object.Update, Key: key("ConfigMap", "linkwright.west.east"), Why: object.Reason{Code: reason.InventoryUpdated, Message: "records what this end may hold"},
 					Before: body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'}]}'}}`),
 					After:  body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'},{\'kind\':\'Secret\',\'name\':\'b\'}]}'}}`),
 				},

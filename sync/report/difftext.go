@@ -48,7 +48,7 @@ func (c clusterDiffDoc) notReady() [][]string {
 	var out [][]string
 	for _, r := range c.ends {
 		if r.Leaving || slices.Contains([]plan.Phase{plan.Suspended, plan.Blocked, plan.Waiting, plan.Denied}, r.phase) {
-			out = append(out, []string{r.name(), r.words(), sentence(r.Reason)})
+			out = append(out, []string{r.name(), r.words(), message(r.Status, r.Reason)})
 		}
 	}
 	return out

@@ -73,9 +73,12 @@ func (r Report) document() document {
 		},
 		Problems: problemsOf(m, r.Problems),
 	}}
-	touched := map[api.Pair]bool{}
+	touched, changes := map[api.Pair]bool{}, r.unwritten()
 	for _, c := range r.Clusters {
 		doc := clusterDocOf(m, c)
+		if doc.Base != nil && doc.Base.Reason == nil {
+			doc.Base.Reason = r.toWrite(changes, c.base())
+		}
 		d.Summary.Clusters[doc.Status]++
 		d.Summary.Planned += len(c.planned())
 		if doc.Base != nil {
@@ -92,6 +95,9 @@ func (r Report) document() document {
 	}
 	for _, l := range Links(r) {
 		doc := linkDocOf(m, l, recorded[l.Pair])
+		if doc.Reason == nil {
+			doc.Reason = r.toWrite(changes, l.Source, l.Target)
+		}
 		d.Summary.Links[doc.Status]++
 		doc.touched = touched[l.Pair]
 		d.links = append(d.links, doc)
@@ -195,10 +201,8 @@ func clusterDocOf(m mask, c Cluster) clusterDoc {
 		Reason: m.reason(c.Why()), Revision: string(c.Applied), Unconfined: m.reason(c.Step.Unconfined),
 		Orphans: orphansOf(c.Step.Listed), MoreOrphans: c.Step.More, PendingCleanup: pendingOf(m, c),
 	}}
-	for _, row := range c.Step.Rows {
-		if row.End.IsBase() && !row.HasNothingToReport() && c.Status() == Ready {
-			d.Base, d.phase = &output.Base{End: endDocOf(m, row), Leaving: row.Leaving}, row.Phase
-		}
+	if row := c.base(); row.Phase != "" {
+		d.Base, d.phase = &output.Base{End: endDocOf(m, row), Leaving: row.Leaving}, row.Phase
 	}
 	for _, o := range c.Outcomes {
 		d.Written = added(d.Written, writeOf(m, o.Change, o.Err))
@@ -207,6 +211,16 @@ func clusterDocOf(m mask, c Cluster) clusterDoc {
 		d.Planned = added(d.Planned, writeOf(m, ch, nil))
 	}
 	return d
+}
+
+// base is the row of a cluster's base, if there is anything to say of it; else zero.
+func (c Cluster) base() (base plan.Row) {
+	for _, row := range c.Step.Rows {
+		if row.End.IsBase() && !row.HasNothingToReport() && c.Status() == Ready {
+			base = row
+		}
+	}
+	return base
 }
 
 func writeOf(m mask, c object.Change, err error) output.Write {

@@ -90,10 +90,12 @@ func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
 	return l
 }
 
-// absent is the row of an end that no cluster reports: gone only if its cluster was read and the link is leaving.
+// absent is the row of an end that no cluster reports: gone only if the link is leaving, and its cluster was read, or left the record with all that was
+// there, or was abandoned.
 func (r Report) absent(end object.End, leaving bool) plan.Row {
-	why := object.Because(reason.Unknown, "cluster %s was not read", end.Cluster)
+	why, known := object.Because(reason.Unknown, "cluster %s was not read", end.Cluster), false
 	for _, c := range r.Clusters {
+		known = known || c.Name == end.Cluster
 		switch {
 		case c.Name != end.Cluster:
 		case c.Status() == Ready && leaving:
@@ -101,6 +103,9 @@ func (r Report) absent(end object.End, leaving bool) plan.Row {
 		case c.Status() == Unknown && c.Step.Denied != nil:
 			why = object.Because(reason.Unknown, "cluster %s cannot be read (%s), so linkwright does not know what is left there", c.Name, c.Step.Denied.Code)
 		}
+	}
+	if leaving && !known && !r.Partial() {
+		return plan.Row{End: end, Phase: plan.Removed, Leaving: true}
 	}
 	return plan.Row{End: end, Phase: Unseen, Leaving: leaving, Why: why}
 }

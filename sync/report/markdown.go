@@ -9,9 +9,9 @@ import (
 )
 
 func (d document) markdown() string {
-	rows := [][]string{{"link", "status", "message"}}
+	rows, shown := [][]string{{"link", "status", "message"}}, shownOnce{}
 	for _, l := range d.notable() {
-		rows = append(rows, []string{l.pair(), l.words(), sentence(l.Reason)})
+		rows = append(rows, []string{l.pair(), l.words(), shown.message(l.Status, l.Reason)})
 	}
 	closed := [][]string{{"cluster", "status", "message"}}
 	blocks := []string{"### linkwright: " + cell(d.sum()) + "\n", d.problemList(), markdownTable(rows)}

@@ -27,5 +27,8 @@ func orphans(c output.Cluster) string {
 	if more := len(c.Orphans) + c.MoreOrphans - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%s: %s; %s", strings.Join(names, ", "), c.Orphans[0].Message, c.Orphans[0].Remedy)
+	if len(names) > 1 {
+		return fmt.Sprintf("%s; of the first: %s; %s", strings.Join(names, ", "), c.Orphans[0].Message, c.Orphans[0].Remedy)
+	}
+	return fmt.Sprintf("%s: %s; %s", names[0], c.Orphans[0].Message, c.Orphans[0].Remedy)
 }

@@ -33,15 +33,18 @@ type RecordedLink struct {
 	// Denied is the condition by which the inventory of the target's end records a denial; nil: it records none.
 	Denied  *object.Condition
 	Missing []object.Key // Secrets that inventories list and that do not exist; sorted
+	// Suspended says who suspended the link or one of its clusters; nil: nobody decided that.
+	Suspended *object.Reason
 }
 
 // RecordedCluster is a cluster in the management cluster's record.
 type RecordedCluster struct {
-	Name    api.ClusterName
-	Why     *object.Reason // why it could not be read; nil: it was
-	Applied api.Commit     // the revision that its base inventory carries; empty: none, or it was not read
-	Leaving bool
-	Cleanup []state.Pending // ends of removed links that it still holds, sorted by link
+	Name      api.ClusterName
+	Why       *object.Reason // why it could not be read; nil: it was
+	Applied   api.Commit     // the revision that its base inventory carries; empty: none, or it was not read
+	Leaving   bool
+	Cleanup   []state.Pending // ends of removed links that it still holds, sorted by link
+	Suspended *object.Reason  // who suspended it; nil: nobody decided that
 }
 
 // Overview is the status of an installation as the management cluster's record and the clusters' inventories have it, whatever is declared:
@@ -130,7 +133,10 @@ func (o Overview) links(m mask) []output.Link {
 	out := make([]output.Link, 0, len(o.Links))
 	for _, l := range o.Links {
 		c := o.ready(l)
-		status := statusWord(l, c)
+		status, why := statusWord(l, c), reasonOf(c)
+		if suspended := o.suspension(l); suspended != nil && status != string(Denied) && status != string(Unknown) {
+			status, why = string(Suspended), suspended
+		}
 		all := l.Conditions
 		if l.Denied != nil {
 			all = append(slices.Clone(all), *l.Denied)
@@ -138,7 +144,7 @@ func (o Overview) links(m mask) []output.Link {
 		out = append(out, output.Link{
 			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
 			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd,
-			Reason: m.reason(reasonOf(c)), Since: c.Since,
+			Reason: m.reason(why), Since: c.Since,
 			SourceEnd: output.End{Inventory: string(l.Source)}, TargetEnd: output.End{Inventory: string(l.Target)}, Conditions: m.conditions(all),
 		})
 	}
@@ -174,7 +180,7 @@ func (d overviewDoc) notReady() [][]string {
 	rows := [][]string{{"cluster", "status", "message"}}
 	for _, c := range d.Clusters {
 		if c.Status == string(Unknown) {
-			rows = append(rows, []string{c.Name, c.Status, sentence(c.Reason)})
+			rows = append(rows, []string{c.Name, c.Status, message(c.Status, c.Reason)})
 		}
 		if len(c.PendingCleanup) > 0 {
 			rows = append(rows, []string{c.Name, "CleanupPending", pendingWords(c)})

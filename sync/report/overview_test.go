@@ -117,6 +117,7 @@ func TestOverviewReady(t *testing.T) {
 		return object.Condition{Type: kind, Status: object.True, Reason: "X"}
 	}
 	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
+	paused := object.Because(reason.Suspended, "by alice")
 	for name, tt := range map[string]struct {
 		link RecordedLink
 		east api.Commit // that is applied there
@@ -132,8 +133,13 @@ func TestOverviewReady(t *testing.T) {
 		"denied at its target":     {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Denied: &denied}, "b", "False Denied PrunePolicy"},
 		"leaves":                   {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Conditions: is(denied)}, "b", "False Leaving it is being removed"},
 		"leaves at its target":     {RecordedLink{Source: RecordedEnd, Target: LeavingEnd, Conditions: is(ready), Denied: &denied}, "b", "False Leaving it is being removed"},
-		"not read":                 {RecordedLink{Source: UnknownEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotRead"},
-		"of an earlier release":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotReported"},
+		"suspended by people":      {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready), Suspended: paused}, "b", "True Suspended by alice"},
+		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice"},
+		"suspended, and leaves":    {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Suspended: paused}, "b", "False Suspended by alice"},
+		"suspended, and denied":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied), Suspended: paused}, "b", "False Denied PrunePolicy"},
+		"suspended, and not read":  {RecordedLink{Source: UnknownEnd, Target: RecordedEnd, Suspended: paused}, "b", "Unknown Unknown NotRead: cluster west was not read"},
+		"not read":                 {RecordedLink{Source: UnknownEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotRead: cluster west was not read"},
+		"of an earlier release":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd}, "b", "Unknown Unknown NotReported: linkwright has not written about the link yet: run linkwright status --repo URL"},
 	} {
 		tt.link.Pair = api.Pair{Source: "west", Target: "east"}
 		o := Overview{Links: []RecordedLink{tt.link}, Clusters: []RecordedCluster{{Name: "east", Applied: tt.east}, {Name: "west", Applied: "b"}}}
@@ -142,6 +148,42 @@ func TestOverviewReady(t *testing.T) {
 		if got := strings.TrimSpace(l.Ready + " " + l.Status + " " + message(l.Status, l.Reason)); got != tt.want || o.AsDeclared() != (l.Ready == object.True) {
 			t.Errorf("%s: %s, clean %t; want %s", name, got, o.AsDeclared(), tt.want)
 		}
+	}
+}
+
+// What is suspended is shown so, whoever suspended it, and no other revision is expected there.
+func TestOverviewSuspended(t *testing.T) {
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: "Healthy", Since: at}}
+	o := Overview{
+		Opening: Opening{Revision: Revision{Applied: "b", Suspended: []api.ClusterName{"north"}, SuspendedLinks: []api.Pair{{Source: "west", Target: "east"}}}},
+		Clusters: []RecordedCluster{
+			{Name: "east", Applied: "b"},
+			{Name: "north", Applied: "a"},
+			{Name: "south", Applied: "a", Suspended: object.Because(reason.Suspended, "by alice")},
+			{Name: "west", Applied: "b"},
+		},
+	}
+	for _, target := range []api.ClusterName{"east", "north", "south"} {
+		o.Links = append(o.Links, RecordedLink{Pair: api.Pair{Source: "west", Target: target}, Source: RecordedEnd, Target: RecordedEnd, Conditions: ready})
+	}
+	o.Links[2].Suspended = o.Clusters[2].Suspended
+	var got []string
+	for _, l := range o.document().Links {
+		got = append(got, l.Target+" "+l.Ready+" "+l.Status+" "+l.Reason.Message)
+	}
+	for _, c := range o.document().Clusters[1:3] {
+		got = append(got, c.Name+" "+c.Ready+" "+c.Status+" "+c.Reason.Message)
+	}
+	want := []string{
+		"east True Suspended its Link has suspend: true, so linkwright writes neither end: to resume, remove suspend",
+		"north True Suspended cluster north has suspend: true, so linkwright writes nothing there: to resume, remove suspend",
+		"south True Suspended by alice",
+		"north True Suspended cluster north has suspend: true, so linkwright writes nothing there: to resume, remove suspend",
+		"south True Suspended by alice",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || !o.AsDeclared() {
+		t.Errorf("as declared %t, -want +got\n%s", o.AsDeclared(), diff)
 	}
 }
 
@@ -172,8 +214,8 @@ func TestOverview(t *testing.T) {
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
 SOURCE  TARGET  READY    STATUS   AGE  MESSAGE
-east    west    Unknown  Unknown       NotReported
-north   east    Unknown  Unknown       NotRead
+east    west    Unknown  Unknown       NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
+north   east    Unknown  Unknown       NotRead: cluster north was not read
 west    east    True     Ready    4s
 west    north   False    Stalled  4s   gateway alive: GatewayNotAlive
 west    south   False    Leaving       it is being removed
@@ -185,8 +227,8 @@ north    Unknown  Unreachable: no route[31m; to host
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
 SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE END  TARGET END  MESSAGE
-east    west    Unknown  Unknown                             Recorded    Recorded    NotReported
-north   east    Unknown  Unknown                             Unknown     Recorded    NotRead
+east    west    Unknown  Unknown                             Recorded    Recorded    NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
+north   east    Unknown  Unknown                             Unknown     Recorded    NotRead: cluster north was not read
 west    east    True     Ready    4s   2026-11-22 15:04:05Z  Recorded    Recorded
 west    north   False    Stalled  4s   2026-11-22 15:04:05Z  Recorded    Unknown     gateway alive: GatewayNotAlive
 west    south   False    Leaving                             Leaving     Absent      it is being removed

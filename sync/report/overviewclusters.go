@@ -5,6 +5,7 @@ import (
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
@@ -34,7 +35,7 @@ func (o Overview) clusters(m mask, links []output.Link) []output.Cluster {
 //
 //	it was not read                          Unknown  Unknown
 //	its removal began                        False    Leaving
-//	the applied revision writes nothing there  True   Suspended
+//	people decided or declared to suspend it  True   Suspended
 //	it carries another revision              False    Progressing
 //	else                                     True     Ready
 func (o Overview) clusterStatus(c RecordedCluster) (ready string, status Status, why *object.Reason) {
@@ -44,8 +45,10 @@ func (o Overview) clusterStatus(c RecordedCluster) (ready string, status Status,
 		return object.Unknown, Unknown, c.Why
 	case c.Leaving:
 		return object.False, Leaving, object.Because(reason.Leaving, "it is being removed")
+	case c.Suspended != nil:
+		return object.True, Suspended, c.Suspended
 	case slices.Contains(o.Revision.Suspended, c.Name):
-		return object.True, Suspended, nil
+		return object.True, Suspended, plan.SuspendedCluster(c.Name)
 	case other != "":
 		return object.False, Progressing, object.Because(reason.RevisionMismatch, "revision %s is not applied, the cluster has %s", o.Revision.Applied.Short(), other.Short())
 	}

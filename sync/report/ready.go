@@ -8,6 +8,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // ready is the condition Ready of a link as it is to be shown.
@@ -33,9 +34,9 @@ func (o Overview) ready(l RecordedLink) object.Condition {
 	case l.Source == LeavingEnd || l.Target == LeavingEnd:
 		return is(object.False, reason.Leaving, "it is being removed")
 	case l.Source == UnknownEnd:
-		return is(object.Unknown, reason.NotRead, "")
+		return is(object.Unknown, reason.NotRead, fmt.Sprintf("cluster %s was not read", l.Pair.Source))
 	case at < 0:
-		return is(object.Unknown, reason.NotReported, "")
+		return is(object.Unknown, reason.NotReported, "linkwright has not written about the link yet: run linkwright status --repo URL")
 	case l.Conditions[at].Status != object.True && len(l.Missing) > 0:
 		c := l.Conditions[at]
 		c.Message = strings.TrimPrefix(c.Message+"; ", "; ") + fmt.Sprintf("%s is missing", l.Missing[0])
@@ -56,7 +57,7 @@ func (o Overview) ready(l RecordedLink) object.Condition {
 // other is the revision that a cluster carries instead of the applied one; empty: it carries that, none, or has nothing written.
 func (o Overview) other(name api.ClusterName) api.Commit {
 	for _, c := range o.Clusters {
-		if c.Name == name && o.Revision.Applied != "" && c.Applied != o.Revision.Applied && !slices.Contains(o.Revision.Suspended, name) {
+		if c.Name == name && o.Revision.Applied != "" && c.Applied != o.Revision.Applied && c.Suspended == nil && !slices.Contains(o.Revision.Suspended, name) {
 			return c.Applied
 		}
 	}
@@ -75,6 +76,21 @@ func (o Overview) unwritten() int {
 		return 0
 	}
 	return max(n, 0)
+}
+
+// suspension says why nothing of a link is written, because people decided or declared that; nil: they did not.
+func (o Overview) suspension(l RecordedLink) *object.Reason {
+	switch r := o.Revision; {
+	case l.Suspended != nil:
+		return l.Suspended
+	case slices.Contains(r.SuspendedLinks, l.Pair):
+		return object.Because(reason.Suspended, "its Link has suspend: true, so linkwright writes neither end: to resume, remove suspend")
+	case slices.Contains(r.Suspended, l.Pair.Source):
+		return plan.SuspendedCluster(l.Pair.Source)
+	case slices.Contains(r.Suspended, l.Pair.Target):
+		return plan.SuspendedCluster(l.Pair.Target)
+	}
+	return nil
 }
 
 // suspends says that the applied revision writes nothing of a link.

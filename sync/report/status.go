@@ -71,13 +71,13 @@ func linkRows(links []output.Link, now time.Time, wide bool) [][]string {
 	if wide {
 		head = []string{"source", "target", "ready", "status", "age", "since", "source end", "target end", "message"}
 	}
-	rows := [][]string{head}
+	rows, shown := [][]string{head}, shownOnce{}
 	for _, l := range links {
 		row := []string{l.Source, l.Target, l.Ready, words(l.Status, l.Leaving), age(l.Since, now)}
 		if wide {
 			row = append(row, moment(l.Since), endWord(l.SourceEnd), endWord(l.TargetEnd))
 		}
-		rows = append(rows, append(row, message(l.Status, l.Reason)))
+		rows = append(rows, append(row, shown.message(l.Status, l.Reason)))
 	}
 	return rows
 }
@@ -88,9 +88,9 @@ func endWord(e output.End) string { return cmp.Or(e.Status, e.Inventory) }
 func (s statusDoc) clusterRows() [][]string {
 	rows := [][]string{{"cluster", "status", "message"}}
 	for _, c := range s.Clusters {
-		rows = append(rows, []string{c.Name, c.Status, sentence(c.Reason)})
+		rows = append(rows, []string{c.Name, c.Status, message(c.Status, c.Reason)})
 		if c.Base != nil {
-			rows = append(rows, []string{"", baseWords(c.Base), sentence(c.Base.Reason)})
+			rows = append(rows, []string{"", baseWords(c.Base), message(c.Base.Status, c.Base.Reason)})
 		}
 		if missesPolicies(c.Unconfined) && c.Status == string(Ready) {
 			rows = append(rows, []string{"", "not confined", sentence(c.Unconfined)})

@@ -41,9 +41,9 @@ func (d document) notable() []linkDoc {
 }
 
 func (d document) linksText() string {
-	var rows []string
+	rows, shown := []string(nil), shownOnce{}
 	for _, l := range d.notable() {
-		rows = append(rows, l.pair()+"\t"+l.words()+"\t"+sentence(l.Reason))
+		rows = append(rows, l.pair()+"\t"+l.words()+"\t"+shown.message(l.Status, l.Reason))
 	}
 	return columns("", rows)
 }

@@ -34,13 +34,27 @@ func message(status string, why *object.Reason) string {
 	return sentence(why)
 }
 
+// shownOnce are reasons that a table has shown. Links often share a reason, so its details are shown only in the first row that has it.
+type shownOnce map[object.Reason]bool
+
+// message is the whole message in the first row that shows it, and in later ones its first part.
+func (s shownOnce) message(status string, why *object.Reason) string {
+	if why == nil || !s[*why] {
+		if why != nil {
+			s[*why] = true
+		}
+		return message(status, why)
+	}
+	return message(status, &object.Reason{Code: why.Code, Message: why.First()})
+}
+
 // notes are the rows of a cluster that is not just Ready: its status, and what its base has to say.
 func (c clusterDoc) notes() (rows [][]string) {
 	if c.Status != string(Ready) {
-		rows = append(rows, []string{c.Name, c.Status, sentence(c.Reason)})
+		rows = append(rows, []string{c.Name, c.Status, message(c.Status, c.Reason)})
 	}
 	if c.Base != nil {
-		rows = append(rows, []string{c.Name, baseWords(c.Base), sentence(c.Base.Reason)})
+		rows = append(rows, []string{c.Name, baseWords(c.Base), message(c.Base.Status, c.Base.Reason)})
 	}
 	if len(c.Orphans) > 0 {
 		rows = append(rows, []string{c.Name, "orphans", orphans(c.Cluster)})

@@ -120,7 +120,7 @@ func descend(root *os.Root, at string) error {
 		info, err := root.Lstat(at[:i])
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("%w: there is no %s", ErrPathGone, at[:i])
+			return fmt.Errorf("%w: %s does not exist (check --path)", ErrPathGone, at[:i])
 		case err != nil:
 			return err
 		case info.Mode().Type() == fs.ModeSymlink:

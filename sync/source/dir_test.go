@@ -92,7 +92,7 @@ func TestDirBelow(t *testing.T) {
 	}
 	r.git("init", "-q", "fleet/own")
 	for below, words := range map[string]string{
-		"nope/fleet":      "there is no nope",
+		"nope/fleet":      "nope does not exist",
 		"other":           "other is a symbolic link",
 		"other/sub":       "other is a symbolic link",
 		"fleet/east.yaml": "fleet/east.yaml is a file",

@@ -25,7 +25,7 @@ var (
 	// ErrPathGone says that the commit, or the directory, is there and the path is not a directory in it.
 	ErrPathGone = errors.New("the path is not a directory")
 	// ErrRefGone says that the repository answers and has no such branch, tag or commit.
-	ErrRefGone = errors.New("no such branch, tag or commit")
+	ErrRefGone = errors.New("the repository has no such branch, tag or commit")
 	// ErrNonFastForward says that a commit does not descend from another one that it should follow.
 	ErrNonFastForward = errors.New("not a fast-forward")
 	// ErrUnknownCommit says that the repository does not have the commit any more that another one should follow.

@@ -22,7 +22,7 @@ func (o *objects) tree(commit plumbing.Hash, dir string, c choice, before *files
 			continue
 		}
 		if root, err = o.step(root, dir[:i]); err != nil {
-			return nil, fmt.Errorf("%w in %s", err, commit)
+			return nil, fmt.Errorf("%w in %s (check --path)", err, commit)
 		}
 	}
 	root.name = "."
@@ -66,7 +66,7 @@ func (o *objects) step(from entry, at string) (entry, error) {
 			return e, nil
 		}
 	}
-	return entry{}, fmt.Errorf("%w: there is no %s", ErrPathGone, at)
+	return entry{}, fmt.Errorf("%w: %s does not exist", ErrPathGone, at)
 }
 
 var (

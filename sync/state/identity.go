@@ -109,8 +109,8 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 		owner = i.owner(name, uid)
 	}
 	if owner != "" {
-		return object.Because(reason.DuplicateCluster, "the access of %s leads to cluster %s (kube-system uid %s): correct it; linkwright writes nothing for that name, and %s is not affected",
-			name, owner, uid, owner)
+		return object.Because(reason.DuplicateCluster, "the access of %s leads to cluster %s: correct it; linkwright writes nothing for that name, and %s is not affected; the kube-system uid is %s",
+			name, owner, owner, uid)
 	}
 	if shared {
 		if twin := i.otherName(name, uid); twin != "" {
@@ -121,8 +121,8 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 		return nil
 	}
 	if known := i.UIDs[name]; known != "" && known != uid {
-		return object.Because(reason.ClusterChanged, "this is another cluster than the one that linkwright wrote to (kube-system uid %s, was %s): if that is right, run %s",
-			uid, known, i.Command(fmt.Sprintf("accept cluster %s=%s", name, uid)))
+		return object.Because(reason.ClusterChanged, "this is not the cluster that linkwright wrote to: if that is right, run %s; its kube-system uid was %s",
+			i.Command(fmt.Sprintf("accept cluster %s=%s", name, uid)), known)
 	}
 	return nil
 }
@@ -134,11 +134,11 @@ func (i *Identities) duplicate(name, twin api.ClusterName, uid string) *object.R
 		former, now = name, twin
 	}
 	if !i.HasLeft(former) {
-		return object.Because(reason.DuplicateCluster, "%s and %s are one cluster (kube-system uid %s): remove one declaration, or declare one of them as a second name of the other (spec.sameAs)",
+		return object.Because(reason.DuplicateCluster, "%s and %s are one cluster: remove one declaration, or declare one of them as a second name of the other (spec.sameAs); its kube-system uid is %s",
 			name, twin, uid)
 	}
-	return object.Because(reason.DuplicateCluster, "%s and %s are one cluster (kube-system uid %s): to rename it without interruption, declare the new name as its second name first (spec.sameAs); "+
-		"to remove all links of the name %s at once, and create them again, run %s", name, twin, uid, former, i.Command(fmt.Sprintf("accept cluster %s=%s", now, uid)))
+	return object.Because(reason.DuplicateCluster, "%s and %s are one cluster: to rename it without interruption, declare the new name as its second name first (spec.sameAs); "+
+		"to remove all links of the name %s at once, and create them again, run %s", name, twin, former, i.Command(fmt.Sprintf("accept cluster %s=%s", now, uid)))
 }
 
 // renamedBase finds a base that describes the cluster by another name, of which this one is no second name.

@@ -33,9 +33,9 @@ func (s Snapshot) SuspendedBy(d inventory.Decision) string {
 		text += " (" + d.Reason + ")"
 	}
 	if d.Cluster != "" {
-		return fmt.Sprintf("cluster %s is %s: linkwright writes nothing there; to resume, run %s", d.Cluster, text, s.Command("resume "+d.Object()))
+		return fmt.Sprintf("cluster %s is %s: linkwright writes nothing there: to resume, run %s", d.Cluster, text, s.Command("resume "+d.Object()))
 	}
-	return fmt.Sprintf("%s: linkwright writes neither end; to resume, run %s", text, s.Command("resume "+d.Object()))
+	return fmt.Sprintf("%s: linkwright writes neither end: to resume, run %s", text, s.Command("resume "+d.Object()))
 }
 
 // Suspends reports whether a person's decision keeps all that is in a cluster suspended.

@@ -261,11 +261,11 @@ func (e *enrollment) entry(c fleet.Cluster) (api.SecretKey, error) {
 	declared := c.Spec.Access.KubeconfigSecret
 	switch {
 	case declared == nil:
-		return api.SecretKey{}, cli.Usage("cluster %s is declared with another access than kubeconfigSecret", e.name)
+		return api.SecretKey{}, cli.Usage("cluster %s is declared with another access than kubeconfigSecret: declare spec.access.kubeconfigSecret to use this command", e.name)
 	case e.secret == "":
 		e.secret = declared.Name
 	case e.secret != declared.Name:
-		return api.SecretKey{}, cli.Usage("--secret %s: cluster %s is declared with access.kubeconfigSecret.name %s", e.secret, e.name, declared.Name)
+		return api.SecretKey{}, cli.Usage("--secret %s: cluster %s is declared with access.kubeconfigSecret.name %s: leave --secret out", e.secret, e.name, declared.Name)
 	}
 	return *declared, nil
 }

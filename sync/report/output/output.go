@@ -46,6 +46,10 @@ type Version struct {
 	TypeMeta
 	// Version is that of linkwright.
 	Version string `json:"version"`
+	// GitCommit is the commit that it was built from, if Go recorded one.
+	GitCommit string `json:"gitCommit,omitempty"`
+	// GitTreeState says whether the sources differed from that commit: dirty, or clean.
+	GitTreeState string `json:"gitTreeState,omitempty" jsonschema:"enum=clean,enum=dirty"`
 	// GoVersion is the release of Go that built it.
 	GoVersion string `json:"goVersion"`
 	// Platform is the operating system and the architecture, such as linux/amd64.

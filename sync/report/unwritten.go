@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// unwritten counts the changes of each end that a report has and that were not written.
+func (r Report) unwritten() map[object.End]int {
+	out := map[object.End]int{}
+	for _, c := range r.Clusters {
+		for _, ch := range c.planned() {
+			out[ch.End]++
+		}
+		for _, o := range c.Outcomes {
+			if o.Err != nil {
+				out[o.Change.End]++
+			}
+		}
+	}
+	return out
+}
+
+// toWrite says what is still to be written of ends that change; nil: none of them changes, or has a reason of its own. While a sync is under way it
+// says nothing.
+func (r Report) toWrite(changes map[object.End]int, rows ...plan.Row) *object.Reason {
+	if r.When == Syncing {
+		return nil
+	}
+	var parts []string
+	for _, row := range rows {
+		switch n := changes[row.End]; {
+		case row.Phase != plan.Changing:
+		case row.Why != nil:
+			return nil
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("%s to write in %s", count(n, "change"), row.End.Cluster))
+		default:
+			parts = append(parts, fmt.Sprintf("further changes to write in %s", row.End.Cluster))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return object.Because(reason.Progressing, "%s: the next sync writes them", strings.Join(parts, ", "))
+}

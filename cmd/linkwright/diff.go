@@ -79,10 +79,14 @@ type difference struct {
 	failed []error // dry runs that the server refused
 }
 
+func (d difference) write(w io.Writer, format report.Format) error {
+	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
+	return cli.Write(w, format, d.Answer(key))
+}
+
 // finish prints; what could not be compared is worse than what differs.
 func (d difference) finish(c *cobra.Command, format report.Format) error {
-	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
-	if err := cli.Write(c.OutOrStdout(), format, d.Answer(key)); err != nil {
+	if err := d.write(c.OutOrStdout(), format); err != nil {
 		return err
 	}
 	if len(d.failed) > 0 {

@@ -80,8 +80,7 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
 	shown()
-	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
-	if err := d.Write(out, out.format, key); err != nil {
+	if err := d.write(out.Writer, out.format); err != nil {
 		return err
 	}
 	f.Writing.Ended(out.told)

@@ -74,18 +74,12 @@ func (e engine) check(ctx context.Context, w io.Writer, f report.Format) error {
 	switch err := cli.Write(w, f, answer); {
 	case err != nil:
 		return err
-	case failed == nil && ok:
-		return nil
+	case failed != nil:
+		return cli.ShownVerdict(f, r, failed)
+	case !ok:
+		return cli.Exit{Code: cli.ExitPartial}
 	}
-	return verdictOf(failed)
-}
-
-// verdictOf is the exit code of a check that failed.
-func verdictOf(failed error) error {
-	if failed != nil {
-		return cli.Verdict(report.Report{}, failed)
-	}
-	return cli.Exit{Code: cli.ExitPartial}
+	return nil
 }
 
 // extension is the name of Linkerd's extension that this program was started as; empty: as none.

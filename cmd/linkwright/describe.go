@@ -145,6 +145,8 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	switch {
 	case err != nil:
 		return err
+	case failed != nil && found:
+		return cli.ShownVerdict(as, r, failed)
 	case failed != nil:
 		return cli.Verdict(r, failed)
 	case found:

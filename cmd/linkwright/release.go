@@ -118,10 +118,10 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 		return err
 	}
 	if errors.Is(failed, sync.ErrInterrupted) {
-		return cli.Verdict(done, failed)
+		return cli.ShownVerdict(r.out.format, done, failed)
 	}
 	cli.Say(r.out.told, "Links that are still declared are Blocked (ObjectExists) from now on: remove their declarations, or adopt them again.")
-	return errors.Join(cli.Verdict(done, failed), r.dropRecord(ctx))
+	return errors.Join(cli.ShownVerdict(r.out.format, done, failed), r.dropRecord(ctx))
 }
 
 // changes are what gives the links up, and the exit code if a cluster denies it. Each is shown, unless that was done before.

@@ -171,16 +171,16 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 		return err
 	}
 	if errors.Is(failed, sync.ErrInterrupted) {
-		return cli.Verdict(r, failed)
+		return cli.ShownVerdict(out.format, r, failed)
 	}
 	cli.Say(out.told, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")
 	w, err := e.Look(ctx, term)
 	if err != nil {
-		return errors.Join(cli.Verdict(r, failed), err)
+		return errors.Join(cli.ShownVerdict(out.format, r, failed), err)
 	}
 	left := plan.Left(w, nil)
 	sayLeft(out, left)
-	err = cli.Verdict(r, failed)
+	err = cli.ShownVerdict(out.format, r, failed)
 	if err == nil && len(left) > 0 {
 		err = cli.Exit{Code: cli.ExitPartial}
 	}

@@ -21,7 +21,7 @@ const (
 type Exit struct {
 	Code  int
 	Err   error
-	Shown bool // the report shows the error, too
+	Shown bool // the answer that was written has the error, too
 }
 
 func (e Exit) Error() string {

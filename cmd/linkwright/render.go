@@ -101,7 +101,8 @@ func storeFacts(ctx context.Context, f *cli.Common, stderr io.Writer, file strin
 	}
 	facts := map[api.ClusterName]linkerd.Facts{}
 	unread := 0
-	for name, side := range w.Clusters {
+	for _, name := range sortedNames(w) {
+		side := w.Clusters[name]
 		if !side.Known() {
 			cli.Say(stderr, report.Printable("cluster "+string(name)+": "+side.Err.Message))
 			unread++

@@ -224,14 +224,14 @@ func checkRecorded(r inventory.Record, name api.ClusterName) error {
 	if _, known := r.Clusters[name]; known {
 		return nil
 	}
-	names := make([]string, 0, len(r.Clusters))
+	var names []string
 	for _, n := range slices.Sorted(maps.Keys(r.Clusters)) {
-		names = append(names, string(n))
-	}
-	for of, known := range r.Clusters {
-		if slices.Contains(known.Names, name) {
-			return fmt.Errorf("%s is a second name of cluster %s: use that name", name, of)
+		if names = append(names, string(n)); slices.Contains(r.Clusters[n].Names, name) {
+			return fmt.Errorf("%s is a second name of cluster %s: use that name", name, n)
 		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("the record has no cluster %s: linkwright has not written to any cluster yet", name)
 	}
 	return fmt.Errorf("the record has no cluster %s: linkwright wrote only to %s", name, strings.Join(names, ", "))
 }

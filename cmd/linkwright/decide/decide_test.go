@@ -186,3 +186,18 @@ func TestUnreadApprovalIsTold(t *testing.T) {
 		t.Errorf("told: %v", got)
 	}
 }
+
+// A cluster that the record does not have is refused with those that it has.
+func TestCheckRecorded(t *testing.T) {
+	r := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {Names: []api.ClusterName{"east-gw"}}, "west": {}}}
+	for name, want := range map[api.ClusterName]string{
+		"east": "", "east-gw": "east-gw is a second name of cluster east: use that name", "south": "the record has no cluster south: linkwright wrote only to east, west",
+	} {
+		if err := checkRecorded(r, name); err == nil && want != "" || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	if err := checkRecorded(inventory.Record{}, "east"); err == nil || err.Error() != "the record has no cluster east: linkwright has not written to any cluster yet" {
+		t.Errorf("an empty record: %v", err)
+	}
+}

@@ -267,7 +267,7 @@ func newShell(t *testing.T, dir string, env []string) *shell {
 	return &shell{t: t, in: in, out: bufio.NewReader(out)}
 }
 
-// run gives the exit code of the first command that failed, and all that the block printed.
+// run gives the exit code of the last command that failed, 0 if none did, and all that the block printed.
 func (s *shell) run(commands string) (int, string) {
 	s.t.Helper()
 	s.n++

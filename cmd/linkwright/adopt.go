@@ -132,7 +132,7 @@ func (p *proof) shown(_ state.Snapshot, end object.End, changes []object.Change)
 	return nil
 }
 
-// adoptions plans in the mind: the adoption, and everything after it.
+// adoptions simulates the adoption, and everything after it.
 func adoptions(w state.Snapshot, r plan.Renderer, policies []plan.Policy) (first map[api.ClusterName]plan.Step, then map[api.ClusterName][]plan.Step) {
 	first = map[api.ClusterName]plan.Step{}
 	next := w

@@ -72,19 +72,19 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
 	return c
 }
 
-// difference is a diff with the world it leads to, whose identities key the hashes of secrets.
+// difference is a diff, with the snapshot after it: the uids of its clusters key the hashes of secrets.
 type difference struct {
 	report.Diff
-	world  state.Snapshot
+	after  state.Snapshot
 	failed []error // dry runs that the server refused
 }
 
 func (d difference) write(w io.Writer, format report.Format) error {
-	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
+	key := func(name api.ClusterName) string { return d.after.Clusters[name].Facts.UID }
 	return cli.Write(w, format, d.Answer(key))
 }
 
-// finish prints; what could not be compared is worse than what differs.
+// finish prints. That something could not be compared counts before differences.
 func (d difference) finish(c *cobra.Command, format report.Format) error {
 	if err := d.write(c.OutOrStdout(), format); err != nil {
 		return err
@@ -119,7 +119,7 @@ func loadRevision(f *cli.Common, c *cobra.Command, k *cli.Kustomize, s *source.S
 	return fl, nil
 }
 
-// offlineDiff brings an empty world to what REV1 declares, then on to REV2, and compares the two.
+// offlineDiff simulates empty clusters until they are as REV1 declares, then until they are as REV2 does, and compares the two.
 func offlineDiff(f *cli.Common, c *cobra.Command, factsFile, from, to string) (difference, error) {
 	o, err := cli.NewOffline(f.Home.Owner, factsFile)
 	if err != nil {
@@ -147,10 +147,10 @@ func offlineDiff(f *cli.Common, c *cobra.Command, factsFile, from, to string) (d
 	renderer := f.Home.Renderer(k)
 	before, _ := plan.Simulate(o.Snapshot(a), renderer)
 	after, steps := plan.Simulate(next(o, before, b), renderer, plan.Suspend, plan.PrunePolicy)
-	return difference{Diff: worldsDiff(f.Home.Owner, before, after, steps), world: after}, nil
+	return difference{Diff: snapshotsDiff(f.Home.Owner, before, after, steps), after: after}, nil
 }
 
-// next is the world of a, in which b is declared: its new clusters are empty, and those it drops departed.
+// next is the snapshot of a fleet in which b is declared: new clusters are empty, and clusters that b does not declare have departed.
 func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 	next := o.Snapshot(b)
 	next.Guard.Limits = next.Guard.Limits.Next(w.Fleet.Commit, w.Fleet.Policy.Limits()) // those of a count, too
@@ -175,8 +175,8 @@ func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 	return next
 }
 
-// worldsDiff compares what two worlds hold, cluster by cluster; inventories are our own bookkeeping.
-func worldsDiff(owner string, before, after state.Snapshot, steps map[api.ClusterName][]plan.Step) report.Diff {
+// snapshotsDiff compares the objects of two snapshots, cluster by cluster, without linkwright's own bookkeeping.
+func snapshotsDiff(owner string, before, after state.Snapshot, steps map[api.ClusterName][]plan.Step) report.Diff {
 	var d report.Diff
 	for _, name := range sortedNames(after) {
 		cd := report.ClusterDiff{Name: name}
@@ -210,7 +210,7 @@ func bookkeeping(owner string, k object.Key) bool {
 		k == inventory.RecordKey(owner, k.Namespace)
 }
 
-// liveDiff plans against the live clusters, in the mind to the end, and tries every write by a dry run.
+// liveDiff simulates all steps from what is live, and sends every write as a dry run.
 func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) (difference, error) {
 	f.Git.Options.Ref = cmp.Or(f.Git.Options.Ref, rev)
 	e, err := f.Open(ctx, stderr)
@@ -229,7 +229,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	w.IssuedCredentials = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	defer e.Live.Show(ctx, live.DryRuns)()
-	d := difference{world: w}
+	d := difference{after: w}
 	for _, name := range sortedNames(w) {
 		cd, failed := engine{e}.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)

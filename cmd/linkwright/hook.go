@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync/web"
 )
 
-// hookFlags say who may ask a daemon for a pass, and where.
+// hookFlags say who may ask a daemon for a sync, and where.
 type hookFlags struct {
 	secretFile, listen string
 }
@@ -60,7 +60,7 @@ func (s serving) doors(ctx context.Context, server *web.Server, poke chan<- stru
 	}
 	apart, err := listen(ctx, "--hook-listen", s.hook.listen)
 	if err != nil {
-		_ = main.Close() // nobody was told of it yet
+		_ = main.Close() // nothing was sent to it yet
 		return nil, err
 	}
 	return []door{{main, server.Handler(), "all but hooks"}, {apart, hook, "hooks"}}, nil

@@ -222,7 +222,7 @@ func (c installed) inventories(ctx context.Context, name api.ClusterName, known 
 	return out, err
 }
 
-// missingSecrets are the Secrets of sources' ends that are not there. Where they may not be read nobody knows: none is.
+// missingSecrets are the Secrets of sources' ends that are not there. If they may not be read, none counts as missing.
 func missingSecrets(ctx context.Context, conn object.Cluster, all []inventory.Inventory) map[object.Key]bool {
 	out, names := map[object.Key]bool{}, map[string][]string{}
 	for _, inv := range all {
@@ -303,7 +303,7 @@ func denied(inv inventory.Inventory) *object.Condition {
 	return nil
 }
 
-// withUnrecorded adds the sources of links that stay which are not in the record, so that nobody read them. A target need not be in it: with
+// withUnrecorded adds the sources of links that stay which are not in the record, so that they were not read. A target need not be in it: with
 // tokens of people's own nothing is ever written there.
 func withUnrecorded(t report.Overview) []report.RecordedCluster {
 	all := t.Clusters

@@ -58,15 +58,15 @@ you can use with --facts.`,
 }
 
 // printEnds prints the objects of every end as they are once all is in place: in order of cluster and end.
-func printEnds(w io.Writer, world state.Snapshot, r plan.Renderer, only []string) error {
-	chosen, err := cli.Clusters(world.Fleet, only)
+func printEnds(w io.Writer, snapshot state.Snapshot, r plan.Renderer, only []string) error {
+	chosen, err := cli.Clusters(snapshot.Fleet, only)
 	if err != nil {
 		return err
 	}
-	world, _ = plan.Simulate(world, r)
+	snapshot, _ = plan.Simulate(snapshot, r)
 	for _, c := range chosen {
-		for _, end := range plan.DesiredEnds(world, c.Name, r) {
-			if err := printEnd(w, end, world.Clusters[c.Name].Facts.UID); err != nil {
+		for _, end := range plan.DesiredEnds(snapshot, c.Name, r) {
+			if err := printEnd(w, end, snapshot.Clusters[c.Name].Facts.UID); err != nil {
 				return err
 			}
 		}

@@ -51,7 +51,7 @@ Existing: your secret manager does.`,
 				return err
 			}
 			defer e.Close(c.Context())
-			links, err := turned(w.Fleet, args)
+			links, err := toRotate(w.Fleet, args)
 			if err != nil {
 				return err
 			}
@@ -66,8 +66,8 @@ Existing: your secret manager does.`,
 	return c
 }
 
-// turned are the links that are named; without a name all whose tokens linkwright issues.
-func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
+// toRotate are the links that are named; without a name all whose tokens linkwright issues.
+func toRotate(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
 	chosen, err := cli.Links(f, args, false)
 	if err != nil {
 		return nil, err

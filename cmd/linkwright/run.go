@@ -65,7 +65,7 @@ with linkwright accept, allow, abandon, approve, suspend, resume or reconcile.`,
 	return c
 }
 
-// serving is how a daemon differs from one pass.
+// serving is how a daemon differs from a single sync.
 type serving struct {
 	listen  string
 	observe bool
@@ -103,24 +103,24 @@ func (e engine) serve(ctx context.Context, s serving) error {
 		server.Publish(r)
 		posted(r)
 	}
-	told := ctx // of the group, and ends with what told it to stop
+	group := ctx // its cause is why the daemon stops
 	g.Go(func() error {
-		<-told.Done()
-		e.Loop.Log.Info("stopping", "why", said(context.Cause(told)))
+		<-group.Done()
+		e.Loop.Log.Info("stopping", "why", message(context.Cause(group)))
 		return nil
 	})
 	g.Go(func() error { return e.terms(ctx, s.observe, daemon{server, poke, publish}) })
 	return g.Wait()
 }
 
-// daemon is what terms tell, and hear.
+// daemon is what a period of leadership reports to, and what pokes it.
 type daemon struct {
 	server  *web.Server
 	poke    <-chan struct{}
 	publish func(report.Report)
 }
 
-// terms leads, pass after pass, whenever the lease is ours.
+// terms leads, sync after sync, whenever this process holds the lease.
 func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 	e.Loop.Patience, e.Loop.Changes, e.Loop.Recorded = cli.DefaultWait, e.Clusters, e.Clusters.Recorded()
 	e.Loop.Holder = setup.Identity()

@@ -107,7 +107,7 @@ func observedNow(known report.Revision, r report.Report, failed error) report.Re
 	case why == nil && known.Observed == r.Head && known.Why != nil: // another process applies it not, whatever this one would do
 		return known
 	case why == nil && known.Applied == "":
-		return known // nobody noted what is applied
+		return known // the record does not have what is applied
 	case why == nil:
 		known.Why = object.Because(reason.NotAppliedYet, "no sync has applied it yet")
 	case known.Observed == r.Head && known.Why != nil && known.Why.Code == why.Code:

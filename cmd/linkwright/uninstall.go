@@ -127,7 +127,7 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 	}
 	left := plan.Left(w, nil)
 	if len(left) == 0 {
-		cli.Say(u.out.told, "nothing of linkwright is left")
+		cli.Say(u.out.notes, "nothing of linkwright is left")
 		return u.finish(ctx, term, write, u.out)
 	}
 	_, steps := plan.Simulate(w, u.Loop.Renderer, u.Loop.Policies...)
@@ -173,7 +173,7 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 	if errors.Is(failed, sync.ErrInterrupted) {
 		return cli.ShownVerdict(out.format, r, failed)
 	}
-	cli.Say(out.told, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")
+	cli.Say(out.notes, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")
 	w, err := e.Look(ctx, term)
 	if err != nil {
 		return errors.Join(cli.ShownVerdict(out.format, r, failed), err)
@@ -194,20 +194,20 @@ func objects(n int) string {
 	return fmt.Sprintf("%d objects", n)
 }
 
-// sayLeft tells what clusters still hold: a line for each.
+// sayLeft writes a line for each cluster that still holds something.
 func sayLeft(out printer, left []plan.LeftOver) {
 	for _, l := range left {
 		switch {
 		case l.Unread != nil:
-			cli.Say(out.told, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
+			cli.Say(out.notes, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
 		case len(l.Objects) > 0:
-			cli.Say(out.told, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, objects(len(l.Objects)), l.Objects[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, objects(len(l.Objects)), l.Objects[0]))
 		}
 		if len(l.Orphans) > 0 {
-			cli.Say(out.told, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, objects(len(l.Orphans)), l.Orphans[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, objects(len(l.Orphans)), l.Orphans[0]))
 		}
 		for _, o := range l.Cleanup {
-			cli.Say(out.told, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))
+			cli.Say(out.notes, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))
 		}
 	}
 }
@@ -231,33 +231,33 @@ func (e engine) finish(ctx context.Context, term int64, yes bool, out printer) e
 		}
 	}
 	if len(known.Clusters) > 0 {
-		cli.Say(out.told, "the record still names clusters: run this again")
+		cli.Say(out.notes, "the record still names clusters: run this again")
 		return cli.Exit{Code: cli.ExitPartial}
 	}
 	return e.dropRecord(ctx)
 }
 
-// going tells, from the steps of a removal in the mind, what goes, what is in its way, and what was begun before and is waited for.
+// going shows, from the simulated steps of a removal, what is deleted, what prevents that, and which removals began before and wait.
 func (e engine) going(w state.Snapshot, steps map[api.ClusterName][]plan.Step, out printer) {
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
 		if cd.Denied != nil {
-			cli.Say(out.told, fmt.Sprintf("%s: nothing is removed: %s: %s", name, cd.Denied.Code, cd.Denied.Message))
+			cli.Say(out.notes, fmt.Sprintf("%s: nothing is removed: %s: %s", name, cd.Denied.Code, cd.Denied.Message))
 		}
 		for _, r := range cd.Rows {
 			switch {
 			case r.Why == nil:
 			case r.Phase == plan.Denied:
-				cli.Say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
+				cli.Say(out.notes, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Phase == plan.Waiting && r.Leaving:
-				cli.Say(out.told, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
+				cli.Say(out.notes, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Why.Code == reason.Abandoned:
-				cli.Say(out.told, fmt.Sprintf("%s: %s", name, r.Why.Message))
+				cli.Say(out.notes, fmt.Sprintf("%s: %s", name, r.Why.Message))
 			}
 		}
 		for _, c := range lastChanges(steps[name]) {
 			if c.Action == object.Delete || c.Action == object.Release {
-				cli.Say(out.told, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
+				cli.Say(out.notes, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
 			}
 		}
 	}

@@ -45,8 +45,8 @@ type Engine struct {
 	Live      *live.Display
 }
 
-// Open wires the loop. It connects to nothing but what in-cluster configuration needs, and to that only when every flag was
-// looked at: those of the command's own by more.
+// Open wires the loop. It connects to nothing but what in-cluster configuration needs, and to that only after
+// all flags were checked; more checks those of the command alone.
 func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() error) (*Engine, error) {
 	if err := f.Home.Check(); err != nil {
 		return nil, err

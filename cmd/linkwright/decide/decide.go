@@ -78,7 +78,7 @@ func (d *deciding) check() error {
 // change is what becomes of the record, and what is reported of that. It may be asked more than once.
 type change func(r *inventory.Record, by string) (lines []string, err error)
 
-// decide changes the record, whoever else does so at the same time.
+// decide changes the record, also if others change it at the same time.
 func (d *deciding) decide(c *cobra.Command, how change) error {
 	if err := d.check(); err != nil {
 		return err
@@ -133,7 +133,7 @@ func show(out io.Writer, w cli.Writing, lines []string) {
 	}
 }
 
-// Decisions are the decisions in effect, and those that nobody understands, approvals among them.
+// Decisions are the decisions in effect, and those that this release does not understand, approvals among them.
 func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
 	for _, text := range r.Unread {
 		out = append(out, report.Decision{Kind: "Approval", Object: text, Unread: true})

@@ -182,19 +182,19 @@ func (l *lab) run(args ...string) result {
 	return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
-// conditionsAlone says that all that was written tells how a link stands: on a busy machine that may be due at any time.
+// conditionsAlone reports whether all writes record conditions: on a busy machine one may be due at any time.
 func conditionsAlone(out string) bool {
-	told := 0
+	recorded := 0
 	for line := range strings.Lines(out) {
 		switch verb, what, _ := strings.Cut(strings.TrimSpace(line), "  "); {
 		case !strings.HasPrefix(line, "  "):
 		case verb == "update" && strings.Contains(what, "  Ready is "):
-			told++
+			recorded++
 		default:
 			return false
 		}
 	}
-	return told > 0
+	return recorded > 0
 }
 
 // must runs the program, which must end with the code and say all the words.

@@ -164,7 +164,7 @@ func (s *slow) interrupted() {
 func (s *slow) interruptedTwice() {
 	c, out, stderr := s.begun(s.t.Context(), 3*time.Second)
 	s.signal(c)
-	time.Sleep(500 * time.Millisecond) // until the process has heard the first: what it writes may be read once it has ended
+	time.Sleep(500 * time.Millisecond) // until the process has handled the first: what it writes may be read once it has ended
 	began := time.Now()
 	s.signal(c)
 	_ = c.Wait() // with an exit code, of which below

@@ -21,7 +21,7 @@ var (
 	sweepSeed   = flag.Uint64("sweep-seed", 1, "which of them")
 	sweepLabs   = flag.Int("sweep-labs", 1, "labs, of two clusters each, that share the work")
 	sweepDeed   = flag.String("sweep-deed", "", "only deeds whose names match this expression")
-	sweepPoint  = flag.String("sweep-point", "", "only the point of this name, as a failure tells it")
+	sweepPoint  = flag.String("sweep-point", "", "only the point of this name, as a failure names it")
 	sweepLog    = flag.String("sweep-log", "", "file that gets a line for each point; those that are in it already are not played again")
 	sweepFor    = flag.Duration("sweep-for", 0, "begin no point after so long, to go on another time; 0: until all is done, or 40 s with -sweep 1 and no deed or point chosen")
 )

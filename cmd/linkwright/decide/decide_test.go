@@ -179,11 +179,11 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// An approval that nobody understands is told, as a decision is.
+// An approval that this release does not understand is listed, as a decision is.
 func TestUnreadApprovalIsTold(t *testing.T) {
 	got := Decisions(inventory.Record{Unread: []string{`{"hash":5}`}}, time.Now())
 	if len(got) != 1 || !got[0].Unread || got[0].Kind != "Approval" || got[0].Object != `{"hash":5}` {
-		t.Errorf("told: %v", got)
+		t.Errorf("listed: %v", got)
 	}
 }
 

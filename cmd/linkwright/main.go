@@ -95,6 +95,7 @@ declarations, 4 not all is as declared, or interrupted, 5 lease held by another,
 	root.Version = versionString() // which adds --version
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(decide.Commands()...)
 	root.AddCommand(enroll.Commands()...)
 	extended(root)

@@ -91,8 +91,8 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	e, err := setup.New(ctx, setup.Options{
 		Access: f.Home.access(log), Management: cfg, Source: src, Loader: k.Loader, Dir: f.Git.Dir(), Images: f.Home.Images,
 		Sync: sync.Options{
-			Only: f.Home.onlyNames(), UnreachableSourceTimeout: f.Home.unreachable, Confinement: sync.Confinement{RequireConfinement: f.Home.requireConfinement},
-			Overrides: store.Overrides{Accepted: accepted, Abandoned: f.Home.abandoned(), Allowed: allowed, Cap: f.Home.pruneCap},
+			Only: f.Home.onlyNames(), UnreachableSourceTimeout: f.Home.unreachable, Confinement: sync.Confinement{RequireConfinement: f.Home.writes.requireConfinement},
+			Overrides: store.Overrides{Accepted: accepted, Abandoned: f.Home.abandoned(), Allowed: allowed, Cap: f.Home.writes.pruneCap},
 		},
 	})
 	if err != nil {

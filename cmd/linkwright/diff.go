@@ -46,17 +46,18 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
 			if err := f.Home.Check(); err != nil {
 				return err
 			}
-			from, to, two := "", "", false
+			var between revisions
+			two := false
 			if len(args) > 0 {
-				from, to, two = strings.Cut(args[0], "..")
+				between.from, between.to, two = strings.Cut(args[0], "..")
 			}
 			var d difference
 			var err error
 			if two {
-				d, err = offlineDiff(&f, c, factsFile, from, to)
+				d, err = offlineDiff(&f, c, factsFile, between)
 			} else {
 				f.Shows(c, false, out.Format)
-				d, err = liveDiff(c.Context(), &f, c.ErrOrStderr(), from)
+				d, err = liveDiff(c.Context(), &f, c.ErrOrStderr(), between.from)
 			}
 			if err != nil {
 				return err
@@ -104,15 +105,25 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 	return nil
 }
 
-func loadRevision(f *cli.Common, c *cobra.Command, k *cli.Kustomize, s *source.Source, rev string) (*fleet.Fleet, error) {
+// revisions are the two that are compared without any cluster.
+type revisions struct{ from, to string }
+
+// revisionLoader loads what a revision declares.
+type revisionLoader struct {
+	*cli.Kustomize
+	source *source.Source
+	dir    string // of the declarations
+}
+
+func (l revisionLoader) load(c *cobra.Command, rev string) (*fleet.Fleet, error) {
 	if rev == "" {
 		return nil, cli.Usage("REV1..REV2: name both revisions")
 	}
-	snap, err := s.At(c.Context(), rev)
+	snap, err := l.source.At(c.Context(), rev)
 	if err != nil {
 		return nil, err
 	}
-	fl, err := k.LoadOr(c.Context(), c.ErrOrStderr(), declared.Origin{Snapshot: snap, Dir: f.Git.Dir()})
+	fl, err := l.LoadOr(c.Context(), c.ErrOrStderr(), declared.Origin{Snapshot: snap, Dir: l.dir})
 	if err != nil {
 		return nil, fmt.Errorf("revision %s: %w", rev, err)
 	}
@@ -120,12 +131,12 @@ func loadRevision(f *cli.Common, c *cobra.Command, k *cli.Kustomize, s *source.S
 }
 
 // offlineDiff simulates empty clusters until they are as REV1 declares, then until they are as REV2 does, and compares the two.
-func offlineDiff(f *cli.Common, c *cobra.Command, factsFile, from, to string) (difference, error) {
+func offlineDiff(f *cli.Common, c *cobra.Command, factsFile string, between revisions) (difference, error) {
 	o, err := cli.NewOffline(f.Home.Owner, factsFile)
 	if err != nil {
 		return difference{}, err
 	}
-	f.Git.Options.Ref = cmp.Or(f.Git.Options.Ref, to)
+	f.Git.Options.Ref = cmp.Or(f.Git.Options.Ref, between.to)
 	src, err := f.Git.Open()
 	if err != nil {
 		return difference{}, err
@@ -136,11 +147,12 @@ func offlineDiff(f *cli.Common, c *cobra.Command, factsFile, from, to string) (d
 		return difference{}, err
 	}
 	defer k.Close()
-	a, err := loadRevision(f, c, k, src, from)
+	l := revisionLoader{k, src, f.Git.Dir()}
+	a, err := l.load(c, between.from)
 	if err != nil {
 		return difference{}, err
 	}
-	b, err := loadRevision(f, c, k, src, to)
+	b, err := l.load(c, between.to)
 	if err != nil {
 		return difference{}, err
 	}

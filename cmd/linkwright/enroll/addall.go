@@ -20,7 +20,7 @@ func (e *enrollment) checkAll(args []string) (path []string, err error) {
 	switch {
 	case len(args) != 1:
 		return nil, cli.Usage("--all needs the declarations: name one directory, or REPO@REV, and no cluster")
-	case e.secret != "" || e.server != "":
+	case e.secret != "" || e.login.server != "":
 		return nil, cli.Usage("--secret and --api-server are for one cluster: with --all, linkwright takes them from the declarations and the contexts")
 	}
 	for _, c := range e.contexts {
@@ -89,7 +89,7 @@ func (e *enrollment) grantInManagement(ctx context.Context, w state.Snapshot, c 
 
 func (e *enrollment) openManagement() (newCluster, error) {
 	if e.login.context != "" {
-		return e.login.open("")
+		return e.login.open()
 	}
 	cfg, err := e.f.Home.Config()
 	if err != nil {

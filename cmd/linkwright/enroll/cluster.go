@@ -43,7 +43,6 @@ type enrollment struct {
 	contexts   []string // of --context
 	declared   bool     // in the repository that was named
 	login      login    // the operator's own
-	server     string
 	account    string
 	secret     string
 	linkerd    api.Linkerd
@@ -125,7 +124,7 @@ func (e *enrollment) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT, repeatable, by default the context of the cluster's name")
 	cli.WithoutVariable(f, "kubeconfig", "context")
 	f.BoolVar(&e.all, "all", false, "every cluster of PATH or REPO@REV")
-	f.StringVar(&e.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
+	f.StringVar(&e.login.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
 	f.StringVar(&e.account, "account", "linkwright/linkwright", "NAMESPACE/NAME of linkwright's account, there and in the management cluster")
 	f.StringVar(&e.secret, "secret", "", "name of the Secret in the management cluster (default: NAME)")
 	f.StringVar(&e.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of Linkerd's control plane there; with PATH as declared")
@@ -156,8 +155,8 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 		return nil, err
 	case e.ttl < shortest:
 		return nil, cli.Usage("--ttl %s: want at least %s", e.ttl, shortest)
-	case e.server != "" && !strings.HasPrefix(e.server, "https://"):
-		return nil, cli.Usage("--api-server %q: want https://", e.server)
+	case e.login.server != "" && !strings.HasPrefix(e.login.server, "https://"):
+		return nil, cli.Usage("--api-server %q: want https://", e.login.server)
 	}
 	asked := e.grantee
 	if e.grantee, err = accountOf(e.account); asked.wide {
@@ -200,7 +199,7 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if err != nil {
 		return err
 	}
-	there, err := e.login.open(e.server)
+	there, err := e.login.open()
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 		return err
 	}
 	own := access.ManagedAccess{Name: e.name, Account: e.account, UID: uid, At: there.at, Token: token}
-	if err := s.home.HandOver(ctx, s.owner, s.entry, own, s.was.Record); err != nil {
+	if err := s.home.HandOver(ctx, access.Handover{Owner: s.owner, Entry: s.entry, ManagedAccess: own, Was: s.was.Record}); err != nil {
 		return err
 	}
 	_, until, _ := cluster.Lifetime(token)
@@ -120,7 +120,7 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 func (s *secretStore) checkSecret(ctx context.Context, e *enrollment, own access.ManagedAccess) error {
 	own.Token = object.NewSecret([]byte("dry-run"))
 	if e.f.Writing.Mode == cli.DryRunServer {
-		err := s.home.CheckHandOver(ctx, s.owner, s.entry, own, s.was.Record)
+		err := s.home.CheckHandOver(ctx, access.Handover{Owner: s.owner, Entry: s.entry, ManagedAccess: own, Was: s.was.Record})
 		if cluster.Explain(err).Code != reason.NotFound && err != nil {
 			return err
 		}

@@ -162,7 +162,7 @@ func overviewOnce(h *cli.ManagementFlags, c *cobra.Command) (report.Overview, er
 		return report.Overview{}, err
 	}
 	defer cs.Close(c.Context())
-	o, err := cs.overview(c.Context(), false)
+	o, err := cs.firstOverview(c.Context(), false)
 	if err == nil && o.Unread() {
 		err = errUnread()
 	}

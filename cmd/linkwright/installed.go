@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/record"
@@ -17,6 +18,7 @@ type installed struct {
 	*access.Clusters
 	owner, namespace string
 	log              *slog.Logger
+	live             *live.Display
 }
 
 // openInstalled checks the flags of a command first.
@@ -24,17 +26,17 @@ func openInstalled(h *cli.ManagementFlags, c *cobra.Command) (installed, error) 
 	if err := h.Check(); err != nil {
 		return installed{}, err
 	}
-	log, err := h.Log.Open(c.ErrOrStderr())
+	show, log, err := h.Display(c)
 	if err != nil {
 		return installed{}, err
 	}
 	clusters, err := h.OpenClusters(c.Context(), log)
-	return installed{clusters, h.Owner, h.Namespace, log}, err
+	return installed{clusters, h.Owner, h.Namespace, log, show}, err
 }
 
 // installedOf is the installation of an engine.
 func installedOf(e *cli.Engine) installed {
-	return installed{e.Clusters, e.Loop.Owner, e.Loop.Management.Namespace, e.Loop.Log}
+	return installed{e.Clusters, e.Loop.Owner, e.Loop.Management.Namespace, e.Loop.Log, e.Live}
 }
 
 // home is the management cluster as package sync sees it.

@@ -42,6 +42,7 @@ you can use with --facts.`,
 				return err
 			}
 			if saveFacts != "" {
+				f.Shows(c, false, "")
 				return storeFacts(c.Context(), &f, c.ErrOrStderr(), saveFacts)
 			}
 			return f.WithoutClusters(c, args, factsFile, func(w state.Snapshot, r plan.Renderer) error {

@@ -95,7 +95,7 @@ func (s leaseServer) writersOf(t *testing.T, recorded ...api.ClusterName) string
 		t.Fatal(err)
 	}
 	defer clusters.Close(context.WithoutCancel(t.Context()))
-	c := installed{clusters, "linkwright", "linkwright", nil}
+	c := installed{Clusters: clusters, owner: "linkwright", namespace: "linkwright"}
 	var out []string
 	for _, l := range c.writers(t.Context(), recorded) {
 		out = append(out, string(l.Only)+" "+l.Holder)

@@ -217,8 +217,8 @@ func (r *reader) addresses() {
 	r.must(os.WriteFile(file, []byte(out), 0o600))
 }
 
-// ofOneMachine are lines that nobody reads whose clusters are on other machines.
-var ofOneMachine = regexp.MustCompile(`because it is a loopback address|is an address of this machine|^# not read, and needed as target: other clusters cannot use`)
+// ofOneMachine are lines that readers whose clusters are on other machines do not see, and those that only a busy machine shows.
+var ofOneMachine = regexp.MustCompile(`^waiting \d+s: |because it is a loopback address|is an address of this machine|^# not read, and needed as target: other clusters cannot use`)
 
 // readable is an output as a reader sees it whose clusters are on other machines.
 func (r *reader) readable(text string) string {

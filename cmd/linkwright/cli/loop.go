@@ -51,7 +51,7 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err := f.Home.Check(); err != nil {
 		return nil, err
 	}
-	show, log, err := f.display(stderr)
+	show, log, err := f.Home.display(f.shown, stderr)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
+const outputFlag = "output"
+
 // Format is a flag that is checked when it is read.
 type Format struct {
 	report.Format
@@ -38,7 +40,7 @@ func (f *Format) Set(word string) error {
 // Add adds the flag; the first of these is the default.
 func (f *Format) Add(flags *pflag.FlagSet, among []report.Format) {
 	f.Format, f.among = among[0], among
-	flags.VarP(f, "output", "o", report.Enumerate(among))
+	flags.VarP(f, outputFlag, "o", report.Enumerate(among))
 }
 
 // Write writes an answer in a format.

@@ -33,6 +33,7 @@ const (
 const (
 	Repository = "the repository"
 	Management = "the management cluster"
+	Clusters   = "the clusters"
 	Lease      = "the Lease of this installation"
 	DryRuns    = "dry runs in the clusters"
 	Requests   = "the requests for tokens"

@@ -69,7 +69,7 @@ one of them, it does nothing, and the exit code is 5.`,
 }
 
 func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
-	if rules.From != "" && rules.From == t.Home.Owner {
+	if rules.From != "" && rules.From == t.Management.Owner {
 		return cli.Usage("--from-owner %s is this installation (--owner): give the owner of the other one", rules.From)
 	}
 	return cli.SomeOrAll(args, t.all)

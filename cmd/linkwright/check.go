@@ -61,7 +61,7 @@ The exit code is 4 if a check failed; with --watch, if the last one did.`,
 		},
 	}
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddConfinement)
 	out.Add(c.Flags(), report.CheckFormats())
 	c.Flags().BoolVar(&watch, "watch", false, "check again every 10 seconds, and show the result whenever it changes, until you interrupt it")
 	return c

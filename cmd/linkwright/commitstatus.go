@@ -154,7 +154,7 @@ type statusPoster struct {
 // newStatusPoster checks the flags, and sends no request.
 func newStatusPoster(e *cli.Engine, s statusFlags, f *cli.Common) (*statusPoster, error) {
 	client, err := s.open(f.Git.Options.Repo, e.Source)
-	return &statusPoster{s, f.Home.Owner, client}, err
+	return &statusPoster{s, f.Management.Owner, client}, err
 }
 
 const lastStatus = 10 * time.Second // before a command that ran once ends

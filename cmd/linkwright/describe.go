@@ -100,7 +100,7 @@ func describing(c *cobra.Command, d described) *cobra.Command {
 			return err
 		}
 		if f.Git.Options.Repo == "" {
-			return d.offline(&f.Home, c, args[0], out.Format)
+			return d.offline(&f.Management, c, args[0], out.Format)
 		}
 		return d.compared(&f, c, args[0], out.Format)
 	}

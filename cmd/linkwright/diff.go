@@ -43,7 +43,7 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
   linkwright diff --repo . main..my-branch -o markdown`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.Home.Check(); err != nil {
+			if err := f.Management.Check(); err != nil {
 				return err
 			}
 			var between revisions
@@ -67,7 +67,7 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
 	}
 	f.Git.Here = true
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddConfinement)
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")
 	out.Add(c.Flags(), report.Formats())
 	return c
@@ -132,7 +132,7 @@ func (l revisionLoader) load(c *cobra.Command, rev string) (*fleet.Fleet, error)
 
 // offlineDiff simulates empty clusters until they are as REV1 declares, then until they are as REV2 does, and compares the two.
 func offlineDiff(f *cli.Common, c *cobra.Command, factsFile string, between revisions) (difference, error) {
-	o, err := cli.NewOffline(f.Home.Owner, factsFile)
+	o, err := cli.NewOffline(f.Management.Owner, factsFile)
 	if err != nil {
 		return difference{}, err
 	}
@@ -142,7 +142,7 @@ func offlineDiff(f *cli.Common, c *cobra.Command, factsFile string, between revi
 		return difference{}, err
 	}
 	defer src.Close() //nolint:errcheck // what was wanted of it was read
-	k, err := f.Overlays.Open(c.Context(), f.Home.Owner, cli.Warner(c.ErrOrStderr()))
+	k, err := f.Overlays.Open(c.Context(), f.Management.Owner, cli.Warner(c.ErrOrStderr()))
 	if err != nil {
 		return difference{}, err
 	}
@@ -156,10 +156,10 @@ func offlineDiff(f *cli.Common, c *cobra.Command, factsFile string, between revi
 	if err != nil {
 		return difference{}, err
 	}
-	renderer := f.Home.Renderer(k)
+	renderer := f.Management.Renderer(k)
 	before, _ := plan.Simulate(o.Snapshot(a), renderer)
 	after, steps := plan.Simulate(next(o, before, b), renderer, plan.Suspend, plan.PrunePolicy)
-	return difference{Diff: snapshotsDiff(f.Home.Owner, before, after, steps), after: after}, nil
+	return difference{Diff: snapshotsDiff(f.Management.Owner, before, after, steps), after: after}, nil
 }
 
 // next is the snapshot of a fleet in which b is declared: new clusters are empty, and clusters that b does not declare have departed.
@@ -232,7 +232,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	defer e.Close(ctx)
 	e.ReadOnly()
 	if rev != "" {
-		e.Loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.Source, Rev: rev}, Loader: e.Kustomize.Loader, Dir: f.Git.Dir(), In: f.Home.Installation()}
+		e.Loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.Source, Rev: rev}, Loader: e.Kustomize.Loader, Dir: f.Git.Dir(), In: f.Management.Installation()}
 	}
 	w, err := e.Look(ctx, cli.NoLeadership)
 	if err != nil {

@@ -51,7 +51,7 @@ func (t *takeover) add(f *pflag.FlagSet, question string) {
 	t.Add(f)
 	t.Writing.AddAsking(f)
 	cli.Group(f, cli.GroupTrust, t.NonFastForward.Add)
-	cli.Group(f, cli.GroupClusters, t.Home.AddImages)
+	cli.Group(f, cli.GroupClusters, t.Management.AddImages)
 }
 
 // task is what such a command does once it knows what is declared. Without write it only shows that, and gives errPending if there is

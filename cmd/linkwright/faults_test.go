@@ -98,7 +98,7 @@ func TestFaults(t *testing.T) {
 	}
 	f.silent("the log", string(said))
 	f.silent("the metrics", metrics)
-	t.Run("keys of the management cluster", func(t *testing.T) { f.t = t; f.homeKeys() })
+	t.Run("keys of the management cluster", func(t *testing.T) { f.t = t; f.managementKeys() })
 }
 
 // atRest: passes over what has not changed ask nothing of any cluster; the lease is renewed.
@@ -115,7 +115,7 @@ func (f *faults) atRest() {
 	if asked := f.asked()[len(before):]; len(asked) > 0 {
 		f.t.Errorf("a pass at rest sent %d requests: %+v", len(asked), asked)
 	}
-	if text := get(f.at + "/metrics").body; !strings.Contains(text, `linkwright_requests_total{about="lease",cluster="(home)",code="2xx",verb="update"}`) {
+	if text := get(f.at + "/metrics").body; !strings.Contains(text, `linkwright_requests_total{about="lease",cluster="(management)",code="2xx",verb="update"}`) {
 		f.t.Errorf("renewals of the lease are not counted:\n%s", text)
 	}
 }

@@ -39,14 +39,14 @@ func installedOf(e *cli.Engine) installed {
 	return installed{e.Clusters, e.Loop.Owner, e.Loop.Management.Namespace, e.Loop.Log, e.Live}
 }
 
-// home is the management cluster as package sync sees it.
-func (c installed) home() record.ManagementCluster {
+// recorded is the management cluster as what keeps the record.
+func (c installed) recorded() record.ManagementCluster {
 	return record.ManagementCluster{Cluster: c.Management(), Namespace: c.namespace}
 }
 
 // record reads the record of the installation.
 func (c installed) record(ctx context.Context) (inventory.Record, error) {
-	known, err := c.home().Record(ctx, c.owner)
+	known, err := c.recorded().Record(ctx, c.owner)
 	if err == nil && known.Was.IsZero() {
 		err = record.NoRecord(c.owner, c.namespace)
 	}

@@ -39,11 +39,11 @@ func (l *lab) deadOnes() {
 		code, out := l.bare("status")
 		return code == cli.ExitPartial && both.MatchString(out)
 	})
-	l.home = l.mayOnly("may-see", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}}, rbacv1.PolicyRule{
+	l.management = l.mayOnly("may-see", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}}, rbacv1.PolicyRule{
 		APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"},
 		ResourceNames: []string{"linkwright-linkwright", "linkwright-linkwright-west"},
 	})
-	defer func() { l.home = "" }()
+	defer func() { l.management = "" }()
 	if code, out := l.bare("status"); code != cli.ExitPartial || !both.MatchString(out) {
 		l.t.Errorf("with rights to these leases alone: exit code %d\n%s", code, out)
 	}

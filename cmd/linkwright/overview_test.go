@@ -72,7 +72,7 @@ func TestRecordedLinks(t *testing.T) {
 // show what it waits for.
 func (l *lab) bare(args ...string) (int, string) {
 	l.t.Helper()
-	out, err := exec.CommandContext(l.t.Context(), "linkwright", append(args, "--kubeconfig", l.homeConfig())...).Output()
+	out, err := exec.CommandContext(l.t.Context(), "linkwright", append(args, "--kubeconfig", l.managementConfig())...).Output()
 	failed, ok := err.(*exec.ExitError) //nolint:errorlint // it is what exec gives
 	switch {
 	case !ok:

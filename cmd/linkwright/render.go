@@ -38,7 +38,7 @@ you can use with --facts.`,
   linkwright render --repo URL --kubeconfig management.yaml --save-facts facts.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.Home.Check(); err != nil {
+			if err := f.Management.Check(); err != nil {
 				return err
 			}
 			if saveFacts != "" {

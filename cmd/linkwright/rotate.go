@@ -62,7 +62,7 @@ Existing: your secret manager does.`,
 	f.Add(c.Flags())
 	f.Writing.Add(c.Flags())
 	c.Flags().BoolVar(&revoke, "revoke", false, "remove every former token once the new one is in use")
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddImages)
 	return c
 }
 

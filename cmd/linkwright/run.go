@@ -56,9 +56,9 @@ with linkwright accept, allow, abandon, approve, suspend, resume or reconcile.`,
 		},
 	}
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddOnly)
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddGrace)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddOnly)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddGrace)
 	s.add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupForge, status.add)
 	refuseDecisionFlags(c.Flags())

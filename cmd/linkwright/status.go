@@ -52,7 +52,7 @@ With --repo it reads the repository and the clusters, and compares them:
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case f.Git.Options.Repo == "", watch && cli.FromVariable(c.Flags().Lookup("repo")):
-				return showStatus(&f.Home, c, out.Format, watch)
+				return showStatus(&f.Management, c, out.Format, watch)
 			case watch:
 				return cli.Usage("--watch reads only inventories: leave out --repo")
 			}
@@ -61,7 +61,7 @@ With --repo it reads the repository and the clusters, and compares them:
 	}
 	f.Git.Here = true
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddConfinement)
 	out.Add(c.Flags(), report.StatusFormats())
 	c.Flags().BoolVar(&watch, "watch", false, "show the status again whenever it changes; not with --repo")
 	return c

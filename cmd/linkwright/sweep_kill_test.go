@@ -212,7 +212,7 @@ func (s *sweep) snapshot() map[string]string {
 	return out
 }
 
-// serversOwn is what stands in any cluster, and in any namespace soon after it was made; and leases at home, which stay from one deed
+// serversOwn is what stands in any cluster, and in any namespace soon after it was made; and leases of the management cluster, which stay from one deed
 // to the next.
 func serversOwn(o unstructured.Unstructured) bool {
 	if o.GetKind() == "Lease" && o.GetNamespace() == "linkwright" {

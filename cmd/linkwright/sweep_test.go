@@ -31,7 +31,7 @@ var (
 type sweep struct {
 	*lab
 	book    *book
-	proxies map[string]*faultproxy.Proxy // east, west, and home, which is west's server
+	proxies map[string]*faultproxy.Proxy // east, west, and management, which is the server of west
 	groups  [][]*deed
 	nothing *deed  // where all begin
 	at      *deed  // the last one that was done, and compared
@@ -154,7 +154,7 @@ func (s *sweep) undisturbed(d *deed) {
 	s.set("")
 	s.done(d.name, d)
 	var points []point
-	for _, name := range []string{"east", "home", "west"} {
+	for _, name := range []string{"east", "management", "west"} {
 		points = append(points, pointsOf(name, s.proxies[name].Log())...)
 	}
 	s.book.note(d, points)

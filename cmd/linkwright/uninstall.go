@@ -63,7 +63,7 @@ To keep the links, use "release".`,
 		},
 	}
 	t.add(c.Flags(), "Remove all of this?")
-	cli.Group(c.Flags(), cli.GroupClusters, t.Home.AddDead)
+	cli.Group(c.Flags(), cli.GroupClusters, t.Management.AddDead)
 	out.Add(c.Flags(), report.Formats())
 	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what happens by itself")
 	return c

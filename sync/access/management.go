@@ -19,7 +19,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-const managementName api.ClusterName = "home"
+const managementName api.ClusterName = "management"
 
 // ManagementCluster reads what is linkwright's in the management cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
 // ConfigMaps and of each Secret that it needs open, and asks for an object when it is wanted and has changed. It has no right on other Secrets.

@@ -19,7 +19,7 @@ const (
 )
 
 // managementLabel is no name of a cluster, so that none can have it.
-const managementLabel = "(home)"
+const managementLabel = "(management)"
 
 func always(about string) func(*http.Request) string {
 	return func(*http.Request) string { return about }

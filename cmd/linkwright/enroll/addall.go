@@ -91,11 +91,11 @@ func (e *enrollment) openManagement() (newCluster, error) {
 	if e.login.context != "" {
 		return e.login.open()
 	}
-	cfg, err := e.f.Home.Config()
+	cfg, err := e.f.Management.Config()
 	if err != nil {
 		return newCluster{}, err
 	}
-	e.f.Home.Announce(e.notes, nil)
+	e.f.Management.Announce(e.notes, nil)
 	o, err := openAdmin(cfg)
 	return newCluster{admin: o}, err
 }

@@ -116,10 +116,10 @@ func (e *enrollment) run(c *cobra.Command, path []string) error {
 }
 
 func (e *enrollment) addFlags(f *pflag.FlagSet) {
-	e.f.Home.Prefixed() // --kubeconfig and --context are of the clusters that are added
+	e.f.Management.Prefixed() // --kubeconfig and --context are of the clusters that are added
 	e.f.Add(f)
 	e.f.Writing.Add(f)
-	cli.Group(f, cli.GroupClusters, e.f.Home.AddImages)
+	cli.Group(f, cli.GroupClusters, e.f.Management.AddImages)
 	f.StringVar(&e.login.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
 	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT, repeatable, by default the context of the cluster's name")
 	cli.WithoutVariable(f, "kubeconfig", "context")
@@ -142,7 +142,7 @@ const shortest = 10 * time.Minute
 
 // check gives the arguments that name the repository.
 func (e *enrollment) check(args []string) (path []string, err error) {
-	if err := e.f.Home.Check(); err != nil {
+	if err := e.f.Management.Check(); err != nil {
 		return nil, err
 	}
 	if e.all {
@@ -162,8 +162,8 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 	if e.grantee, err = accountOf(e.account); asked.wide {
 		cli.Say(e.notes, "warning: --wide: anybody with linkwright's token can read and change every Secret of the control plane's namespace, also the key of Linkerd's issuer, and so issue identities of the mesh")
 	}
-	e.grantee.name, e.grantee.wide, e.grantee.confined, e.grantee.sweep = object.Manager(e.f.Home.Owner), asked.wide, asked.confined, asked.sweep
-	e.grantee.images, e.grantee.record = e.f.Home.Images, e.f.Home.Namespace
+	e.grantee.name, e.grantee.wide, e.grantee.confined, e.grantee.sweep = object.Manager(e.f.Management.Owner), asked.wide, asked.confined, asked.sweep
+	e.grantee.images, e.grantee.record = e.f.Management.Images, e.f.Management.Namespace
 	return path, err
 }
 
@@ -211,7 +211,7 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if err != nil {
 		return err
 	}
-	defer store.home.Close(ctx)
+	defer store.management.Close(ctx)
 	if err := store.checkFree(ctx, e, uid); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if err := there.grant(ctx, append(objects, e.grantee.mayRenew()...), e.granting(string(e.name))); err != nil {
 		return err
 	}
-	if err := store.admin.grant(ctx, e.grantee.mayWrite(e.f.Home.Namespace, e.secret), e.granting("the management cluster")); err != nil {
+	if err := store.admin.grant(ctx, e.grantee.mayWrite(e.f.Management.Namespace, e.secret), e.granting("the management cluster")); err != nil {
 		return err
 	}
 	if err := store.writeSecret(ctx, e, there, uid); err != nil {
@@ -287,11 +287,11 @@ func (e *enrollment) ordinaryFleet() (state.Snapshot, plan.Renderer, error) {
 	if err != nil {
 		return state.Snapshot{}, nil, err
 	}
-	o, err := cli.NewOffline(e.f.Home.Owner, "")
+	o, err := cli.NewOffline(e.f.Management.Owner, "")
 	if err != nil {
 		return state.Snapshot{}, nil, err
 	}
-	return o.Snapshot(f), render.New(e.f.Home.Owner), nil
+	return o.Snapshot(f), render.New(e.f.Management.Owner), nil
 }
 
 // loaded is what one file declares. What is wrong with it came from flags.

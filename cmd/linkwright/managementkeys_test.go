@@ -18,9 +18,9 @@ import (
 // rotatedCanary takes the place of faultCanary at the server.
 const rotatedCanary = faultCanary + "-rotated"
 
-// homeKeys: credentials and trusted keys come from Secrets and a ConfigMap of the management cluster; an error names the one that
+// managementKeys: credentials and trusted keys come from Secrets and a ConfigMap of the management cluster; an error names the one that
 // is missing, and followed where it changes under a daemon.
-func (f *faults) homeKeys() {
+func (f *faults) managementKeys() {
 	ann, bob, carol := f.signer("ann"), f.signer("bob"), f.signer("carol")
 	args := []string{
 		"--git-secret", "git", "--verify", "HEAD", "--verify-keys-secret", "signers", "--verify-keys-configmap", "guests",

@@ -218,7 +218,7 @@ func (l *lab) statusOfSync(h *hub) {
 	}
 }
 
-var doors = regexp.MustCompile(`address=(\S+) for="?([^"\n]+)`)
+var endpoints = regexp.MustCompile(`address=(\S+) for="?([^"\n]+)`)
 
 // pushPokes: from git push with a post-receive hook to the listing of refs a moment goes by, while the interval is a minute.
 func (l *lab) pushPokes(h *hub) {
@@ -241,7 +241,7 @@ func (l *lab) pushPokes(h *hub) {
 	}
 	speak()
 	l.eventually("the status of the push", func() bool { return h.has(l.headOf() + " success 2 clusters, 2 links: 2 Progressing") })
-	l.doors(at, secret)
+	l.endpoints(at, secret)
 	stop()
 	_ = daemon.Wait() // it was asked to stop
 	if raw, err := os.ReadFile(log); err != nil || bytes.Contains(raw, []byte(canary)) || !bytes.Contains(raw, []byte("result=accepted")) {
@@ -275,7 +275,7 @@ func (l *lab) listening(ctx context.Context, log string, args []string) (*exec.C
 	at := map[string]string{}
 	l.eventually("the daemon listens", func() bool {
 		raw, _ := os.ReadFile(log)
-		for _, m := range doors.FindAllSubmatch(raw, -1) {
+		for _, m := range endpoints.FindAllSubmatch(raw, -1) {
 			at[string(m[2])] = "http://" + string(m[1])
 		}
 		return len(at) == 2
@@ -283,8 +283,8 @@ func (l *lab) listening(ctx context.Context, log string, args []string) (*exec.C
 	return c, at
 }
 
-// doors: each address answers what is its own; a stranger and a standby get their answers.
-func (l *lab) doors(at map[string]string, secret string) {
+// endpoints: each address answers what is its own; a stranger and a standby get their answers.
+func (l *lab) endpoints(at map[string]string, secret string) {
 	if got := get(at["hooks"] + "/metrics"); got.status != http.StatusNotFound {
 		l.t.Errorf("the hook's address shows metrics: %+v", got)
 	}

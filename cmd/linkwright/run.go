@@ -84,12 +84,12 @@ func (s *serving) add(f *pflag.FlagSet) {
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
 func (e engine) serve(ctx context.Context, s serving) error {
 	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.Clusters.Requests}), make(chan struct{}, 1)
-	doors, err := s.doors(ctx, server, poke, e.Loop.Log)
+	endpoints, err := s.endpoints(ctx, server, poke, e.Loop.Log)
 	if err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	for _, d := range doors {
+	for _, d := range endpoints {
 		e.Loop.Log.Info("listening", "address", d.listener.Addr().String(), "for", d.purpose)
 		g.Go(func() error { return serveHTTP(ctx, d.listener, d.handler) })
 	}

@@ -187,13 +187,6 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 	return errors.Join(err, e.dropRecord(ctx))
 }
 
-func objects(n int) string {
-	if n == 1 {
-		return "1 object"
-	}
-	return fmt.Sprintf("%d objects", n)
-}
-
 // sayLeft writes a line for each cluster that still holds something.
 func sayLeft(out printer, left []plan.LeftOver) {
 	for _, l := range left {
@@ -201,10 +194,10 @@ func sayLeft(out printer, left []plan.LeftOver) {
 		case l.Unread != nil:
 			cli.Say(out.notes, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
 		case len(l.Objects) > 0:
-			cli.Say(out.notes, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, objects(len(l.Objects)), l.Objects[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, plural(len(l.Objects), "object"), l.Objects[0]))
 		}
 		if len(l.Orphans) > 0 {
-			cli.Say(out.notes, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, objects(len(l.Orphans)), l.Orphans[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, plural(len(l.Orphans), "object"), l.Orphans[0]))
 		}
 		for _, o := range l.Cleanup {
 			cli.Say(out.notes, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))

@@ -69,7 +69,7 @@ one of them, it does nothing, and the exit code is 5.`,
 }
 
 func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
-	if rules.From != "" && rules.From == t.Home.Owner {
+	if rules.From != "" && rules.From == t.Management.Owner {
 		return cli.Usage("--from-owner %s is this installation (--owner): give the owner of the other one", rules.From)
 	}
 	return cli.SomeOrAll(args, t.all)
@@ -132,7 +132,7 @@ func (p *proof) shown(_ state.Snapshot, end object.End, changes []object.Change)
 	return nil
 }
 
-// adoptions plans in the mind: the adoption, and everything after it.
+// adoptions simulates the adoption, and everything after it.
 func adoptions(w state.Snapshot, r plan.Renderer, policies []plan.Policy) (first map[api.ClusterName]plan.Step, then map[api.ClusterName][]plan.Step) {
 	first = map[api.ClusterName]plan.Step{}
 	next := w

@@ -49,7 +49,7 @@ shows its HASH.`,
 	}
 	f.Add(c.Flags())
 	f.Writing.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddImages)
 	return c
 }
 
@@ -58,12 +58,12 @@ var errNotDenied = errors.New("to approve a pull request, give --repo and --ref"
 
 // approveDenied approves what the record says is denied, and says whether it is what the hash names.
 func approveDenied(f *cli.Common, c *cobra.Command, hash string) (bool, error) {
-	cs, err := openInstalled(&f.Home, c)
+	cs, err := openInstalled(&f.Management, c)
 	if err != nil {
 		return false, err
 	}
 	defer cs.Close(c.Context())
-	f.Home.Announce(c.ErrOrStderr(), cs.log)
+	f.Management.Announce(c.ErrOrStderr(), cs.log)
 	err = (approval{c, cs, f.Writing}).record(func(r inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case r.Denied != nil && r.Denied.Hash == hash:
@@ -116,7 +116,7 @@ func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)
 	var units []inventory.Unit
 	ctx := a.c.Context()
 	by := decide.User(ctx, a.at.LeaseConfig())
-	err := a.at.home().AmendBy(ctx, a.at.owner, func(r *inventory.Record) (err error) {
+	err := a.at.recorded().AmendBy(ctx, a.at.owner, func(r *inventory.Record) (err error) {
 		if units, err = choose(*r); err != nil {
 			return err
 		}

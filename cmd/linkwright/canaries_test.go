@@ -13,12 +13,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// canaries is a lab that keeps all that the program ever told, and every credential that was ever in a cluster.
+// canaries is a lab that keeps all that the program printed, and every credential that was ever in a cluster.
 type canaries struct {
 	*lab
-	told  bytes.Buffer
-	known map[string]string // credentials, and where each was seen
-	seen  map[string]bool   // Secrets with one
+	printed bytes.Buffer
+	known   map[string]string // credentials, and where each was seen
+	seen    map[string]bool   // Secrets with one
 }
 
 // TestCanaries: whatever a link's credential is, and whatever fails, no command, format, log or page shows one.
@@ -49,13 +49,13 @@ func TestCanaries(t *testing.T) {
 	c.silent()
 }
 
-// run is the lab's, and keeps what was told; credentials that a run takes away were noted before it.
+// run is the lab's, and keeps what was printed; credentials that a run takes away were noted before it.
 func (c *canaries) run(args ...string) {
 	c.t.Helper()
 	c.note()
 	r := c.lab.run(args...)
 	c.note()
-	fmt.Fprintf(&c.told, "%v\n%s%s", args, r.out, r.stderr)
+	fmt.Fprintf(&c.printed, "%v\n%s%s", args, r.out, r.stderr)
 }
 
 func (c *canaries) everyFormat(command string) {
@@ -113,7 +113,7 @@ func (c *canaries) broken() {
 	c.run("sync", "--wait", "1s")
 }
 
-// prints has everything told that is made of declarations, or of somebody's login.
+// prints has everything printed that is made of declarations, or of somebody's login.
 func (c *canaries) prints() {
 	c.t.Helper()
 	c.run("render")
@@ -162,16 +162,16 @@ func (c *canaries) serves(format string) {
 	c.eventually("the daemon has synced", func() bool { return strings.Contains(c.file(log), "sync done") && get(at+"/readyz").status == 200 })
 	c.note()
 	for _, page := range []string{"/", "/report.json", "/metrics", "/healthz", "/readyz", "/nowhere"} {
-		c.told.WriteString(get(at + page).body)
+		c.printed.WriteString(get(at + page).body)
 	}
 	stop()
 	_ = daemon.Wait() // how it ends is another test's matter
-	for _, told := range []string{"sync done", "leadership begins", "leadership ends", "stopping", "signal received"} {
-		if !strings.Contains(c.file(log), told) {
-			c.t.Errorf("the log in %s does not say %q:\n%s", format, told, c.file(log))
+	for _, message := range []string{"sync done", "leadership begins", "leadership ends", "stopping", "signal received"} {
+		if !strings.Contains(c.file(log), message) {
+			c.t.Errorf("the log in %s does not say %q:\n%s", format, message, c.file(log))
 		}
 	}
-	c.told.WriteString(c.file(log))
+	c.printed.WriteString(c.file(log))
 }
 
 // note keeps what is a credential in any Secret: tokens, and of kubeconfigs tokens and keys.
@@ -207,14 +207,14 @@ func (c *canaries) keep(at, credential string) {
 	}
 }
 
-// silent: no credential is in what was told, as it is or in base64 at any of the three places that it can begin at.
+// silent: no credential is in what was printed, as it is or in base64 at any of the three places that it can begin at.
 func (c *canaries) silent() {
 	c.t.Helper()
-	told := c.told.String()
+	printed := c.printed.String()
 	for credential, at := range c.known {
 		for pad := range 3 {
 			encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", pad) + credential))
-			if strings.Contains(told, credential) || strings.Contains(told, encoded[4:len(encoded)-4]) {
+			if strings.Contains(printed, credential) || strings.Contains(printed, encoded[4:len(encoded)-4]) {
 				c.t.Errorf("the credential of %s is shown", at)
 			}
 		}
@@ -223,8 +223,8 @@ func (c *canaries) silent() {
 		"east: linkwright-access/linkwright.west-token", "east: linkwright-access/linkwright.west-2", "west: linkerd/cluster-credentials-east",
 		"west: linkerd-multicluster/vault", "west: linkwright/east", "west: linkwright/own",
 	} {
-		if _, name, _ := strings.Cut(at, "/"); !c.seen[at] && name != "linkwright.west-2" || !strings.Contains(told, name) {
-			c.t.Errorf("%s held no credential, or nothing is told of it: this test sees nothing", at)
+		if _, name, _ := strings.Cut(at, "/"); !c.seen[at] && name != "linkwright.west-2" || !strings.Contains(printed, name) {
+			c.t.Errorf("%s held no credential, or nothing was printed about it: this test tests nothing", at)
 		}
 	}
 }

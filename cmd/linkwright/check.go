@@ -61,7 +61,7 @@ The exit code is 4 if a check failed; with --watch, if the last one did.`,
 		},
 	}
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddConfinement)
 	out.Add(c.Flags(), report.CheckFormats())
 	c.Flags().BoolVar(&watch, "watch", false, "check again every 10 seconds, and show the result whenever it changes, until you interrupt it")
 	return c
@@ -74,18 +74,12 @@ func (e engine) check(ctx context.Context, w io.Writer, f report.Format) error {
 	switch err := cli.Write(w, f, answer); {
 	case err != nil:
 		return err
-	case failed == nil && ok:
-		return nil
+	case failed != nil:
+		return cli.ShownVerdict(f, r, failed)
+	case !ok:
+		return cli.Exit{Code: cli.ExitPartial}
 	}
-	return verdictOf(failed)
-}
-
-// verdictOf is the exit code of a check that failed.
-func verdictOf(failed error) error {
-	if failed != nil {
-		return cli.Verdict(report.Report{}, failed)
-	}
-	return cli.Exit{Code: cli.ExitPartial}
+	return nil
 }
 
 // extension is the name of Linkerd's extension that this program was started as; empty: as none.

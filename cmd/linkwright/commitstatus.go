@@ -144,17 +144,17 @@ func (s *statusFlags) fileToken() (forge.Secret, error) {
 	return forge.NewSecret(string(raw)), nil
 }
 
-// statusPoster posts what reports say, and is in nobody's way.
+// statusPoster posts what reports say. A failure stops nothing else.
 type statusPoster struct {
 	flags  statusFlags
 	owner  string
 	client *forge.Client // nil: nowhere
 }
 
-// newStatusPoster checks the flags, and asks nobody.
+// newStatusPoster checks the flags, and sends no request.
 func newStatusPoster(e *cli.Engine, s statusFlags, f *cli.Common) (*statusPoster, error) {
 	client, err := s.open(f.Git.Options.Repo, e.Source)
-	return &statusPoster{s, f.Home.Owner, client}, err
+	return &statusPoster{s, f.Management.Owner, client}, err
 }
 
 const lastStatus = 10 * time.Second // before a command that ran once ends
@@ -173,7 +173,7 @@ func (t *statusPoster) status(r report.Report) (forge.Status, bool) {
 	return s, t.client != nil && s.Commit != ""
 }
 
-// begin posts in the background until ctx ends, and gives what hears of reports. What fails is logged.
+// begin posts in the background until ctx ends, and returns the function to call with each report. What fails is logged.
 func (t *statusPoster) begin(ctx context.Context, g *errgroup.Group, log *slog.Logger) func(report.Report) {
 	if t.client == nil {
 		return func(report.Report) {}

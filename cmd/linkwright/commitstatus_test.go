@@ -28,8 +28,8 @@ const (
 	canary = "canary-3b7e"
 )
 
-// told is a report of a link from west to east whose ends stand so.
-func told(source, target plan.Phase, change func(*report.Report)) report.Report {
+// reportOf is a report of a link from west to east whose ends have these phases.
+func reportOf(source, target plan.Phase, change func(*report.Report)) report.Report {
 	pair := api.Pair{Source: "west", Target: "east"}
 	cluster := func(name api.ClusterName, s plan.Phase) report.Cluster {
 		row := plan.Row{End: object.End{Cluster: name, Link: pair}, Phase: s, Why: object.Because("Why", "%s", canary)}
@@ -51,36 +51,36 @@ func TestStanding(t *testing.T) {
 		state  forge.State
 		text   string
 	}{
-		"all is well":                    {told(plan.Ready, plan.Ready, nil), forge.Success, both + "1 Ready"},
-		"a warning":                      {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Problems = invalid[2:] }), forge.Success, both + "1 Ready"},
-		"no head, as of a report of old": {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Head = "" }), forge.Success, both + "1 Ready"},
-		"suspended":                      {told(plan.Suspended, plan.Ready, nil), forge.Success, both + "1 Suspended"},
-		"waiting":                        {told(plan.Waiting, plan.Ready, nil), forge.Pending, both + "1 Progressing"},
-		"changing":                       {told(plan.Ready, plan.Changing, func(r *report.Report) { r.Clusters[0].Step.Rows[0].Why = nil }), forge.Pending, both + "1 Progressing"},
-		"planned, not by us":             {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Clusters[0].Step.Ahead = []object.Change{write} }), forge.Pending, both + "1 Ready"},
-		"written": {told(plan.Ready, plan.Ready, func(r *report.Report) {
+		"all is well":                    {reportOf(plan.Ready, plan.Ready, nil), forge.Success, both + "1 Ready"},
+		"a warning":                      {reportOf(plan.Ready, plan.Ready, func(r *report.Report) { r.Problems = invalid[2:] }), forge.Success, both + "1 Ready"},
+		"no head, as of a report of old": {reportOf(plan.Ready, plan.Ready, func(r *report.Report) { r.Head = "" }), forge.Success, both + "1 Ready"},
+		"suspended":                      {reportOf(plan.Suspended, plan.Ready, nil), forge.Success, both + "1 Suspended"},
+		"waiting":                        {reportOf(plan.Waiting, plan.Ready, nil), forge.Pending, both + "1 Progressing"},
+		"changing":                       {reportOf(plan.Ready, plan.Changing, func(r *report.Report) { r.Clusters[0].Step.Rows[0].Why = nil }), forge.Pending, both + "1 Progressing"},
+		"planned, not by us":             {reportOf(plan.Ready, plan.Ready, func(r *report.Report) { r.Clusters[0].Step.Ahead = []object.Change{write} }), forge.Pending, both + "1 Ready"},
+		"written": {reportOf(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Clusters[0].Step.Ahead, r.Clusters[0].Outcomes = []object.Change{write}, []object.Outcome{{Change: write}}
 		}), forge.Success, both + "1 Ready"},
-		"held":    {told(plan.Blocked, plan.Waiting, nil), forge.Failure, both + "1 Blocked"},
-		"refused": {told(plan.Ready, plan.Denied, nil), forge.Failure, both + "1 Denied"},
-		"a write failed": {told(plan.Ready, plan.Changing, func(r *report.Report) {
+		"held":    {reportOf(plan.Blocked, plan.Waiting, nil), forge.Failure, both + "1 Blocked"},
+		"refused": {reportOf(plan.Ready, plan.Denied, nil), forge.Failure, both + "1 Denied"},
+		"a write failed": {reportOf(plan.Ready, plan.Changing, func(r *report.Report) {
 			r.Clusters[0].Outcomes = []object.Outcome{{Change: write, Err: errors.New(canary)}}
 		}), forge.Failure, both + "1 Stalled; 1 write failed"},
-		"a cluster is down": {told(plan.Ready, plan.Ready, func(r *report.Report) {
+		"a cluster is down": {reportOf(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Clusters[0].Step.Denied = object.Because(reason.Unreachable, canary)
 		}), forge.Failure, both + "1 Ready; 1 cluster Unknown"},
-		"a cluster is not to be written": {told(plan.Ready, plan.Ready, func(r *report.Report) {
+		"a cluster is not to be written": {reportOf(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Clusters[0].Step.Denied = object.Because(reason.DuplicateCluster, canary)
 		}), forge.Failure, both + "1 Ready; 1 cluster Denied"},
-		"a cluster without a turn": {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Clusters[0].Step = plan.Step{} }), forge.Failure, both + "1 Unknown; 1 cluster Unknown"},
-		"an invalid head": {told(plan.Ready, plan.Ready, func(r *report.Report) {
+		"a cluster without a turn": {reportOf(plan.Ready, plan.Ready, func(r *report.Report) { r.Clusters[0].Step = plan.Step{} }), forge.Failure, both + "1 Unknown; 1 cluster Unknown"},
+		"an invalid head": {reportOf(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Commit, r.Problems, r.Err = before, invalid, canary
 		}), forge.Failure, "not applied: 2 errors in the declarations; the applied revision is 222222222222"},
 		"the first head is invalid": {report.Report{Head: head, Problems: invalid[1:], Err: canary}, forge.Failure, "not applied: 1 error in the declarations"},
-		"a head that is not trusted": {told(plan.Ready, plan.Ready, func(r *report.Report) {
+		"a head that is not trusted": {reportOf(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Commit, r.Err = before, canary
 		}), forge.Failure, "not applied: see linkwright's report; the applied revision is 222222222222"},
-		"Git is down":         {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Err = canary }), forge.Error, "the last sync failed: see linkwright's report"},
+		"Git is down":         {reportOf(plan.Ready, plan.Ready, func(r *report.Report) { r.Err = canary }), forge.Error, "the last sync failed: see linkwright's report"},
 		"nothing is declared": {report.Report{Head: head, Commit: head}, forge.Success, "0 clusters, 0 links"},
 	} {
 		state, text := commitSummary(tt.report)
@@ -198,7 +198,7 @@ func TestStatusName(t *testing.T) {
 		{"linkwright", "", "linkwright"}, {"eu", "", "linkwright/eu"}, {"eu", "mesh", "mesh"},
 	} {
 		at := statusPoster{flags: statusFlags{context: tt.flag, target: "https://g.example.com"}, owner: tt.owner, client: &forge.Client{}}
-		got, ok := at.status(told(plan.Ready, plan.Ready, nil))
+		got, ok := at.status(reportOf(plan.Ready, plan.Ready, nil))
 		want := forge.Status{Commit: head, State: forge.Success, Description: "2 clusters, 1 link: 1 Ready", Context: tt.want, URL: "https://g.example.com"}
 		if diff := cmp.Diff(want, got); diff != "" || !ok {
 			t.Errorf("status of %s: %t -want +got\n%s", tt.owner, ok, diff)

@@ -93,7 +93,7 @@ func (r *rewoundLab) decidesUnderDaemon() {
 
 	r.abandons(undecided)
 	stop()
-	_ = c.Wait() // it was told to end
+	_ = c.Wait() // it was asked to stop
 	for _, word := range []string{"decision taken up", "decision used up"} {
 		for _, kind := range []string{"Suspend west/east", "AcceptCluster east=", "AllowNonFastForward", "AbandonCluster east", "Reconcile west"} {
 			if word == "decision used up" && kind == "Suspend west/east" {

@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
-// A daemon has none of the flags by which a single sync is told what people decide: each names its command.
+// A daemon has none of the flags by which people decide something for a single sync: each names its command.
 func TestDaemonTakesNoDecisions(t *testing.T) {
 	for flag, command := range map[string]string{
 		"--accept-cluster=east=1": "linkwright accept cluster", "--abandon-cluster=east": "linkwright abandon",

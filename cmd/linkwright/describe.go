@@ -100,7 +100,7 @@ func describing(c *cobra.Command, d described) *cobra.Command {
 			return err
 		}
 		if f.Git.Options.Repo == "" {
-			return d.offline(&f.Home, c, args[0], out.Format)
+			return d.offline(&f.Management, c, args[0], out.Format)
 		}
 		return d.compared(&f, c, args[0], out.Format)
 	}
@@ -145,6 +145,8 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	switch {
 	case err != nil:
 		return err
+	case failed != nil && found:
+		return cli.ShownVerdict(as, r, failed)
 	case failed != nil:
 		return cli.Verdict(r, failed)
 	case found:
@@ -160,7 +162,7 @@ func overviewOnce(h *cli.ManagementFlags, c *cobra.Command) (report.Overview, er
 		return report.Overview{}, err
 	}
 	defer cs.Close(c.Context())
-	o, err := cs.overview(c.Context(), false)
+	o, err := cs.firstOverview(c.Context(), false)
 	if err == nil && o.Unread() {
 		err = errUnread()
 	}

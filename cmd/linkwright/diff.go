@@ -43,20 +43,21 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
   linkwright diff --repo . main..my-branch -o markdown`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.Home.Check(); err != nil {
+			if err := f.Management.Check(); err != nil {
 				return err
 			}
-			from, to, two := "", "", false
+			var between revisions
+			two := false
 			if len(args) > 0 {
-				from, to, two = strings.Cut(args[0], "..")
+				between.from, between.to, two = strings.Cut(args[0], "..")
 			}
 			var d difference
 			var err error
 			if two {
-				d, err = offlineDiff(&f, c, factsFile, from, to)
+				d, err = offlineDiff(&f, c, factsFile, between)
 			} else {
 				f.Shows(c, false, out.Format)
-				d, err = liveDiff(c.Context(), &f, c.ErrOrStderr(), from)
+				d, err = liveDiff(c.Context(), &f, c.ErrOrStderr(), between.from)
 			}
 			if err != nil {
 				return err
@@ -66,23 +67,27 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
 	}
 	f.Git.Here = true
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddConfinement)
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")
 	out.Add(c.Flags(), report.Formats())
 	return c
 }
 
-// difference is a diff with the world it leads to, whose identities key the hashes of secrets.
+// difference is a diff, with the snapshot after it: the uids of its clusters key the hashes of secrets.
 type difference struct {
 	report.Diff
-	world  state.Snapshot
+	after  state.Snapshot
 	failed []error // dry runs that the server refused
 }
 
-// finish prints; what could not be compared is worse than what differs.
+func (d difference) write(w io.Writer, format report.Format) error {
+	key := func(name api.ClusterName) string { return d.after.Clusters[name].Facts.UID }
+	return cli.Write(w, format, d.Answer(key))
+}
+
+// finish prints. That something could not be compared counts before differences.
 func (d difference) finish(c *cobra.Command, format report.Format) error {
-	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
-	if err := cli.Write(c.OutOrStdout(), format, d.Answer(key)); err != nil {
+	if err := d.write(c.OutOrStdout(), format); err != nil {
 		return err
 	}
 	if len(d.failed) > 0 {
@@ -100,53 +105,64 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 	return nil
 }
 
-func loadRevision(f *cli.Common, c *cobra.Command, k *cli.Kustomize, s *source.Source, rev string) (*fleet.Fleet, error) {
+// revisions are the two that are compared without any cluster.
+type revisions struct{ from, to string }
+
+// revisionLoader loads what a revision declares.
+type revisionLoader struct {
+	*cli.Kustomize
+	source *source.Source
+	dir    string // of the declarations
+}
+
+func (l revisionLoader) load(c *cobra.Command, rev string) (*fleet.Fleet, error) {
 	if rev == "" {
 		return nil, cli.Usage("REV1..REV2: name both revisions")
 	}
-	snap, err := s.At(c.Context(), rev)
+	snap, err := l.source.At(c.Context(), rev)
 	if err != nil {
 		return nil, err
 	}
-	fl, err := k.LoadOr(c.Context(), c.ErrOrStderr(), declared.Origin{Snapshot: snap, Dir: f.Git.Dir()})
+	fl, err := l.LoadOr(c.Context(), c.ErrOrStderr(), declared.Origin{Snapshot: snap, Dir: l.dir})
 	if err != nil {
 		return nil, fmt.Errorf("revision %s: %w", rev, err)
 	}
 	return fl, nil
 }
 
-// offlineDiff brings an empty world to what REV1 declares, then on to REV2, and compares the two.
-func offlineDiff(f *cli.Common, c *cobra.Command, factsFile, from, to string) (difference, error) {
-	o, err := cli.NewOffline(f.Home.Owner, factsFile)
+// offlineDiff simulates empty clusters until they are as REV1 declares, then until they are as REV2 does, and compares the two.
+func offlineDiff(f *cli.Common, c *cobra.Command, factsFile string, between revisions) (difference, error) {
+	o, err := cli.NewOffline(f.Management.Owner, factsFile)
 	if err != nil {
 		return difference{}, err
 	}
-	f.Git.Options.Ref = cmp.Or(f.Git.Options.Ref, to)
+	f.Git.Options.Ref = cmp.Or(f.Git.Options.Ref, between.to)
 	src, err := f.Git.Open()
 	if err != nil {
 		return difference{}, err
 	}
 	defer src.Close() //nolint:errcheck // what was wanted of it was read
-	k, err := f.Overlays.Open(c.Context(), f.Home.Owner, cli.Warner(c.ErrOrStderr()))
+	k, err := f.Overlays.Open(c.Context(), f.Management.Owner, cli.Warner(c.ErrOrStderr()))
 	if err != nil {
 		return difference{}, err
 	}
 	defer k.Close()
-	a, err := loadRevision(f, c, k, src, from)
+	l := revisionLoader{k, src, f.Git.Dir()}
+	a, err := l.load(c, between.from)
 	if err != nil {
 		return difference{}, err
 	}
-	b, err := loadRevision(f, c, k, src, to)
+	b, err := l.load(c, between.to)
 	if err != nil {
 		return difference{}, err
 	}
-	renderer := f.Home.Renderer(k)
+	renderer := f.Management.Renderer(k)
 	before, _ := plan.Simulate(o.Snapshot(a), renderer)
 	after, steps := plan.Simulate(next(o, before, b), renderer, plan.Suspend, plan.PrunePolicy)
-	return difference{Diff: worldsDiff(f.Home.Owner, before, after, steps), world: after}, nil
+	return difference{Diff: snapshotsDiff(f.Management.Owner, before, after, steps), after: after}, nil
 }
 
-// next is the world of a, in which b is declared: its new clusters are empty, and those it drops departed.
+// next is the snapshot of a fleet in which b is declared: new clusters are empty, and clusters that b does not declare have departed.
 func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 	next := o.Snapshot(b)
 	next.Guard.Limits = next.Guard.Limits.Next(w.Fleet.Commit, w.Fleet.Policy.Limits()) // those of a count, too
@@ -171,8 +187,8 @@ func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 	return next
 }
 
-// worldsDiff compares what two worlds hold, cluster by cluster; inventories are our own bookkeeping.
-func worldsDiff(owner string, before, after state.Snapshot, steps map[api.ClusterName][]plan.Step) report.Diff {
+// snapshotsDiff compares the objects of two snapshots, cluster by cluster, without linkwright's own bookkeeping.
+func snapshotsDiff(owner string, before, after state.Snapshot, steps map[api.ClusterName][]plan.Step) report.Diff {
 	var d report.Diff
 	for _, name := range sortedNames(after) {
 		cd := report.ClusterDiff{Name: name}
@@ -206,7 +222,7 @@ func bookkeeping(owner string, k object.Key) bool {
 		k == inventory.RecordKey(owner, k.Namespace)
 }
 
-// liveDiff plans against the live clusters, in the mind to the end, and tries every write by a dry run.
+// liveDiff simulates all steps from what is live, and sends every write as a dry run.
 func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) (difference, error) {
 	f.Git.Options.Ref = cmp.Or(f.Git.Options.Ref, rev)
 	e, err := f.Open(ctx, stderr)
@@ -216,7 +232,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	defer e.Close(ctx)
 	e.ReadOnly()
 	if rev != "" {
-		e.Loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.Source, Rev: rev}, Loader: e.Kustomize.Loader, Dir: f.Git.Dir(), In: f.Home.Installation()}
+		e.Loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.Source, Rev: rev}, Loader: e.Kustomize.Loader, Dir: f.Git.Dir(), In: f.Management.Installation()}
 	}
 	w, err := e.Look(ctx, cli.NoLeadership)
 	if err != nil {
@@ -225,7 +241,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	w.IssuedCredentials = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	defer e.Live.Show(ctx, live.DryRuns)()
-	d := difference{world: w}
+	d := difference{after: w}
 	for _, name := range sortedNames(w) {
 		cd, failed := engine{e}.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)

@@ -69,7 +69,7 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 	defer e.Close(c.Context())
 	w.IssuedCredentials = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
-	d := difference{world: w}
+	d := difference{after: w}
 	shown := e.Live.Show(c.Context(), live.DryRuns)
 	defer shown()
 	for _, name := range sortedNames(w) {
@@ -80,11 +80,10 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
 	shown()
-	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
-	if err := d.Write(out, out.format, key); err != nil {
+	if err := d.write(out.Writer, out.format); err != nil {
 		return err
 	}
-	f.Writing.Ended(out.told)
+	f.Writing.Ended(out.notes)
 	if len(d.failed) > 0 || d.Stopped() || d.Unfinished() {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(d.failed...)}
 	}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"strings"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 // dryRuns runs a command both ways without writing: it says all the words, and no object of the link changes.
@@ -19,4 +21,17 @@ func (l *lab) dryRuns(words []string, args ...string) {
 		l.must(cli.ExitDone, append(words, ended), append(args, "--dry-run="+mode)...)
 	}
 	l.same(strings.Join(args, " ")+" as a dry run", before, l.inLink("west"), version, "leases", "links")
+}
+
+// What a dry run of a sync shows has every format that the flag takes.
+func TestDryRunFormats(t *testing.T) {
+	for _, as := range append(report.Formats(), "jsonpath={.kind}", "custom-columns=KIND:.kind") {
+		var out strings.Builder
+		if as == report.JSONPath || as == report.CustomColumns {
+			continue // without the argument that it needs
+		}
+		if err := (difference{}).write(&out, as); err != nil || out.Len() == 0 {
+			t.Errorf("-o %s: %v, %q", as, err, out.String())
+		}
+	}
 }

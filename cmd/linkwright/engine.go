@@ -51,7 +51,7 @@ func (t *takeover) add(f *pflag.FlagSet, question string) {
 	t.Add(f)
 	t.Writing.AddAsking(f)
 	cli.Group(f, cli.GroupTrust, t.NonFastForward.Add)
-	cli.Group(f, cli.GroupClusters, t.Home.AddImages)
+	cli.Group(f, cli.GroupClusters, t.Management.AddImages)
 }
 
 // task is what such a command does once it knows what is declared. Without write it only shows that, and gives errPending if there is
@@ -109,14 +109,14 @@ func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f
 	if err != nil {
 		return err
 	}
-	var told error
+	var failed error
 	err = setup.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
 		shown()
-		told = f(ctx, term, true)
+		failed = f(ctx, term, true)
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {
 		return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; a daemon or a process with --only-write keeps its lease while it runs: scale it to 0, run this command again, and scale it back", err)}
 	}
-	return errors.Join(told, err)
+	return errors.Join(failed, err)
 }

@@ -39,7 +39,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Who interrupts a build is not told that the declarations are wrong.
+// An interrupted build does not report that the declarations are wrong.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -10,7 +10,7 @@ import (
 )
 
 // nowhere: while the kubeconfig of a cluster leads to a server that does not answer, a daemon applies a new commit to all
-// clusters, that one included, well before it would give that server up; then its row tells of it; the right kubeconfig
+// clusters, that one included, well before it would give that server up; then its row says so; the right kubeconfig
 // heals it.
 func (l *lab) nowhere() {
 	dir := l.t.TempDir()
@@ -37,7 +37,7 @@ func (l *lab) nowhere() {
 		l.t.Errorf("it took %v, as long as the server that does not answer", took)
 	}
 	silent.Called(l.t, called)
-	f.expect("its row tells of it", func() bool { return strings.Contains(get(at+"/").body, "does not answer") })
+	f.expect("its row says so", func() bool { return strings.Contains(get(at+"/").body, "does not answer") })
 	write(l.t, east, good)
 	f.expect("the right one heals it", f.inForce)
 	stop()

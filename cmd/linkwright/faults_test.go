@@ -63,7 +63,7 @@ func (f *faults) all() []trouble {
 	}
 }
 
-// faults is a lab whose daemon reads Git through a front, and tells everything to one log.
+// faults is a lab whose daemon reads Git through a front, and writes one log.
 type faults struct {
 	*lab
 	front     *front
@@ -74,8 +74,8 @@ type faults struct {
 	repaired  int  // objects that were taken away
 }
 
-// TestFaults lets Git fail in every way under one daemon, which is never started again. Each time the error is told,
-// the last good commit stays in force, nothing is written but what repairs it, and the next good poll applies the new one.
+// TestFaults lets Git fail in every way under one daemon, which is never started again. Each time the report has the error,
+// the applied revision stays, nothing is written but what repairs it, and the next good poll applies the new one.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	f := newFaults(t)
@@ -98,14 +98,14 @@ func TestFaults(t *testing.T) {
 	}
 	f.silent("the log", string(said))
 	f.silent("the metrics", metrics)
-	t.Run("keys of the management cluster", func(t *testing.T) { f.t = t; f.homeKeys() })
+	t.Run("keys of the management cluster", func(t *testing.T) { f.t = t; f.managementKeys() })
 }
 
 // atRest: passes over what has not changed ask nothing of any cluster; the lease is renewed.
 func (f *faults) atRest() {
 	passes := func() (n int) {
 		_, text, _ := strings.Cut(get(f.at+"/metrics").body, "\nlinkwright_syncs_total{result=\"clean\"} ")
-		_, _ = fmt.Sscan(text, &n) // 0: the daemon does not tell yet
+		_, _ = fmt.Sscan(text, &n) // 0: there is no such metric yet
 		return n
 	}
 	n := passes()
@@ -167,7 +167,7 @@ func (f *faults) declare() {
 // inForce says that exactly the links of the head are there.
 func (f *faults) inForce() bool {
 	links := map[bool]int{true: 2, false: 1}[f.linked]
-	return written(f.at) == links && f.told().Error == "" && f.told().Commit == f.head() && !f.told().Syncing
+	return written(f.at) == links && f.report().Error == "" && f.report().Commit == f.head() && !f.report().Syncing
 }
 
 // rests waits until all is written, also what has become of links: nothing was for a second.
@@ -196,7 +196,7 @@ type dispatch struct {
 	Syncing bool
 }
 
-func (f *faults) told() (r dispatch) {
+func (f *faults) report() (r dispatch) {
 	body := get(f.at + "/").body
 	f.silent("the report", body)
 	_ = json.Unmarshal([]byte(body), &r) // what is no report says nothing
@@ -208,7 +208,7 @@ func (f *faults) expect(what string, ok func() bool) {
 	f.t.Helper()
 	defer func() {
 		if f.t.Failed() {
-			f.t.Logf("the daemon tells %+v", f.told())
+			f.t.Logf("the report is %+v", f.report())
 		}
 	}()
 	f.eventually(what, func() bool {
@@ -236,15 +236,15 @@ func (f *faults) poke() {
 
 func (f *faults) suffer(tr trouble) {
 	f.rests()
-	before, good := f.writes(), f.told().Commit
+	before, good := f.writes(), f.report().Commit
 	defer f.front.set(nil)
 	tr.begin(f)
 	if tr.end == nil {
 		f.declare()
 	}
-	f.expect("the report tells it", func() bool { return strings.Contains(f.told().Error, tr.words) })
-	if now := f.told(); now.Commit != good {
-		f.t.Errorf("in force is %s, want the last good one, %s", now.Commit, good)
+	f.expect("the report has the error", func() bool { return strings.Contains(f.report().Error, tr.words) })
+	if now := f.report(); now.Commit != good {
+		f.t.Errorf("applied is %s, want the revision before, %s", now.Commit, good)
 	}
 	if n := f.writes() - before; n != 0 {
 		f.t.Errorf("it caused %d writes", n)

@@ -25,11 +25,11 @@ import (
 // lab is real clusters, a real repository and the program; west is the management cluster.
 type lab struct {
 	*testbed.ControlPlanes
-	t      *testing.T
-	repo   string
-	temp   string // of the programs: one that is killed leaves its store of Git there
-	remote string // its address; empty: its path
-	home   string // kubeconfig of the management cluster; empty: west's own
+	t          *testing.T
+	repo       string
+	temp       string // of the programs: one that is killed leaves its store of Git there
+	remote     string // its address; empty: its path
+	management string // kubeconfig of the management cluster; empty: west's own
 
 	program string // empty: as it is released
 }
@@ -143,16 +143,16 @@ func (l *lab) start(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buff
 	return l.startTo(ctx, &out, &stderr, args...), &out, &stderr
 }
 
-// homeConfig is the kubeconfig of the management cluster that the program gets.
-func (l *lab) homeConfig() string { return cmp.Or(l.home, l.Cluster("west").Kubeconfig) }
+// managementConfig is the kubeconfig of the management cluster that the program gets.
+func (l *lab) managementConfig() string { return cmp.Or(l.management, l.Cluster("west").Kubeconfig) }
 
 func (l *lab) startTo(ctx context.Context, out, stderr io.Writer, args ...string) *exec.Cmd {
 	l.t.Helper()
-	home := "--kubeconfig"
+	flag := "--kubeconfig"
 	if args[0] == "cluster" {
-		home = "--management-kubeconfig"
+		flag = "--management-kubeconfig"
 	}
-	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", home, l.homeConfig())
+	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", flag, l.managementConfig())
 	c := exec.CommandContext(ctx, cmp.Or(l.program, "linkwright"), args...) //nolint:gosec // our own
 	c.Stdout, c.Stderr, c.Env = out, stderr, append(os.Environ(), "TMPDIR="+l.temp)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
@@ -182,19 +182,19 @@ func (l *lab) run(args ...string) result {
 	return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
-// conditionsAlone says that all that was written tells how a link stands: on a busy machine that may be due at any time.
+// conditionsAlone reports whether all writes record conditions: on a busy machine one may be due at any time.
 func conditionsAlone(out string) bool {
-	told := 0
+	recorded := 0
 	for line := range strings.Lines(out) {
 		switch verb, what, _ := strings.Cut(strings.TrimSpace(line), "  "); {
 		case !strings.HasPrefix(line, "  "):
 		case verb == "update" && strings.Contains(what, "  Ready is "):
-			told++
+			recorded++
 		default:
 			return false
 		}
 	}
-	return told > 0
+	return recorded > 0
 }
 
 // must runs the program, which must end with the code and say all the words.

@@ -193,7 +193,7 @@ func (l *lab) statusOfSync(h *hub) {
 	sync := func(code int) string {
 		var out bytes.Buffer
 		c := l.at(l.t.Context(), &out, &out, append([]string{"sync"}, h.flags()...)...)
-		_ = c.Wait() // the exit code tells
+		_ = c.Wait() // its exit code is checked
 		if got := c.ProcessState.ExitCode(); got != code || strings.Contains(out.String(), canary) {
 			l.t.Errorf("sync: exit code %d, want %d, and no canary\n%s", got, code, out.String())
 		}
@@ -218,7 +218,7 @@ func (l *lab) statusOfSync(h *hub) {
 	}
 }
 
-var doors = regexp.MustCompile(`address=(\S+) for="?([^"\n]+)`)
+var endpoints = regexp.MustCompile(`address=(\S+) for="?([^"\n]+)`)
 
 // pushPokes: from git push with a post-receive hook to the listing of refs a moment goes by, while the interval is a minute.
 func (l *lab) pushPokes(h *hub) {
@@ -236,21 +236,21 @@ func (l *lab) pushPokes(h *hub) {
 	defer speak()
 	for _, text := range []string{"", link("east", "west", "")} {
 		l.commit(l.clusters() + link("west", "east", "") + text)
-		l.told(h)
+		l.syncsAtOnce(h)
 		l.eventually("a status is on its way", func() bool { return h.hanging.Load() == 1 })
 	}
 	speak()
 	l.eventually("the status of the push", func() bool { return h.has(l.headOf() + " success 2 clusters, 2 links: 2 Progressing") })
-	l.doors(at, secret)
+	l.endpoints(at, secret)
 	stop()
-	_ = daemon.Wait() // it was told to end
+	_ = daemon.Wait() // it was asked to stop
 	if raw, err := os.ReadFile(log); err != nil || bytes.Contains(raw, []byte(canary)) || !bytes.Contains(raw, []byte("result=accepted")) {
 		l.t.Errorf("log: %v\n%s", err, raw)
 	}
 }
 
-// told pushes, and measures until the pass began.
-func (l *lab) told(h *hub) {
+// syncsAtOnce pushes, and measures until the sync began.
+func (l *lab) syncsAtOnce(h *hub) {
 	l.t.Helper()
 	start := time.Now()
 	l.git("push", "-q", "origin", "main")
@@ -275,7 +275,7 @@ func (l *lab) listening(ctx context.Context, log string, args []string) (*exec.C
 	at := map[string]string{}
 	l.eventually("the daemon listens", func() bool {
 		raw, _ := os.ReadFile(log)
-		for _, m := range doors.FindAllSubmatch(raw, -1) {
+		for _, m := range endpoints.FindAllSubmatch(raw, -1) {
 			at[string(m[2])] = "http://" + string(m[1])
 		}
 		return len(at) == 2
@@ -283,8 +283,8 @@ func (l *lab) listening(ctx context.Context, log string, args []string) (*exec.C
 	return c, at
 }
 
-// doors: each address answers what is its own; a stranger and a standby get their answers.
-func (l *lab) doors(at map[string]string, secret string) {
+// endpoints: each address answers what is its own; a stranger and a standby get their answers.
+func (l *lab) endpoints(at map[string]string, secret string) {
 	if got := get(at["hooks"] + "/metrics"); got.status != http.StatusNotFound {
 		l.t.Errorf("the hook's address shows metrics: %+v", got)
 	}
@@ -306,7 +306,7 @@ func (l *lab) doors(at map[string]string, secret string) {
 		l.t.Errorf("a standby: %d %v", code, err)
 	}
 	stop()
-	_ = standby.Wait() // it was told to end
+	_ = standby.Wait() // it was asked to stop
 }
 
 // poke is the program that the post-receive hook starts, as curl would be: URL and file of the secret.

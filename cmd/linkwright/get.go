@@ -109,22 +109,23 @@ func (r resource) command() *cobra.Command {
 	return c
 }
 
-// chosen are the items that names choose; without names all.
+// chosen are the items that names choose; without names all. If a name chooses nothing, the items of the other names come with the error.
 func (r resource) chosen(o report.Overview, names []string) (report.Listing, error) {
 	all := r.list(o)
 	if len(names) == 0 {
 		return all, nil
 	}
+	var missing error
 	prefixes := make([]string, len(names))
 	for i, name := range names {
 		prefixes[i], _ = r.ref(name)
-		if !slices.ContainsFunc(all.Refs(), func(ref string) bool { return r.is(ref, prefixes[i]) }) {
-			return all, notFound(o, r.kind, name)
+		if missing == nil && !slices.ContainsFunc(all.Refs(), func(ref string) bool { return r.is(ref, prefixes[i]) }) {
+			missing = notFound(o, r.kind, name)
 		}
 	}
 	return all.Only(func(ref string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return r.is(ref, p) })
-	}), nil
+	}), missing
 }
 
 // is says that a name chooses an item. A commit may be given by its first digits.
@@ -162,12 +163,13 @@ func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(rep
 	return cli.Write(c.OutOrStdout(), l.out.Format, a)
 }
 
-// listPrinter prints a list, and then the items that changed.
+// listPrinter prints a list, and then the items that changed. A name that chooses nothing is an error only at first: it may come back.
 type listPrinter struct {
-	out   io.Writer
-	flags *listFlags
-	list  func(report.Overview) (report.Listing, error)
-	last  *report.Listing
+	out    io.Writer
+	flags  *listFlags
+	list   func(report.Overview) (report.Listing, error)
+	last   *report.Listing
+	headed bool // the headers were printed
 }
 
 func (p *listPrinter) print(o report.Overview) error {
@@ -179,11 +181,11 @@ func (p *listPrinter) print(o report.Overview) error {
 	if p.last != nil {
 		now = all.Changed(*p.last)
 	}
-	headers := p.last == nil && !p.flags.noHeaders
-	p.last = &all
-	if now.Len() == 0 {
+	if p.last = &all; now.Len() == 0 {
 		return nil
 	}
+	headers := !p.headed && !p.flags.noHeaders
+	p.headed = true
 	if kind := p.flags.out.Kind(); kind == report.Text || kind == report.Wide || kind == report.Name {
 		return cli.Write(p.out, kind, now.Answer(headers))
 	}

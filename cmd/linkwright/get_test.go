@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -105,6 +106,35 @@ func TestListPrinter(t *testing.T) {
 	out.Reset()
 	if err := p.print(listed()); err != nil || outputschema.Check([]byte(out.String())) != nil || !strings.Contains(out.String(), `"kind": "Link"`) {
 		t.Errorf("%v: want a link alone:\n%s", err, out.String())
+	}
+}
+
+// A link that goes away while it is watched prints nothing, and no other link; headers come with the first row.
+func TestListPrinterOfNames(t *testing.T) {
+	var out strings.Builder
+	l := &listFlags{}
+	l.out.Format = report.Text
+	links := resources()[0]
+	p := &listPrinter{out: &out, flags: l, list: func(o report.Overview) (report.Listing, error) { return links.chosen(o, []string{"west/north"}) }}
+	gone, empty := listed(), listed()
+	gone.Links, empty.Links = gone.Links[:1], nil
+	for i, tt := range []struct {
+		o    report.Overview
+		want string
+	}{
+		{listed(), "SOURCE  TARGET  READY  STATUS   AGE  MESSAGE\nwest    north   False  Stalled  59m  GatewayNotAlive: no address\n"},
+		{gone, ""},
+		{listed(), "west  north  False  Stalled  59m  GatewayNotAlive: no address\n"},
+	} {
+		out.Reset()
+		if err := p.print(tt.o); err != nil || out.String() != tt.want {
+			t.Errorf("%d: %v, %q, want %q", i, err, out.String(), tt.want)
+		}
+	}
+	p = &listPrinter{out: &out, flags: l, list: func(o report.Overview) (report.Listing, error) { return o.LinkList(), nil }}
+	out.Reset()
+	if err := errors.Join(p.print(empty), p.print(gone)); err != nil || !strings.HasPrefix(out.String(), "SOURCE  TARGET  ") {
+		t.Errorf("%v: the first row has no headers: %q", err, out.String())
 	}
 }
 

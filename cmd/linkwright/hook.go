@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync/web"
 )
 
-// hookFlags say who may ask a daemon for a pass, and where.
+// hookFlags say who may ask a daemon for a sync, and where.
 type hookFlags struct {
 	secretFile, listen string
 }
@@ -31,18 +31,18 @@ func (h *hookFlags) check() error {
 	return nil
 }
 
-// door is an address, and who answers there.
-type door struct {
+// endpoint is an address, and what answers there.
+type endpoint struct {
 	listener net.Listener
 	handler  http.Handler
 	purpose  string
 }
 
-// doors opens the addresses to listen on. Where one cannot be opened, none is.
-func (s serving) doors(ctx context.Context, server *web.Server, poke chan<- struct{}, log *slog.Logger) ([]door, error) {
+// endpoints opens the addresses to listen on. If one cannot be opened, none is.
+func (s serving) endpoints(ctx context.Context, server *web.Server, poke chan<- struct{}, log *slog.Logger) ([]endpoint, error) {
 	if s.hook.secretFile == "" {
 		main, err := listen(ctx, "--listen", s.listen)
-		return []door{{main, server.Handler(), "all"}}, err
+		return []endpoint{{main, server.Handler(), "all"}}, err
 	}
 	hook, err := server.Hook(web.HookOptions{SecretFile: s.hook.secretFile, Poke: poke, Log: log})
 	if err != nil {
@@ -56,14 +56,14 @@ func (s serving) doors(ctx context.Context, server *web.Server, poke chan<- stru
 		both := http.NewServeMux()
 		both.Handle("/", server.Handler())
 		both.Handle("/hook", hook)
-		return []door{{main, both, "all"}}, nil
+		return []endpoint{{main, both, "all"}}, nil
 	}
 	apart, err := listen(ctx, "--hook-listen", s.hook.listen)
 	if err != nil {
-		_ = main.Close() // nobody was told of it yet
+		_ = main.Close() // nothing was sent to it yet
 		return nil, err
 	}
-	return []door{{main, server.Handler(), "all but hooks"}, {apart, hook, "hooks"}}, nil
+	return []endpoint{{main, server.Handler(), "all but hooks"}, {apart, hook, "hooks"}}, nil
 }
 
 func listen(ctx context.Context, flag, address string) (net.Listener, error) {

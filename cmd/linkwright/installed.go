@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/record"
@@ -17,6 +18,7 @@ type installed struct {
 	*access.Clusters
 	owner, namespace string
 	log              *slog.Logger
+	live             *live.Display
 }
 
 // openInstalled checks the flags of a command first.
@@ -24,27 +26,27 @@ func openInstalled(h *cli.ManagementFlags, c *cobra.Command) (installed, error) 
 	if err := h.Check(); err != nil {
 		return installed{}, err
 	}
-	log, err := h.Log.Open(c.ErrOrStderr())
+	show, log, err := h.Display(c)
 	if err != nil {
 		return installed{}, err
 	}
 	clusters, err := h.OpenClusters(c.Context(), log)
-	return installed{clusters, h.Owner, h.Namespace, log}, err
+	return installed{clusters, h.Owner, h.Namespace, log, show}, err
 }
 
 // installedOf is the installation of an engine.
 func installedOf(e *cli.Engine) installed {
-	return installed{e.Clusters, e.Loop.Owner, e.Loop.Management.Namespace, e.Loop.Log}
+	return installed{e.Clusters, e.Loop.Owner, e.Loop.Management.Namespace, e.Loop.Log, e.Live}
 }
 
-// home is the management cluster as package sync sees it.
-func (c installed) home() record.ManagementCluster {
+// recorded is the management cluster as what keeps the record.
+func (c installed) recorded() record.ManagementCluster {
 	return record.ManagementCluster{Cluster: c.Management(), Namespace: c.namespace}
 }
 
 // record reads the record of the installation.
 func (c installed) record(ctx context.Context) (inventory.Record, error) {
-	known, err := c.home().Record(ctx, c.owner)
+	known, err := c.recorded().Record(ctx, c.owner)
 	if err == nil && known.Was.IsZero() {
 		err = record.NoRecord(c.owner, c.namespace)
 	}

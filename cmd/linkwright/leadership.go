@@ -15,7 +15,7 @@ const (
 	syncFailed    = "Failed"
 )
 
-// ended logs the end of a leadership, and why: the context of one that was told to stop, or lost its lease, says so.
+// ended logs the end of a leadership, and why: the context's cause is the signal, or the lost lease.
 func ended(ctx context.Context, log *slog.Logger, term int64, failed error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, lease.ErrLost):
@@ -23,12 +23,12 @@ func ended(ctx context.Context, log *slog.Logger, term int64, failed error) {
 	case failed != nil:
 		log.Error("leadership ends", "term", term, "reason", syncFailed, "error", failed)
 	default:
-		log.Info("leadership ends", "term", term, "reason", leaseReleased, "why", said(cause))
+		log.Info("leadership ends", "term", term, "reason", leaseReleased, "why", message(cause))
 	}
 }
 
-// said is what an error says; empty without one.
-func said(err error) string {
+// message is the text of an error; empty without one.
+func message(err error) string {
 	if err == nil {
 		return ""
 	}

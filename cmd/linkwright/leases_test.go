@@ -14,7 +14,7 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
-// deadOnes: daemons that are killed give no lease up. Status tells of each of them, and since when, though every link is ready.
+// deadOnes: daemons that are killed do not release their leases. Status names each of them, and since when, although every link is ready.
 func (l *lab) deadOnes() {
 	l.t.Helper()
 	l.must(cli.ExitDone, []string{"1 link: "}, "sync", "--only-write", "west")
@@ -35,15 +35,15 @@ func (l *lab) deadOnes() {
 	const since = `\S+ had the lease and has not renewed it since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, (\d+m)?\d+s ago\.`
 	both := regexp.MustCompile(`(?s) No process syncs: ` + since + `\nNo process syncs west with --only-write: ` + since +
 		` .* delete Lease linkwright/linkwright-linkwright-west .*west +east +True +Ready`)
-	l.eventually("status tells of both dead processes", func() bool {
+	l.eventually("status names both dead processes", func() bool {
 		code, out := l.bare("status")
 		return code == cli.ExitPartial && both.MatchString(out)
 	})
-	l.home = l.mayOnly("may-see", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}}, rbacv1.PolicyRule{
+	l.management = l.mayOnly("may-see", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}}, rbacv1.PolicyRule{
 		APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"},
 		ResourceNames: []string{"linkwright-linkwright", "linkwright-linkwright-west"},
 	})
-	defer func() { l.home = "" }()
+	defer func() { l.management = "" }()
 	if code, out := l.bare("status"); code != cli.ExitPartial || !both.MatchString(out) {
 		l.t.Errorf("with rights to these leases alone: exit code %d\n%s", code, out)
 	}

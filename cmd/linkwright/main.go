@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	_ "time/tzdata"
+	"strings"
+	_ "time/tzdata" // for CRON_TZ of a SyncPolicy, on systems without time zones
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -23,8 +24,6 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// a SyncPolicy's CRON_TZ, also where the system has no zones
-
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == overlay.Child {
 		os.Exit(overlay.Serve(os.Stdin, os.Stdout))
@@ -32,7 +31,7 @@ func main() {
 	if err := harden(); err != nil {
 		cli.Say(os.Stderr, "linkwright: warning: "+err.Error())
 	}
-	klog.SetLogger(logr.Discard()) // what client-go has to say, errors say too
+	klog.SetLogger(logr.Discard()) // what client-go logs, errors say, too
 	ctx, stop := live.Signals(context.Background(), os.Stderr)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -54,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		exit.Code = cli.ExitError
 	}
 	twice := exit.Shown && exit.Error() == err.Error() && live.Terminal(stdout) && live.Terminal(stderr)
-	if text := err.Error(); text != "" && !twice {
+	if text := strings.TrimSpace(err.Error()); text != "" && !twice { // of errors that are joined, some may have no text
 		cli.Say(stderr, report.Printable("linkwright: "+text))
 	}
 	if exit.Code == cli.ExitError && live.StoppedBy(ctx) != nil {
@@ -96,6 +95,7 @@ declarations, 4 not all is as declared, or interrupted, 5 lease held by another,
 	root.Version = versionString() // which adds --version
 	root.SetVersionTemplate(versionLine(thisBuild()) + "\n")
 	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(decide.Commands()...)
 	root.AddCommand(enroll.Commands()...)
 	extended(root)

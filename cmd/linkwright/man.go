@@ -32,9 +32,9 @@ directory of MANPATH. The pages of one version are always the same bytes.`,
 				}
 				return writePages(c.Root(), dir)
 			}
-			of, rest, err := c.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return cli.Usage("there is no command %q: see %s --help", strings.Join(args, " "), cli.Program())
+			of, err := commandNamed(c.Root(), args)
+			if err != nil {
+				return err
 			}
 			page, err := manPage(of)
 			if err != nil {

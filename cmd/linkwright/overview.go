@@ -17,6 +17,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -33,7 +34,8 @@ const pollInterval = 10 * time.Second
 // noRepositoryFlags are the flags of commands that count without a repository: the management cluster's record then lists the clusters.
 func noRepositoryFlags() []string {
 	return []string{
-		"config", "owner", "repo", "kubeconfig", "context", "namespace", "cluster-timeout", "allow-kubeconfig-paths", "allow-exec", "output", "watch", "help",
+		"config", "color", "log-format", "log-level", "owner", "repo", "kubeconfig", "context", "namespace", "cluster-timeout", "allow-kubeconfig-paths",
+		"allow-exec", "output", "watch", "help",
 	}
 }
 
@@ -66,7 +68,7 @@ func showStatus(h *cli.ManagementFlags, c *cobra.Command, f report.Format, watch
 		p := &statusPrinter{out: c.OutOrStdout(), format: f}
 		return cs.watch(c.Context(), p.print)
 	}
-	o, err := cs.overview(c.Context(), false)
+	o, err := cs.firstOverview(c.Context(), false)
 	if err != nil {
 		return err
 	}
@@ -81,11 +83,12 @@ func showStatus(h *cli.ManagementFlags, c *cobra.Command, f report.Format, watch
 
 // watch calls show with the overview, and again after each change, until ctx ends.
 func (c installed) watch(ctx context.Context, show func(report.Overview) error) error {
-	shown := false
+	shown, read := false, c.firstOverview
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		o, err := c.overview(ctx, true)
+		o, err := read(ctx, true)
+		read = c.overview
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -137,12 +140,19 @@ func (p *statusPrinter) print(o report.Overview) error {
 	return err
 }
 
-// overview reads all clusters of the management cluster's record; live: from watches that are kept open.
-func (c installed) overview(ctx context.Context, live bool) (report.Overview, error) {
+// firstOverview is overview, which shows itself.
+func (c installed) firstOverview(ctx context.Context, watching bool) (report.Overview, error) {
+	defer c.live.Show(ctx, live.Management)()
+	return c.overview(ctx, watching)
+}
+
+// overview reads all clusters of the management cluster's record; watching: from watches that are kept open.
+func (c installed) overview(ctx context.Context, watching bool) (report.Overview, error) {
 	known, err := c.record(ctx)
 	if err != nil {
 		return report.Overview{}, err
 	}
+	c.live.Wait(live.Clusters)
 	names := slices.Sorted(maps.Keys(known.Clusters))
 	want := make([]fleet.Cluster, len(names))
 	for i, name := range names {
@@ -155,7 +165,7 @@ func (c installed) overview(ctx context.Context, live bool) (report.Overview, er
 		Clusters: make([]report.RecordedCluster, len(names)), Ages: true,
 	}
 	access.Each(len(names), func(i int) {
-		all, err := c.inventories(ctx, names[i], known.Clusters[names[i]], live)
+		all, err := c.inventories(ctx, names[i], known.Clusters[names[i]], watching)
 		if failed[names[i]] != nil {
 			err = failed[names[i]]
 		}
@@ -224,12 +234,12 @@ type clusterInventories struct {
 }
 
 // inventories reads those of one cluster, unless it is another one than is remembered, and which of their Secrets are not there.
-func (c installed) inventories(ctx context.Context, name api.ClusterName, known inventory.KnownCluster, live bool) (out clusterInventories, err error) {
+func (c installed) inventories(ctx context.Context, name api.ClusterName, known inventory.KnownCluster, watching bool) (out clusterInventories, err error) {
 	system := object.Key{Kind: "Namespace", Name: "kube-system"}
 	watches := []object.Watch{inventory.Watch(), {Version: "v1", Kind: system.Kind, Names: []string{system.Name}}}
 	err = c.WithCluster(ctx, name, func(conn object.Cluster) error {
 		observe := conn.Observe
-		if live {
+		if watching {
 			observe = conn.Live
 		}
 		seen, err := observe(ctx, watches)
@@ -248,7 +258,7 @@ func (c installed) inventories(ctx context.Context, name api.ClusterName, known 
 	return out, err
 }
 
-// missingSecrets are the Secrets of sources' ends that are not there. Where they may not be read nobody knows: none is.
+// missingSecrets are the Secrets of sources' ends that are not there. If they may not be read, none counts as missing.
 func missingSecrets(ctx context.Context, conn object.Cluster, all []inventory.Inventory) map[object.Key]bool {
 	out, names := map[object.Key]bool{}, map[string][]string{}
 	for _, inv := range all {
@@ -329,7 +339,7 @@ func denied(inv inventory.Inventory) *object.Condition {
 	return nil
 }
 
-// withUnrecorded adds the sources of links that stay which are not in the record, so that nobody read them. A target need not be in it: with
+// withUnrecorded adds the sources of links that stay which are not in the record, so that they were not read. A target need not be in it: with
 // tokens of people's own nothing is ever written there.
 func withUnrecorded(t report.Overview) []report.RecordedCluster {
 	all := t.Clusters

@@ -106,15 +106,19 @@ func TestRecordedLinks(t *testing.T) {
 	}
 }
 
-// bare runs the program without a repository.
+// bare runs the program without a repository. It gives its answer, or without one what it writes to standard error, where it may also
+// show what it waits for.
 func (l *lab) bare(args ...string) (int, string) {
 	l.t.Helper()
-	args = append(args, "--kubeconfig", l.homeConfig())
-	out, err := exec.CommandContext(l.t.Context(), "linkwright", args...).CombinedOutput()
-	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // it is what exec gives
-		return failed.ExitCode(), string(out)
+	out, err := exec.CommandContext(l.t.Context(), "linkwright", append(args, "--kubeconfig", l.managementConfig())...).Output()
+	failed, ok := err.(*exec.ExitError) //nolint:errorlint // it is what exec gives
+	switch {
+	case !ok:
+		return cli.ExitDone, string(out)
+	case len(out) == 0:
+		return failed.ExitCode(), string(failed.Stderr)
 	}
-	return 0, string(out)
+	return failed.ExitCode(), string(out)
 }
 
 // TestStatusWithoutRepository: inventories alone say how links are; a command that reads them writes nothing.

@@ -26,7 +26,7 @@ import (
 
 // proof is what an adoption would do, object by object, and what a sync would do after it.
 type proof struct {
-	world     state.Snapshot
+	snapshot  state.Snapshot
 	adoptions []object.Change
 	rows      []plan.Row // of ends that are not adopted
 	refused   map[api.ClusterName]*object.Reason
@@ -38,7 +38,7 @@ type proof struct {
 // prove plans the adoption, and tries what comes after it by dry runs, except in a dry run of the client.
 func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *proof {
 	p := &proof{
-		world: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}, blocked: map[object.End]*object.Reason{},
+		snapshot: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}, blocked: map[object.End]*object.Reason{},
 	}
 	first, then := adoptions(w, e.Loop.Renderer, e.Loop.Policies)
 	for _, name := range sortedNames(w) {
@@ -153,7 +153,7 @@ func (p *proof) verdict() error {
 	return nil
 }
 
-// write tells the adoption, and then the sync after it.
+// write shows the adoption, and then the sync after it.
 func (p *proof) write(out io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.refused)) {
 		cli.Say(out, fmt.Sprintf("%s: nothing is adopted: %s: %s", name, p.refused[name].Code, p.refused[name].Message))
@@ -187,7 +187,7 @@ func (p *proof) write(out io.Writer) error {
 	return p.after(out)
 }
 
-// object tells of one object what is written now, and what then.
+// object shows what is written to one object now, and by the next sync.
 func (p *proof) object(out io.Writer, c object.Change) {
 	now := "linkwright's labels and annotations (" + object.OwnerLabel + ")"
 	if linkerd.ReleaseOf(p.body(c)) != (linkerd.Helm{}) {
@@ -200,7 +200,7 @@ func (p *proof) object(out io.Writer, c object.Change) {
 }
 
 func (p *proof) body(c object.Change) object.Body {
-	body, _ := p.world.Clusters[c.End.Cluster].Live.Body(c.Key)
+	body, _ := p.snapshot.Clusters[c.End.Cluster].Live.Body(c.Key)
 	return body
 }
 
@@ -229,7 +229,7 @@ func (p *proof) then(c object.Change) string {
 	return strings.Join(said, "; ")
 }
 
-// notes tell what no diff shows.
+// notes show what no diff shows.
 func (p *proof) notes(out io.Writer) {
 	for _, c := range p.adoptions {
 		if c.Key.Kind == "Secret" {
@@ -243,29 +243,29 @@ func (p *proof) notes(out io.Writer) {
 	}
 }
 
-// credential tells how one is exchanged without an interruption.
+// credential is a line about how one is replaced without an interruption.
 func (p *proof) credential(c object.Change) string {
-	account := render.Account(p.world.Owner, c.End.Link.Source)
+	account := render.Account(p.snapshot.Owner, c.End.Link.Source)
 	was := "another account"
 	if sub := subject(linkerd.TokenOf(p.body(c))); sub != "" {
 		was = sub
 	}
-	told := "the service mirror reads it when the Link changes, in the same sync"
+	loaded := "the service mirror reads it when the Link changes, in the same sync"
 	if c.Key.Namespace != p.spec(c.End.Cluster).MulticlusterNamespace {
-		told = "linkerd-destination uses the former token until linkwright restarts it, within 5 minutes"
+		loaded = "linkerd-destination uses the former token until linkwright restarts it, within 5 minutes"
 	}
 	return fmt.Sprintf("note: %s in %s holds a token of %s. The next sync replaces it with a token of %s/%s in %s. The former token stays valid, because its account is not linkwright's: %s",
-		c.Key, c.End.Cluster, was, account.Namespace, account.Name, c.End.Link.Target, told)
+		c.Key, c.End.Cluster, was, account.Namespace, account.Name, c.End.Link.Target, loaded)
 }
 
 func (p *proof) spec(name api.ClusterName) api.Linkerd {
-	if c, ok := p.world.Fleet.Cluster(name); ok {
+	if c, ok := p.snapshot.Fleet.Cluster(name); ok {
 		return c.Spec.Linkerd
 	}
 	return api.Linkerd{}
 }
 
-// subject is whose a service account's token is; nothing of it but that is looked at.
+// subject is the account that a token is for. Nothing else of the token is read.
 func subject(token object.Secret) string {
 	parts := strings.Split(string(token.Bytes()), ".")
 	if len(parts) != 3 {
@@ -288,7 +288,7 @@ func (p *proof) after(out io.Writer) error {
 		d.Clusters = append(d.Clusters, p.next[name])
 	}
 	cli.Say(out, "\nAfter the adoption, the next sync of these links changes:\n")
-	return d.Write(out, report.Text, func(name api.ClusterName) string { return p.world.Clusters[name].Facts.UID })
+	return d.Write(out, report.Text, func(name api.ClusterName) string { return p.snapshot.Clusters[name].Facts.UID })
 }
 
 // adopted sums up what was written.

@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
-// TestPush: from a push to the pass over it a moment goes by where a hook tells of it, though the next poll would
-// be an hour away, and also while a pass waits for what another process does.
+// TestPush: from a push to the sync of it only a moment passes with a hook, although the next poll would
+// be an hour away, and also while a sync waits for what another process does.
 func TestPush(t *testing.T) {
 	l := newLab(t, "east", "west")
 	hourly := policy("interval: 1h")
@@ -58,7 +58,7 @@ func TestPush(t *testing.T) {
 	l.commit(l.clusters() + hourly + "# no link\n")
 	l.noticed("while a pass waits", at, secret, head)
 	stop()
-	_ = c.Wait() // it was told to end
+	_ = c.Wait() // it was asked to stop
 }
 
 // moment is less than a second on a machine that has nothing else to do, and this on one that has.

@@ -62,17 +62,17 @@ holds one of them, it does nothing, and the exit code is 5.`,
 	return c
 }
 
-// printer is where a report goes, and how; told is for what is said beside it, which a report for programs must not hold.
+// printer is where a report goes, and how; notes is for the lines beside it, which a report for programs must not hold.
 type printer struct {
 	io.Writer
-	told   io.Writer
+	notes  io.Writer
 	format report.Format
 }
 
 func printing(c *cobra.Command, f report.Format) printer {
 	p := printer{c.OutOrStdout(), c.OutOrStdout(), f}
 	if f.Kind() != report.Text {
-		p.told = c.ErrOrStderr()
+		p.notes = c.ErrOrStderr()
 	}
 	return p
 }
@@ -100,7 +100,7 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 		sayLeft(r.out, left)
 		return cli.Exit{Code: cli.ExitPartial}
 	case len(changes) == 0:
-		cli.Say(r.out.told, "nothing to give up")
+		cli.Say(r.out.notes, "nothing to give up")
 		if !r.Loop.Release.All {
 			return nil
 		}
@@ -110,7 +110,7 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 	case r.Writing.Dry():
 		return cmp.Or(denied, errPending)
 	case !write:
-		cli.Say(r.out.told, "\nLinks that are still declared are Blocked (ObjectExists) afterwards.")
+		cli.Say(r.out.notes, "\nLinks that are still declared are Blocked (ObjectExists) afterwards.")
 		return errPending
 	}
 	done, failed := r.Once(ctx, term)
@@ -118,26 +118,26 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 		return err
 	}
 	if errors.Is(failed, sync.ErrInterrupted) {
-		return cli.Verdict(done, failed)
+		return cli.ShownVerdict(r.out.format, done, failed)
 	}
-	cli.Say(r.out.told, "Links that are still declared are Blocked (ObjectExists) from now on: remove their declarations, or adopt them again.")
-	return errors.Join(cli.Verdict(done, failed), r.dropRecord(ctx))
+	cli.Say(r.out.notes, "Links that are still declared are Blocked (ObjectExists) from now on: remove their declarations, or adopt them again.")
+	return errors.Join(cli.ShownVerdict(r.out.format, done, failed), r.dropRecord(ctx))
 }
 
 // changes are what gives the links up, and the exit code if a cluster denies it. Each is shown, unless that was done before.
 func (r *releasing) changes(w state.Snapshot) (out []object.Change, denied error) {
-	told := r.out.told
+	notes := r.out.notes
 	if r.asked {
-		told = io.Discard
+		notes = io.Discard
 	}
 	for _, name := range sortedNames(w) {
 		s := plan.Next(w, name, r.Loop.Renderer)
 		if s.Denied != nil {
-			cli.Say(told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Denied.Code, s.Denied.Message))
+			cli.Say(notes, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Denied.Code, s.Denied.Message))
 			denied = cli.Exit{Code: cli.ExitPartial}
 		}
 		for _, c := range append(s.Changes, s.After...) {
-			cli.Say(told, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
+			cli.Say(notes, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
 			out = append(out, c)
 		}
 	}
@@ -151,7 +151,7 @@ func (e engine) unreleased(w state.Snapshot) []plan.LeftOver {
 	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !asked.Affects(w, l.Cluster) })
 }
 
-// mistaken says that a link names a cluster that nobody knows.
+// mistaken reports a link that names a cluster that is neither declared nor in the record.
 func mistaken(w state.Snapshot, links map[api.Pair]bool) error {
 	for _, p := range slices.SortedFunc(maps.Keys(links), api.Pair.Compare) {
 		for _, name := range []api.ClusterName{p.Source, p.Target} {

@@ -18,8 +18,8 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 	l.dryRuns([]string{"leave Link"}, "release", "--all")
 	l.must(cli.ExitError, []string{"no cluster eats is declared or in the record"}, "release", "west/eats")
 	record := l.readRecord()
-	if told := l.must(cli.ExitDone, []string{"are Blocked (ObjectExists) from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
-		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
+	if got := l.must(cli.ExitDone, []string{"are Blocked (ObjectExists) from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(got.out)) {
+		l.t.Errorf("release -o json gives no JSON:\n%s", got.out)
 	}
 	l.must(cli.ExitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
 	l.heldAll()
@@ -115,8 +115,8 @@ func (l *lab) uninstalls() {
 	l.dryRuns([]string{"another token would be requested", "management cluster: https://"}, "rotate")
 	l.uninstallsBegun()
 	record := l.readRecord()
-	if told := l.must(cli.ExitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
-		l.t.Errorf("uninstall -o json gives no JSON:\n%s", told.out)
+	if got := l.must(cli.ExitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(got.out)) {
+		l.t.Errorf("uninstall -o json gives no JSON:\n%s", got.out)
 	}
 	l.keepsLookalike()
 	l.uninstalled()
@@ -131,7 +131,7 @@ func (l *lab) uninstallsAgain(record *corev1.ConfigMap) {
 	l.uninstalled()
 }
 
-// uninstallsBegun: nobody takes a mirror away, so that the drain goes on. Until it ends all that is live is told of, however often it is
+// uninstallsBegun: nobody takes a mirror away, so that the drain goes on. Until it ends, all that is live is listed, however often it is
 // asked, and the record stays.
 func (l *lab) uninstallsBegun() {
 	l.t.Helper()
@@ -148,9 +148,9 @@ func (l *lab) uninstallsBegun() {
 	}
 	l.must(cli.ExitPartial, []string{"east: left: ", "west: left: "}, "uninstall", "--yes", "--wait", "2s")
 	for _, more := range [][]string{nil, {"--yes", "--wait", "1s"}} {
-		told := l.must(cli.ExitPartial, []string{"east→west in east: is being removed: Draining", "east: left: ", "west: left: "}, append([]string{"uninstall"}, more...)...)
-		if strings.Contains(told.out, "nothing of linkwright is left") {
-			l.t.Errorf("uninstall %v, with a drain that goes on:\n%s", more, told.out)
+		got := l.must(cli.ExitPartial, []string{"east→west in east: is being removed: Draining", "east: left: ", "west: left: "}, append([]string{"uninstall"}, more...)...)
+		if strings.Contains(got.out, "nothing of linkwright is left") {
+			l.t.Errorf("uninstall %v, with a drain that goes on:\n%s", more, got.out)
 		}
 	}
 	if record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{}); err != nil {
@@ -207,7 +207,7 @@ func (l *lab) unmarked(cluster string) {
 	}
 }
 
-// uninstallsDead: a cluster that left the fleet and is dead. What can be reached goes, the rest is told and remembered,
+// uninstallsDead: a cluster that left the fleet and is dead. What can be reached goes, the rest is listed and remembered,
 // and goes once it is back.
 func (l *lab) uninstallsDead() {
 	l.t.Helper()

@@ -38,10 +38,11 @@ you can use with --facts.`,
   linkwright render --repo URL --kubeconfig management.yaml --save-facts facts.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.Home.Check(); err != nil {
+			if err := f.Management.Check(); err != nil {
 				return err
 			}
 			if saveFacts != "" {
+				f.Shows(c, false, "")
 				return storeFacts(c.Context(), &f, c.ErrOrStderr(), saveFacts)
 			}
 			return f.WithoutClusters(c, args, factsFile, func(w state.Snapshot, r plan.Renderer) error {
@@ -58,15 +59,15 @@ you can use with --facts.`,
 }
 
 // printEnds prints the objects of every end as they are once all is in place: in order of cluster and end.
-func printEnds(w io.Writer, world state.Snapshot, r plan.Renderer, only []string) error {
-	chosen, err := cli.Clusters(world.Fleet, only)
+func printEnds(w io.Writer, snapshot state.Snapshot, r plan.Renderer, only []string) error {
+	chosen, err := cli.Clusters(snapshot.Fleet, only)
 	if err != nil {
 		return err
 	}
-	world, _ = plan.Simulate(world, r)
+	snapshot, _ = plan.Simulate(snapshot, r)
 	for _, c := range chosen {
-		for _, end := range plan.DesiredEnds(world, c.Name, r) {
-			if err := printEnd(w, end, world.Clusters[c.Name].Facts.UID); err != nil {
+		for _, end := range plan.DesiredEnds(snapshot, c.Name, r) {
+			if err := printEnd(w, end, snapshot.Clusters[c.Name].Facts.UID); err != nil {
 				return err
 			}
 		}
@@ -101,7 +102,8 @@ func storeFacts(ctx context.Context, f *cli.Common, stderr io.Writer, file strin
 	}
 	facts := map[api.ClusterName]linkerd.Facts{}
 	unread := 0
-	for name, side := range w.Clusters {
+	for _, name := range sortedNames(w) {
+		side := w.Clusters[name]
 		if !side.Known() {
 			cli.Say(stderr, report.Printable("cluster "+string(name)+": "+side.Err.Message))
 			unread++

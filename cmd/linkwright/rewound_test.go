@@ -86,7 +86,7 @@ func (r *rewoundLab) collect() {
 	r.git("gc", "-q", "--prune=now")
 }
 
-// drifts changes a field of ours; repaired tells whether it is as declared.
+// drifts changes a field of ours; repaired reports whether it is as declared.
 func (r *rewoundLab) drifts() {
 	r.t.Helper()
 	_, err := r.client("east").AppsV1().Deployments("linkerd-multicluster").Patch(r.t.Context(), "controller-west",
@@ -166,19 +166,19 @@ func (r *rewoundLab) untrusted() {
 	r.first, r.last = r.last, signed
 }
 
-// underDaemon: a daemon tells of the refused head, keeps the last good one up, and goes on once the branch does.
+// underDaemon: a daemon reports the revision that it does not apply, keeps the applied one, and continues once the branch does.
 func (r *rewoundLab) underDaemon() {
 	ctx, stop := context.WithCancel(r.t.Context())
 	defer stop()
 	log := r.t.TempDir() + "/log"
 	c, at := r.daemonAt(ctx, log)
-	told := func(metric string) func() bool {
+	shows := func(metric string) func() bool {
 		return func() bool { return strings.Contains(get(at+"/metrics").body, "\n"+metric+"\n") }
 	}
-	r.eventually("the head is in force", told("linkwright_revision_applied 1"))
+	r.eventually("the head is in force", shows("linkwright_revision_applied 1"))
 	before := r.writes()
 	r.git("reset", "-q", "--hard", r.first)
-	r.eventually("the head is not in force", told("linkwright_revision_applied 0"))
+	r.eventually("the head is not in force", shows("linkwright_revision_applied 0"))
 	r.drifts() // a write, too
 	r.eventually("drift is repaired", r.repaired)
 	// A write shows before the server has answered it, which is when it is in the server's log.
@@ -197,11 +197,11 @@ func (r *rewoundLab) underDaemon() {
 	}
 	r.git("reset", "-q", "--hard", r.last)
 	r.commit(r.both() + "# onwards\n")
-	r.eventually("the head is in force again", told("linkwright_revision_applied 1"))
+	r.eventually("the head is in force again", shows("linkwright_revision_applied 1"))
 	stop()
-	_ = c.Wait() // it was told to end
+	_ = c.Wait() // it was asked to stop
 	raw, err := os.ReadFile(log)
 	if n := strings.Count(string(raw), `"revision not applied" commit=`+r.first+" applied="+r.last); err != nil || n != 1 || !strings.Contains(string(raw), "sync recovered") {
-		r.t.Errorf("the log tells %d times of the refused head, want once, and that it is over: %v\n%s", n, err, raw)
+		r.t.Errorf("the log reports %d times the revision that is not applied, want once, and that it is over: %v\n%s", n, err, raw)
 	}
 }

@@ -29,8 +29,8 @@ func TestRoad(t *testing.T) {
 	t.Run("once and again", func(t *testing.T) { l.t = t; l.onceAndAgain() })
 	t.Run("a diff writes nothing", func(t *testing.T) { l.t = t; l.diff() })
 	t.Run("a cluster is added", func(t *testing.T) { l.t = t; l.added() })
-	t.Run("the management cluster is watched", func(t *testing.T) { l.t = t; l.watchesHome() })
-	t.Run("the management cluster is read", func(t *testing.T) { l.t = t; l.readsHome() })
+	t.Run("the management cluster is watched", func(t *testing.T) { l.t = t; l.watchesManagement() })
+	t.Run("the management cluster is read", func(t *testing.T) { l.t = t; l.readsManagement() })
 	t.Run("a daemon holds the lease", func(t *testing.T) { l.t = t; l.daemon() })
 	t.Run("a repository that gives no answer", func(t *testing.T) { l.t = t; l.silentRepository() })
 	t.Run("a kubeconfig that leads nowhere", func(t *testing.T) { l.t = t; l.nowhere() })
@@ -135,10 +135,10 @@ func (l *lab) stuck() {
 	c, at := l.daemonAt(ctx, l.t.TempDir()+"/log", "--observe", "--max-sync-age", "1ns")
 	l.eventually("the daemon is unhealthy", func() bool { return get(at+"/healthz").status == http.StatusServiceUnavailable })
 	stop()
-	_ = c.Wait() // it was told to end
+	_ = c.Wait() // it was asked to stop
 }
 
-// daemon: while it leads nobody else writes; told to stop, it lets go of the lease.
+// daemon: while it leads nobody else writes; asked to stop, it releases the lease.
 func (l *lab) daemon() {
 	ctx, stop := context.WithCancel(l.t.Context())
 	log := l.t.TempDir() + "/log"
@@ -274,7 +274,7 @@ func (l *lab) badClusters() {
 	r := l.must(cli.ExitPartial, []string{"2 Progressing", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s", "--cluster-timeout", "5s")
 	for _, name := range []string{"bare", "exec", "garbage", "refused", "down", "absent"} {
 		if !strings.Contains(r.out, name) {
-			l.t.Errorf("sync does not tell of %s:\n%s", name, r.out)
+			l.t.Errorf("sync does not show %s:\n%s", name, r.out)
 		}
 	}
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
@@ -348,7 +348,7 @@ func (l *lab) twoProcesses() {
 		for _, name := range []string{"west", "east"} {
 			c, out, stderr := l.start(l.t.Context(), "sync", "--only-write", name, "--wait", "2m")
 			go func() {
-				_ = c.Wait() // the exit code tells
+				_ = c.Wait() // its exit code is checked
 				done <- result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
 			}()
 		}
@@ -364,7 +364,7 @@ func (l *lab) twoProcesses() {
 	l.must(cli.ExitDone, []string{"2 links: ", "nothing to write"}, "sync")
 }
 
-// lostLease: what was written until then is told.
+// lostLease: the report has what was written until then.
 func (l *lab) lostLease() {
 	l.commit(l.clusters() + link("east", "west", ""))
 	l.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync")
@@ -379,7 +379,7 @@ func (l *lab) lostLease() {
 	if _, err := leases.Patch(l.t.Context(), "linkwright-linkwright-west", types.MergePatchType, steal, metav1.PatchOptions{FieldManager: "hand"}); err != nil {
 		l.t.Fatal(err)
 	}
-	_ = c.Wait() // the exit code tells
+	_ = c.Wait() // its exit code is checked
 	if code := c.ProcessState.ExitCode(); code != cli.ExitError || !strings.Contains(stderr.String(), "the lease is lost") || !strings.Contains(out.String(), "0 failed") {
 		l.t.Errorf("a lost lease: exit code %d\n%s%s", code, out, stderr)
 	}

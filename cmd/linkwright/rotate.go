@@ -51,7 +51,7 @@ Existing: your secret manager does.`,
 				return err
 			}
 			defer e.Close(c.Context())
-			links, err := turned(w.Fleet, args)
+			links, err := toRotate(w.Fleet, args)
 			if err != nil {
 				return err
 			}
@@ -62,12 +62,12 @@ Existing: your secret manager does.`,
 	f.Add(c.Flags())
 	f.Writing.Add(c.Flags())
 	c.Flags().BoolVar(&revoke, "revoke", false, "remove every former token once the new one is in use")
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddImages)
 	return c
 }
 
-// turned are the links that are named; without a name all whose tokens linkwright issues.
-func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
+// toRotate are the links that are named; without a name all whose tokens linkwright issues.
+func toRotate(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
 	chosen, err := cli.Links(f, args, false)
 	if err != nil {
 		return nil, err

@@ -56,16 +56,16 @@ with linkwright accept, allow, abandon, approve, suspend, resume or reconcile.`,
 		},
 	}
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddOnly)
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddGrace)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddOnly)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddGrace)
 	s.add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupForge, status.add)
 	refuseDecisionFlags(c.Flags())
 	return c
 }
 
-// serving is how a daemon differs from one pass.
+// serving is how a daemon differs from a single sync.
 type serving struct {
 	listen  string
 	observe bool
@@ -84,12 +84,12 @@ func (s *serving) add(f *pflag.FlagSet) {
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
 func (e engine) serve(ctx context.Context, s serving) error {
 	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.Clusters.Requests}), make(chan struct{}, 1)
-	doors, err := s.doors(ctx, server, poke, e.Loop.Log)
+	endpoints, err := s.endpoints(ctx, server, poke, e.Loop.Log)
 	if err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	for _, d := range doors {
+	for _, d := range endpoints {
 		e.Loop.Log.Info("listening", "address", d.listener.Addr().String(), "for", d.purpose)
 		g.Go(func() error { return serveHTTP(ctx, d.listener, d.handler) })
 	}
@@ -103,24 +103,24 @@ func (e engine) serve(ctx context.Context, s serving) error {
 		server.Publish(r)
 		posted(r)
 	}
-	told := ctx // of the group, and ends with what told it to stop
+	group := ctx // its cause is why the daemon stops
 	g.Go(func() error {
-		<-told.Done()
-		e.Loop.Log.Info("stopping", "why", said(context.Cause(told)))
+		<-group.Done()
+		e.Loop.Log.Info("stopping", "why", message(context.Cause(group)))
 		return nil
 	})
 	g.Go(func() error { return e.terms(ctx, s.observe, daemon{server, poke, publish}) })
 	return g.Wait()
 }
 
-// daemon is what terms tell, and hear.
+// daemon is what a period of leadership reports to, and what pokes it.
 type daemon struct {
 	server  *web.Server
 	poke    <-chan struct{}
 	publish func(report.Report)
 }
 
-// terms leads, pass after pass, whenever the lease is ours.
+// terms leads, sync after sync, whenever this process holds the lease.
 func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 	e.Loop.Patience, e.Loop.Changes, e.Loop.Recorded = cli.DefaultWait, e.Clusters, e.Clusters.Recorded()
 	e.Loop.Holder = setup.Identity()

@@ -52,7 +52,7 @@ With --repo it reads the repository and the clusters, and compares them:
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case f.Git.Options.Repo == "", watch && cli.FromVariable(c.Flags().Lookup("repo")):
-				return showStatus(&f.Home, c, out.Format, watch)
+				return showStatus(&f.Management, c, out.Format, watch)
 			case watch:
 				return cli.Usage("--watch reads only inventories: leave out --repo")
 			}
@@ -61,7 +61,7 @@ With --repo it reads the repository and the clusters, and compares them:
 	}
 	f.Git.Here = true
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddConfinement)
 	out.Add(c.Flags(), report.StatusFormats())
 	c.Flags().BoolVar(&watch, "watch", false, "show the status again whenever it changes; not with --repo")
 	return c
@@ -82,7 +82,7 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {
 		return err
 	}
-	if err := cli.Verdict(r, failed); err != nil || r.AsDeclared() {
+	if err := cli.ShownVerdict(as, r, failed); err != nil || r.AsDeclared() {
 		return err
 	}
 	return cli.Exit{Code: cli.ExitPartial}
@@ -107,7 +107,7 @@ func observedNow(known report.Revision, r report.Report, failed error) report.Re
 	case why == nil && known.Observed == r.Head && known.Why != nil: // another process applies it not, whatever this one would do
 		return known
 	case why == nil && known.Applied == "":
-		return known // nobody noted what is applied
+		return known // the record does not have what is applied
 	case why == nil:
 		known.Why = object.Because(reason.NotAppliedYet, "no sync has applied it yet")
 	case known.Observed == r.Head && known.Why != nil && known.Why.Code == why.Code:

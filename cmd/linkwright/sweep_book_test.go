@@ -216,7 +216,7 @@ func (b *book) spend(d *deed, step string, took time.Duration) {
 	p.steps[step] += took
 }
 
-// conclude tells of every deed what was played of it.
+// conclude logs for every deed what was played of it.
 func (b *book) conclude(t *testing.T) {
 	t.Helper()
 	played, killed, missed := 0, 0, 0

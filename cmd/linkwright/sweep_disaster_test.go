@@ -127,7 +127,7 @@ func (s *sweep) another(plain, clusters string) {
 	s.clean("a link")
 }
 
-// crdRemoved: a declared link is told, and loses nothing else; an unlink finishes without the Link.
+// crdRemoved: a declared link is reported, and loses nothing else; an unlink finishes without the Link.
 func (s *sweep) crdRemoved(plain, clusters string) {
 	crds := dynamic.NewForConfigOrDie(s.Cluster("west").Config).
 		Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})

@@ -54,7 +54,7 @@ func (s *sweep) kill(d *deed, at point) (fate string) {
 	}
 }
 
-// work runs the program until it has done a deed, or is killed. Who kills it is told whom to kill.
+// work runs the program until it has done a deed, or is killed. The one that kills it gets its process.
 func (s *sweep) work(d *deed, process chan<- *os.Process) result {
 	s.t.Helper()
 	args := []string{"sync", "-o", "json"}
@@ -71,7 +71,7 @@ func (s *sweep) work(d *deed, process chan<- *os.Process) result {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = c.Wait() // how it ended, its state tells
+		_ = c.Wait() // its state has how it ended
 	}()
 	for tip, tick := s.tip(), time.NewTicker(50*time.Millisecond); ; {
 		select {
@@ -79,11 +79,11 @@ func (s *sweep) work(d *deed, process chan<- *os.Process) result {
 			tick.Stop()
 			return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
 		case <-tick.C:
-			var told struct {
+			var shown struct {
 				Commit     string `json:"appliedRevision"`
 				AsDeclared bool
 			}
-			if d.daemon && json.Unmarshal([]byte(get("http://"+s.listen+"/").body), &told) == nil && told.Commit == tip && told.AsDeclared {
+			if d.daemon && json.Unmarshal([]byte(get("http://"+s.listen+"/").body), &shown) == nil && shown.Commit == tip && shown.AsDeclared {
 				stop()
 			}
 		}
@@ -172,11 +172,11 @@ func (s *sweep) clean(what string) {
 		s.abandon()
 		r = s.run("sync", "-o", "json")
 	}
-	var told struct {
+	var shown struct {
 		AsDeclared bool
 		Summary    struct{ Failed, Planned int }
 	}
-	if err := json.Unmarshal([]byte(r.out), &told); err != nil || r.code != cli.ExitDone || !told.AsDeclared || told.Summary.Failed > 0 {
+	if err := json.Unmarshal([]byte(r.out), &shown); err != nil || r.code != cli.ExitDone || !shown.AsDeclared || shown.Summary.Failed > 0 {
 		s.t.Fatalf("%s: exit code %d, %v\n%s%s", what, r.code, err, r.out, r.stderr)
 	}
 }
@@ -212,7 +212,7 @@ func (s *sweep) snapshot() map[string]string {
 	return out
 }
 
-// serversOwn is what stands in any cluster, and in any namespace soon after it was made; and leases at home, which stay from one deed
+// serversOwn is what stands in any cluster, and in any namespace soon after it was made; and leases of the management cluster, which stay from one deed
 // to the next.
 func serversOwn(o unstructured.Unstructured) bool {
 	if o.GetKind() == "Lease" && o.GetNamespace() == "linkwright" {

@@ -19,7 +19,7 @@ import (
 func newSweep(t *testing.T, b *book) *sweep {
 	t.Helper()
 	s := &sweep{lab: newLab(t, "east", "west"), book: b, proxies: map[string]*faultproxy.Proxy{}, listen: freeAddress(t)}
-	for name, at := range map[string]string{"east": "east", "west": "west", "home": "west"} {
+	for name, at := range map[string]string{"east": "east", "west": "west", "management": "west"} {
 		s.proxies[name] = s.through(name, at)
 	}
 	if err := testbed.Export(t.Context(), s.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "web"}); err != nil {
@@ -88,9 +88,9 @@ func (s *sweep) through(name, at string) *faultproxy.Proxy {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if name == "home" {
-		s.home = filepath.Join(s.t.TempDir(), "home")
-		if err := os.WriteFile(s.home, raw, 0o600); err != nil {
+	if name == "management" {
+		s.management = filepath.Join(s.t.TempDir(), "management")
+		if err := os.WriteFile(s.management, raw, 0o600); err != nil {
 			s.t.Fatal(err)
 		}
 		return p

@@ -48,7 +48,7 @@ func (l *lab) list(c *testbed.Cluster, kind schema.GroupVersionResource) []unstr
 var passing = regexp.MustCompile(`eyJ[A-Za-z0-9_.-]+|credential-[0-9a-f]+|linkwright\.dev/credential":"[0-9a-f]+|linkwright\.dev/credentials":"[^"]+"|\\?"commit\\?":\\?"[0-9a-f]+\\?"|\\?"term\\?":[0-9]+|\\?"since\\?":\\?"[^"\\]+\\?"|\\?"(applied|observed|by)\\?":\\?"[^"\\]+\\?"`)
 
 // lasting is an object as JSON, by what must be alike wherever the same was declared. Who owns which field counts; of digests, that
-// a further run writes nothing tells more.
+// a further run writes nothing says more.
 func lasting(o unstructured.Unstructured) string {
 	managers := managedOf(o)
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"} {
@@ -90,7 +90,7 @@ func reduceSecret(o unstructured.Unstructured) {
 	o.Object["data"] = data
 }
 
-// managedOf tells of our managers what they own, and not when they wrote.
+// managedOf is what linkwright's field managers own, without when they wrote.
 func managedOf(o unstructured.Unstructured) string {
 	var lines []string
 	for _, m := range o.GetManagedFields() {

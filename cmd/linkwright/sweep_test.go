@@ -21,7 +21,7 @@ var (
 	sweepSeed   = flag.Uint64("sweep-seed", 1, "which of them")
 	sweepLabs   = flag.Int("sweep-labs", 1, "labs, of two clusters each, that share the work")
 	sweepDeed   = flag.String("sweep-deed", "", "only deeds whose names match this expression")
-	sweepPoint  = flag.String("sweep-point", "", "only the point of this name, as a failure tells it")
+	sweepPoint  = flag.String("sweep-point", "", "only the point of this name, as a failure names it")
 	sweepLog    = flag.String("sweep-log", "", "file that gets a line for each point; those that are in it already are not played again")
 	sweepFor    = flag.Duration("sweep-for", 0, "begin no point after so long, to go on another time; 0: until all is done, or 40 s with -sweep 1 and no deed or point chosen")
 )
@@ -31,7 +31,7 @@ var (
 type sweep struct {
 	*lab
 	book    *book
-	proxies map[string]*faultproxy.Proxy // east, west, and home, which is west's server
+	proxies map[string]*faultproxy.Proxy // east, west, and management, which is the server of west
 	groups  [][]*deed
 	nothing *deed  // where all begin
 	at      *deed  // the last one that was done, and compared
@@ -154,7 +154,7 @@ func (s *sweep) undisturbed(d *deed) {
 	s.set("")
 	s.done(d.name, d)
 	var points []point
-	for _, name := range []string{"east", "home", "west"} {
+	for _, name := range []string{"east", "management", "west"} {
 		points = append(points, pointsOf(name, s.proxies[name].Log())...)
 	}
 	s.book.note(d, points)

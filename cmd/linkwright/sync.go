@@ -54,9 +54,9 @@ server issues, or pods that end. The next sync continues with the rest.`,
 	f.Add(c.Flags())
 	f.Writing.Add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupTrust, f.NonFastForward.Add)
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddOnly)
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddDead)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddOnly)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddDead)
 	out.Add(c.Flags(), report.Formats())
 	cli.Group(c.Flags(), cli.GroupForge, status.add)
 	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what happens by itself")
@@ -70,7 +70,7 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 		return err
 	}
 	var done report.Report
-	var told error
+	var verdict error
 	shown := e.Live.Show(c.Context(), live.Lease)
 	defer shown()
 	err = setup.Lead(c.Context(), setup.Syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
@@ -79,7 +79,7 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 			e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
 		}
 		shown()
-		done, told = r, cli.Show(c.OutOrStdout(), as, r, failed)
+		done, verdict = r, cli.Show(c.OutOrStdout(), as, r, failed)
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {
@@ -90,5 +90,5 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 	}
 	defer e.Live.Show(c.Context(), live.Status)()
 	poster.once(c.Context(), done, e.Live)
-	return told
+	return verdict
 }

@@ -27,7 +27,7 @@ type takeovers struct {
 	edits int
 }
 
-// TestTakeover: a standby goes on with what is declared as soon as it leads. It is the leader that is told to stop in the middle of
+// TestTakeover: a standby continues as soon as it leads. The leader is asked to stop in the middle of
 // writes, killed, or paused, and Git that is down.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestTakeover(t *testing.T) {
 	second := l.replica(ctx)
 	l.eventually("the second is a standby, and watches", func() bool { return l.watches("north") })
 
-	t.Run("told to stop", func(t *testing.T) {
+	t.Run("asked to stop", func(t *testing.T) {
 		l.within(t, "an orderly hand-over", 2*time.Second, func() { l.signal(first, syscall.SIGTERM) })
 	})
 	_ = first.Wait()

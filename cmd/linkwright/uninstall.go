@@ -63,7 +63,7 @@ To keep the links, use "release".`,
 		},
 	}
 	t.add(c.Flags(), "Remove all of this?")
-	cli.Group(c.Flags(), cli.GroupClusters, t.Home.AddDead)
+	cli.Group(c.Flags(), cli.GroupClusters, t.Management.AddDead)
 	out.Add(c.Flags(), report.Formats())
 	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what happens by itself")
 	return c
@@ -127,7 +127,7 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 	}
 	left := plan.Left(w, nil)
 	if len(left) == 0 {
-		cli.Say(u.out.told, "nothing of linkwright is left")
+		cli.Say(u.out.notes, "nothing of linkwright is left")
 		return u.finish(ctx, term, write, u.out)
 	}
 	_, steps := plan.Simulate(w, u.Loop.Renderer, u.Loop.Policies...)
@@ -171,43 +171,36 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 		return err
 	}
 	if errors.Is(failed, sync.ErrInterrupted) {
-		return cli.Verdict(r, failed)
+		return cli.ShownVerdict(out.format, r, failed)
 	}
-	cli.Say(out.told, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")
+	cli.Say(out.notes, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")
 	w, err := e.Look(ctx, term)
 	if err != nil {
-		return errors.Join(cli.Verdict(r, failed), err)
+		return errors.Join(cli.ShownVerdict(out.format, r, failed), err)
 	}
 	left := plan.Left(w, nil)
 	sayLeft(out, left)
-	err = cli.Verdict(r, failed)
+	err = cli.ShownVerdict(out.format, r, failed)
 	if err == nil && len(left) > 0 {
 		err = cli.Exit{Code: cli.ExitPartial}
 	}
 	return errors.Join(err, e.dropRecord(ctx))
 }
 
-func objects(n int) string {
-	if n == 1 {
-		return "1 object"
-	}
-	return fmt.Sprintf("%d objects", n)
-}
-
-// sayLeft tells what clusters still hold: a line for each.
+// sayLeft writes a line for each cluster that still holds something.
 func sayLeft(out printer, left []plan.LeftOver) {
 	for _, l := range left {
 		switch {
 		case l.Unread != nil:
-			cli.Say(out.told, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
+			cli.Say(out.notes, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
 		case len(l.Objects) > 0:
-			cli.Say(out.told, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, objects(len(l.Objects)), l.Objects[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, plural(len(l.Objects), "object"), l.Objects[0]))
 		}
 		if len(l.Orphans) > 0 {
-			cli.Say(out.told, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, objects(len(l.Orphans)), l.Orphans[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, plural(len(l.Orphans), "object"), l.Orphans[0]))
 		}
 		for _, o := range l.Cleanup {
-			cli.Say(out.told, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))
+			cli.Say(out.notes, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))
 		}
 	}
 }
@@ -231,33 +224,33 @@ func (e engine) finish(ctx context.Context, term int64, yes bool, out printer) e
 		}
 	}
 	if len(known.Clusters) > 0 {
-		cli.Say(out.told, "the record still names clusters: run this again")
+		cli.Say(out.notes, "the record still names clusters: run this again")
 		return cli.Exit{Code: cli.ExitPartial}
 	}
 	return e.dropRecord(ctx)
 }
 
-// going tells, from the steps of a removal in the mind, what goes, what is in its way, and what was begun before and is waited for.
+// going shows, from the simulated steps of a removal, what is deleted, what prevents that, and which removals began before and wait.
 func (e engine) going(w state.Snapshot, steps map[api.ClusterName][]plan.Step, out printer) {
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
 		if cd.Denied != nil {
-			cli.Say(out.told, fmt.Sprintf("%s: nothing is removed: %s: %s", name, cd.Denied.Code, cd.Denied.Message))
+			cli.Say(out.notes, fmt.Sprintf("%s: nothing is removed: %s: %s", name, cd.Denied.Code, cd.Denied.Message))
 		}
 		for _, r := range cd.Rows {
 			switch {
 			case r.Why == nil:
 			case r.Phase == plan.Denied:
-				cli.Say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
+				cli.Say(out.notes, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Phase == plan.Waiting && r.Leaving:
-				cli.Say(out.told, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
+				cli.Say(out.notes, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Why.Code == reason.Abandoned:
-				cli.Say(out.told, fmt.Sprintf("%s: %s", name, r.Why.Message))
+				cli.Say(out.notes, fmt.Sprintf("%s: %s", name, r.Why.Message))
 			}
 		}
 		for _, c := range lastChanges(steps[name]) {
 			if c.Action == object.Delete || c.Action == object.Release {
-				cli.Say(out.told, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
+				cli.Say(out.notes, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func leaseText(name, about, holder, last string) string {
 		name, name, about, last, holder)
 }
 
-// A process with --only-write whose cluster is not in the record is told if Leases may be listed; else those of the record are.
+// A process with --only-write whose cluster is not in the record is listed if Leases may be listed; else those of the record are.
 func TestWriters(t *testing.T) {
 	const of, synced = "--owner linkwright --only-write ", `"linkwright.dev/last-sync":"2026-11-22T15:04:05Z cron"`
 	s := leaseServer{leases: map[string]string{}}
@@ -85,7 +85,7 @@ func TestWriters(t *testing.T) {
 	}
 }
 
-// writersOf are the writers that status tells of, with their holders.
+// writersOf are the writers that status lists, with their holders.
 func (s leaseServer) writersOf(t *testing.T, recorded ...api.ClusterName) string {
 	t.Helper()
 	cfg := &rest.Config{Host: "http://home.invalid"}
@@ -95,7 +95,7 @@ func (s leaseServer) writersOf(t *testing.T, recorded ...api.ClusterName) string
 		t.Fatal(err)
 	}
 	defer clusters.Close(context.WithoutCancel(t.Context()))
-	c := installed{clusters, "linkwright", "linkwright", nil}
+	c := installed{Clusters: clusters, owner: "linkwright", namespace: "linkwright"}
 	var out []string
 	for _, l := range c.writers(t.Context(), recorded) {
 		out = append(out, string(l.Only)+" "+l.Holder)

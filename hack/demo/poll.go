@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -18,7 +19,7 @@ func poll(ctx context.Context, check func(context.Context) error) error {
 	defer cancel()
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	var last error
+	last := errors.New("the first check did not end")
 	for {
 		err := check(limited)
 		if err == nil {

@@ -110,9 +110,12 @@ func (d *demo) showStatus(ctx context.Context) error {
 // status waits until linkwright status succeeds, and returns its output.
 func (d *demo) status(ctx context.Context, flags []string) (text string, err error) {
 	err = poll(ctx, func(ctx context.Context) error {
-		out, err := exec.CommandContext(ctx, d.Linkwright, append([]string{"status"}, flags...)...).CombinedOutput()
+		cmd := exec.CommandContext(ctx, d.Linkwright, append([]string{"status"}, flags...)...)
+		var stderr strings.Builder // it may also show what it waits for
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
 		if err != nil {
-			return fmt.Errorf("linkwright status: %w:\n%s", err, out)
+			return fmt.Errorf("linkwright status: %w:\n%s%s", err, out, &stderr)
 		}
 		text = strings.TrimRight(string(out), "\n") + "\n"
 		return nil

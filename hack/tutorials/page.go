@@ -13,7 +13,7 @@ import (
 type Step struct {
 	Line     int    // of the block in the page, from 1
 	Commands string // the text of a block sh
-	Exit     int    // the exit code of the last command
+	Exit     int    // the exit code of the last command that fails; 0: none does
 	Repeat   bool   // the block is run until its output is as shown, because something happens by itself meanwhile
 	// Addresses says that the declarations need those of API servers on this machine first.
 	Addresses bool

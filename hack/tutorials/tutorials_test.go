@@ -217,8 +217,8 @@ func (r *reader) addresses() {
 	r.must(os.WriteFile(file, []byte(out), 0o600))
 }
 
-// ofOneMachine are lines that nobody reads whose clusters are on other machines.
-var ofOneMachine = regexp.MustCompile(`because it is a loopback address|is an address of this machine|^# not read, and needed as target: other clusters cannot use`)
+// ofOneMachine are lines that readers whose clusters are on other machines do not see, and those that only a busy machine shows.
+var ofOneMachine = regexp.MustCompile(`^waiting \d+s: |because it is a loopback address|is an address of this machine|^# not read, and needed as target: other clusters cannot use`)
 
 // readable is an output as a reader sees it whose clusters are on other machines.
 func (r *reader) readable(text string) string {
@@ -267,7 +267,7 @@ func newShell(t *testing.T, dir string, env []string) *shell {
 	return &shell{t: t, in: in, out: bufio.NewReader(out)}
 }
 
-// run gives the exit code of the first command that failed, and all that the block printed.
+// run gives the exit code of the last command that failed, 0 if none did, and all that the block printed.
 func (s *shell) run(commands string) (int, string) {
 	s.t.Helper()
 	s.n++

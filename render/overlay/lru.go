@@ -14,7 +14,7 @@ type lruCache[V any] struct {
 
 	mu    sync.Mutex
 	size  int64
-	order *list.List // of *remembered[V]; the front was used last
+	order *list.List // of *cacheEntry[V]; the front was used last
 	byKey map[inputHash]*list.Element
 }
 
@@ -31,31 +31,31 @@ func newLRUCache[V any](limit int64) *lruCache[V] {
 	return &lruCache[V]{limit: limit, order: list.New(), byKey: map[inputHash]*list.Element{}}
 }
 
-func (m *lruCache[V]) get(key inputHash) (V, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e, ok := m.byKey[key]
+func (c *lruCache[V]) get(key inputHash) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byKey[key]
 	if !ok {
 		var none V
 		return none, false
 	}
-	m.order.MoveToFront(e)
+	c.order.MoveToFront(e)
 	return e.Value.(*cacheEntry[V]).value, true
 }
 
 // put adds a value of the given size; one that is larger than the bound is not kept.
-func (m *lruCache[V]) put(key inputHash, value V, size int64) {
+func (c *lruCache[V]) put(key inputHash, value V, size int64) {
 	size += entryOverhead
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, ok := m.byKey[key]; ok || size > m.limit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.byKey[key]; ok || size > c.limit {
 		return
 	}
-	m.byKey[key] = m.order.PushFront(&cacheEntry[V]{key, value, size})
-	for m.size += size; m.size > m.limit; {
-		last := m.order.Back()
-		r := m.order.Remove(last).(*cacheEntry[V])
-		delete(m.byKey, r.key)
-		m.size -= r.size
+	c.byKey[key] = c.order.PushFront(&cacheEntry[V]{key, value, size})
+	for c.size += size; c.size > c.limit; {
+		last := c.order.Back()
+		r := c.order.Remove(last).(*cacheEntry[V])
+		delete(c.byKey, r.key)
+		c.size -= r.size
 	}
 }

@@ -100,9 +100,17 @@ func ownIn(cfg *rest.Config, annotations map[string]string) (ManagedAccess, bool
 	return o, ok && o.Account != ""
 }
 
+// Handover is an access Secret that is to be written.
+type Handover struct {
+	Owner string        // of the installation
+	Entry api.SecretKey // the Secret, and the key of the kubeconfig in it
+	ManagedAccess
+	Was object.Record // of the Secret as it was read; zero: there is none
+}
+
 // HandOver writes an access Secret, if it is still what was read.
-func (h *ManagementCluster) HandOver(ctx context.Context, owner string, entry api.SecretKey, o ManagedAccess, was object.Record) error {
-	ch, err := h.handOver(owner, entry, o, was)
+func (h *ManagementCluster) HandOver(ctx context.Context, o Handover) error {
+	ch, err := h.handOver(o)
 	if err != nil {
 		return err
 	}
@@ -112,9 +120,9 @@ func (h *ManagementCluster) HandOver(ctx context.Context, owner string, entry ap
 	return nil
 }
 
-// CheckHandOver has the management cluster judge what HandOver would write, by dryRun=All.
-func (h *ManagementCluster) CheckHandOver(ctx context.Context, owner string, entry api.SecretKey, o ManagedAccess, was object.Record) error {
-	ch, err := h.handOver(owner, entry, o, was)
+// CheckHandOver has the API server check what HandOver would write, by dryRun=All.
+func (h *ManagementCluster) CheckHandOver(ctx context.Context, o Handover) error {
+	ch, err := h.handOver(o)
 	if err != nil {
 		return err
 	}
@@ -122,23 +130,23 @@ func (h *ManagementCluster) CheckHandOver(ctx context.Context, owner string, ent
 }
 
 // handOver is the write of an access Secret.
-func (h *ManagementCluster) handOver(owner string, entry api.SecretKey, o ManagedAccess, was object.Record) (object.Change, error) {
+func (h *ManagementCluster) handOver(o Handover) (object.Change, error) {
 	raw, err := o.At.Kubeconfig(o.Name, o.Token)
 	if err != nil {
 		return object.Change{}, err
 	}
-	key := h.Key("Secret", entry.Name)
-	secret := coreac.Secret(key.Name, key.Namespace).WithData(map[string][]byte{entry.Key: raw}).
+	key := h.Key("Secret", o.Entry.Name)
+	secret := coreac.Secret(key.Name, key.Namespace).WithData(map[string][]byte{o.Entry.Key: raw}).
 		WithAnnotations(map[string]string{RenewAnnotation: o.Account, WhoseAnnotation: o.UID})
 	body, err := object.New(object.Spec{
-		Key: key, Version: "v1", Phase: object.PhaseSecrets, Owner: owner, Meta: secret.ObjectMetaApplyConfiguration, Config: secret,
+		Key: key, Version: "v1", Phase: object.PhaseSecrets, Owner: o.Owner, Meta: secret.ObjectMetaApplyConfiguration, Config: secret,
 	})
 	if err != nil {
 		return object.Change{}, err
 	}
 	action := object.Update
-	if was.IsZero() {
+	if o.Was.IsZero() {
 		action = object.Create
 	}
-	return object.Change{Action: action, Key: key, Object: body, Was: was, Conditional: true}, nil
+	return object.Change{Action: action, Key: key, Object: body, Was: o.Was, Conditional: true}, nil
 }

@@ -89,7 +89,7 @@ func (c *Clusters) renew(ctx context.Context, w fleet.Cluster, now time.Time) (u
 	if !ok || !until.After(own.Expires) {
 		return time.Time{}, fmt.Errorf("the new token of %s does not live longer than the old one", account)
 	}
-	return until, c.management.HandOver(ctx, c.options.Owner, entry, own, was.Record)
+	return until, c.management.HandOver(ctx, Handover{c.options.Owner, entry, own, was.Record})
 }
 
 // declared returns the clusters that are followed.

@@ -47,7 +47,7 @@ func (r Row) code() reason.Code {
 // same says that two rows are no transition.
 func (r Row) same(o Row) bool { return r.Status == o.Status && r.code() == o.code() }
 
-// done says that nothing is to be waited for, and nobody need act.
+// done says that nothing is waited for, and no person has to act.
 func (r Row) done() bool {
 	switch r.Status {
 	case report.Ready, report.Suspended, report.Removed:

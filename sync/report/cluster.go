@@ -35,7 +35,7 @@ func unread() []reason.Code {
 	}
 }
 
-// planned are the writes of a step that nobody did: there is no outcome of any.
+// planned are the writes of a step that were not done: there is no outcome of any.
 func (c Cluster) planned() []object.Change {
 	if len(c.Outcomes) > 0 || c.Step.Denied != nil {
 		return nil

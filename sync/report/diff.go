@@ -50,7 +50,7 @@ func (d Diff) Stopped() bool {
 }
 
 // stops reports whether an end in that phase does not become what is declared before somebody acts. A
-// token comes by itself; where its Secret is only written in the mind, it never does.
+// token comes by itself; where its Secret is only written in a simulation, it never does.
 func stops(s plan.Phase, why *object.Reason) bool {
 	return s == plan.Denied || s == plan.Blocked && (why == nil || why.Code != reason.CredentialNotIssued)
 }

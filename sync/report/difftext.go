@@ -145,7 +145,7 @@ func (d diffDoc) sum() string {
 	case differ > 0:
 		line = changes(all) + " in " + count(differ, "cluster")
 	case denied+len(ends) > 0:
-		line = "nothing can be written" // and nobody knows, or it is not so, that all is as declared
+		line = "nothing can be written" // and something may not be as declared
 	}
 	if denied > 0 {
 		line += "; " + count(denied, "cluster") + " denied"

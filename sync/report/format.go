@@ -157,7 +157,7 @@ func First(problems []api.Problem) string {
 	}
 }
 
-// Printable is a text of several lines, such as an error, of which a stranger may have written a part.
+// Printable is a text of several lines, such as an error, of which others may have written a part.
 func Printable(text string) string {
 	var b strings.Builder
 	for l := range strings.Lines(text) {

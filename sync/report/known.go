@@ -18,8 +18,8 @@ type keyed struct {
 	body object.Body
 }
 
-// tellable is how long a value must be to be looked for in messages: a shorter one is part of any word.
-const tellable = 8
+// shortestSecret is how long a value must be to be masked in messages: a shorter one is part of any word.
+const shortestSecret = 8
 
 // valuesOf gives what Secrets hold, the longest first, since one may be part of another.
 func valuesOf(bodies []keyed) []string {
@@ -31,7 +31,7 @@ func valuesOf(bodies []keyed) []string {
 			out = append(out, entries(tree["stringData"], false)...)
 		}
 	}
-	out = slices.DeleteFunc(out, func(v string) bool { return len(v) < tellable })
+	out = slices.DeleteFunc(out, func(v string) bool { return len(v) < shortestSecret })
 	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	return slices.Compact(out)
 }
@@ -96,7 +96,7 @@ func leaves(v any) []string {
 	return out
 }
 
-// forms are the spellings of a value that are looked for: itself, as in JSON, and inside anything that
+// forms are the spellings of a value that are masked: itself, as in JSON, and inside anything that
 // is encoded as base64.
 func forms(v string) []string {
 	out := []string{v}
@@ -108,7 +108,7 @@ func forms(v string) []string {
 			out = append(out, inner(enc, shift, v))
 		}
 	}
-	return slices.DeleteFunc(out, func(s string) bool { return len(s) < tellable })
+	return slices.DeleteFunc(out, func(s string) bool { return len(s) < shortestSecret })
 }
 
 // inner is what base64 makes of v when it is shift bytes behind a group of three: the characters

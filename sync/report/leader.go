@@ -14,9 +14,9 @@ type Leader struct {
 	Only    api.ClusterName // the cluster of --only-write; empty: it is the installation's lease
 	Lease   string          // namespace/name
 	Holder  string          // empty: it was released
-	Renewed time.Time       // zero: nobody asks
+	Renewed time.Time       // zero: it does not matter
 	Lasts   time.Duration   // how long a lease holds after it was renewed
-	Last    Sync            // the last that ended; zero: nobody noted one
+	Last    Sync            // the last that ended; zero: none is recorded
 }
 
 // Sync is one that ended.

@@ -17,7 +17,7 @@ type LinkRow struct {
 	Phase   plan.Phase
 	Why     *object.Reason // of the worse end; nil where there is nothing to say
 	Leaving bool
-	Source  plan.Row // an end that is gone is Removed, one whose cluster was not looked at Unseen
+	Source  plan.Row // an end that is gone is Removed, one whose cluster was not read Unseen
 	Target  plan.Row
 }
 
@@ -29,7 +29,7 @@ func severity(p plan.Phase) int {
 }
 
 // Links gives every link of the report, sorted by pair: those declared, those leaving, and those whose
-// last end this pass removed.
+// last end this sync removed.
 func Links(r Report) []LinkRow {
 	ends := endsOf(r)
 	pairs := map[api.Pair]bool{}

@@ -24,8 +24,8 @@ type Problems struct {
 // Valid says that nothing found is an error.
 func (p Problems) Valid() bool { return p.document().Valid }
 
-// Answer is the problems. Files, messages and hints are taken for a stranger's: no control character of theirs is written as it is, and
-// nothing of theirs becomes a command to who reads the output.
+// Answer is the problems. Files, messages and hints may be an attacker's: no control character in them is written as it is, and a terminal or a
+// runner of CI executes nothing in them.
 func (p Problems) Answer() Answer {
 	d := p.document()
 	return Answer{Document: d.ProblemList, texts: map[Format]func() string{

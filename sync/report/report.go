@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Cluster is one cluster: its last step, and what became of every write of the pass.
+// Cluster is one cluster: its last step, and the outcome of every write of the sync.
 type Cluster struct {
 	Name     api.ClusterName
 	Step     plan.Step
@@ -28,22 +28,22 @@ type Activity struct {
 	Read  bool      // it was read, or could not be
 }
 
-// Report is one pass over a fleet, clusters in name order. It holds no bodies that are ever shown.
+// Report is one sync of a fleet, clusters in name order. No body in it is ever shown.
 type Report struct {
-	Commit   api.Commit // in force
-	Head     api.Commit // the newest that was seen, in force or not; empty: none could be read
+	Commit   api.Commit // the applied revision
+	Head     api.Commit // the observed revision, applied or not; empty: none could be read
 	Problems []api.Problem
 	Clusters []Cluster
-	Err      string // why there was no pass, or only one of the last good commit
+	Err      string // why there was no sync, or why the observed revision is not applied
 	ReadOnly bool
 	At       time.Time // when it was made, which ages are counted to; zero: none is shown
 	When     When
-	Since    time.Time     // when Commit was put in force, as far as this process knows
+	Since    time.Time     // when Commit was applied, as far as this process knows
 	Polled   time.Time     // when the repository was read; zero: it could not be
-	Took     time.Duration // of the pass; zero: not measured
+	Took     time.Duration // of the sync; zero: not measured
 	Opening  *Opening      // what Status opens with; nil: with nothing
 	Until    time.Time     // until when a sync that is under way waits for what happens by itself; zero: it does not wait yet
-	// Recorded are conditions that inventories record; nil: nobody read them for this report.
+	// Recorded are conditions that inventories record; nil: they were not read for this report.
 	Recorded []LinkConditions
 }
 
@@ -67,15 +67,15 @@ const (
 	Syncing When = "Syncing"
 )
 
-// Partial says that a pass has not looked at every cluster yet.
+// Partial says that a sync has not read every cluster yet.
 func (r Report) Partial() bool {
-	return r.When == Syncing && (len(r.Clusters) == 0 || slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return !c.looked() }))
+	return r.When == Syncing && (len(r.Clusters) == 0 || slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return !c.known() }))
 }
 
 // Write writes what the sync did in a format. No format shows a body, or a value of a Secret in any message.
 func (r Report) Write(w io.Writer, f Format) error { return r.Answer().Write(w, f) }
 
-// AsDeclared says that Clean is true, that no end is to be written or removed, and that Opening is clean: also of a pass that writes
+// AsDeclared says that Clean is true, that no end is to be written or removed, and that Opening is clean: also of a sync that writes
 // nothing.
 func (r Report) AsDeclared() bool {
 	c := r.Counts()
@@ -134,8 +134,8 @@ func (c *Counts) count(s plan.Phase) {
 	}
 }
 
-// Clean says that everything declared is in place, or suspended as declared, and nothing failed. While a pass is under way
-// nobody knows.
+// Clean says that everything is as declared, or suspended as declared, and nothing failed. While a sync is under way
+// it is false.
 func (r Report) Clean() bool {
 	c := r.Counts()
 	return r.Err == "" && r.When != Syncing && c.Failed+c.Blocked+c.Waiting+c.Denied+c.ClustersUnknown+c.ClustersDenied+c.Cleanup == 0

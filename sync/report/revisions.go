@@ -38,7 +38,7 @@ func revisionsOf(m mask, r Revision, clusters []carried) []output.Revision {
 	for _, commit := range slices.Sorted(maps.Keys(in)) {
 		switch {
 		case known[commit]:
-		case applied == "": // nobody noted what is applied
+		case applied == "": // the record does not have what is applied
 			add(commit, output.Applied)
 		default:
 			add(commit, output.Superseded)

@@ -27,13 +27,13 @@ func (s Standing) IsLink() bool { return !s.Link.IsZero() }
 // Standings lists each cluster, by name, and after it the links that it is the source of. A link of which an end is not known yet is left
 // out.
 func (r Report) Standings() []Standing {
-	m, out, looked := redacting(bodiesOf(r)), []Standing(nil), map[api.ClusterName]bool{}
+	m, out, known := redacting(bodiesOf(r)), []Standing(nil), map[api.ClusterName]bool{}
 	for _, c := range r.Clusters {
-		looked[c.Name] = c.looked()
+		known[c.Name] = c.known()
 		out = append(out, standingOf(m, c))
 	}
 	for _, l := range Links(r) {
-		if l.Phase == Unseen && (!looked[l.Source.End.Cluster] || !looked[l.Target.End.Cluster]) {
+		if l.Phase == Unseen && (!known[l.Source.End.Cluster] || !known[l.Target.End.Cluster]) {
 			continue
 		}
 		out = append(out, Standing{
@@ -54,7 +54,7 @@ func standingOf(m mask, c Cluster) Standing {
 			s.Written++
 		}
 	}
-	if !c.looked() {
+	if !c.known() {
 		return s
 	}
 	s.Status, s.Reason = c.Status(), m.reason(c.Why())

@@ -40,7 +40,7 @@ func Statuses() []Status {
 // ClusterStatuses lists those of clusters, the best first.
 func ClusterStatuses() []Status { return []Status{Ready, Unknown, Denied} }
 
-// Unseen is the phase of an end whose cluster was not looked at: neither there nor absent.
+// Unseen is the phase of an end whose cluster was not read: neither there nor absent.
 const Unseen plan.Phase = "Unseen"
 
 // statusOf gives the status of an end or a base.

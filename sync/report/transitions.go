@@ -14,7 +14,7 @@ import (
 
 // What becomes of what events are about. Links and bases have a Status.
 //
-// While a link is changed, or nobody knows how it is, its last status counts. A write that failed makes it Stalled.
+// While a link is changed, or its status is not known, its last status counts. A write that failed makes it Stalled.
 const (
 	isReady       = string(Ready)
 	isProgressing = string(Progressing)
@@ -52,7 +52,7 @@ type subjectState struct {
 // same says that two states are no transition.
 func (s subjectState) same(o subjectState) bool { return s.is == o.is && s.reason == o.reason }
 
-// fine says that nobody need act.
+// fine says that no person has to act.
 func (s subjectState) fine() bool {
 	return slices.Contains([]string{isReady, isReachable, isGone, isLeaving, isSuspended, isFound}, s.is) || s.reason == reason.Progressing
 }
@@ -91,7 +91,7 @@ func (r Report) states() map[subject]subjectState {
 
 func clusterState(c Cluster, of func(string, *object.Reason) subjectState) subjectState {
 	switch {
-	case !c.looked():
+	case !c.known():
 		return subjectState{}
 	case c.Status() == Ready:
 		return subjectState{is: isReachable}
@@ -159,8 +159,8 @@ func healthOf(source plan.Row) (subjectState, bool) {
 	return subjectState{}, true
 }
 
-// looked says that a cluster was looked at, or could not be, since what is declared was last taken over.
-func (c Cluster) looked() bool {
+// known says that a cluster was read, or could not be, since a revision was last applied.
+func (c Cluster) known() bool {
 	why := c.Why()
 	return why == nil || why.Code != reason.Unknown || c.Step.Cluster != ""
 }

@@ -44,7 +44,7 @@ func FromConfig(c *cobra.Command) error {
 	case err != nil:
 		return Usage("%s: %w", name, err)
 	}
-	if decoder.Decode(&yaml.Node{}) == nil {
+	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return Usage("%s: want one YAML document", name)
 	}
 	return settings{file: name, command: c, known: keysOf(c.Root())}.all(doc.Content[0])
@@ -153,7 +153,9 @@ func (s settings) ofCommands(at *yaml.Node) error {
 			return err
 		}
 		own := settings{file: s.file, command: of, known: map[string]bool{}}
-		of.Flags().VisitAll(func(f *pflag.Flag) { own.known[keyOf(f)] = true })
+		for _, flags := range []*pflag.FlagSet{of.Flags(), of.InheritedFlags()} {
+			flags.VisitAll(func(f *pflag.Flag) { own.known[keyOf(f)] = true })
+		}
 		if err := own.apply(entries, of == s.command); err != nil {
 			return err
 		}

@@ -12,8 +12,8 @@ const (
 	ExitDifferent = 1 // diff only
 	ExitError     = 2
 	ExitInvalid   = 3
-	ExitPartial   = 4 // something failed, is held or was refused, or a signal came
-	ExitHeld      = 5 // the lease is another's
+	ExitPartial   = 4 // something failed, or is Blocked or Denied, or a signal came
+	ExitHeld      = 5 // another process holds the lease
 	ExitUsage     = 64
 )
 
@@ -21,7 +21,7 @@ const (
 type Exit struct {
 	Code  int
 	Err   error
-	Shown bool // the report shows the error, too
+	Shown bool // the answer that was written has the error, too
 }
 
 func (e Exit) Error() string {

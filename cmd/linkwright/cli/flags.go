@@ -21,28 +21,38 @@ type ManagementFlags struct {
 	prefix                                string // of --kubeconfig and --context
 	chosen                                chosen // once the management cluster was opened
 	Timeout                               time.Duration
-	allowPaths, allowExec                 bool
-	only                                  []string
-	accept                                []string
-	abandon                               []string
-	unreachable                           time.Duration
-	pruneCap                              *api.PruneLimits // nil: as declared
+	local                                 localFlags
+	decisions                             decisionFlags
+	writes                                writeFlags
+	unreachable                           time.Duration // --unreachable-source-timeout
 	Images                                []string
-	requireConfinement                    bool
 	Log                                   logFlags
+}
+
+// localFlags say what declarations may name of this machine.
+type localFlags struct{ paths, exec bool }
+
+// decisionFlags are what people decide for a single sync.
+type decisionFlags struct{ accept, abandon []string }
+
+// writeFlags limit what is written.
+type writeFlags struct {
+	only               []string
+	pruneCap           *api.PruneLimits // nil: as declared
+	requireConfinement bool
 }
 
 func (h *ManagementFlags) add(f *pflag.FlagSet) {
 	h.AddManagement(f)
 	h.unreachable = defaultUnreachable
 	h.addLocal(f)
-	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
+	f.StringArrayVar(&h.decisions.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
 }
 
 // addLocal adds what clusters' declarations may name of this machine.
 func (h *ManagementFlags) addLocal(f *pflag.FlagSet) {
-	f.BoolVar(&h.allowPaths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
-	f.BoolVar(&h.allowExec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
+	f.BoolVar(&h.local.paths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
+	f.BoolVar(&h.local.exec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
 }
 
 // managementPrefix is that of --kubeconfig and --context in commands in which those are about another cluster.
@@ -76,7 +86,7 @@ const DefaultNamespace = "linkwright"
 // AddDead are the flags of commands that take away what dead clusters had, and give them up.
 func (h *ManagementFlags) AddDead(f *pflag.FlagSet) {
 	h.AddGrace(f)
-	f.StringArrayVar(&h.abandon, "abandon-cluster", nil, "NAME: give up a cluster that is not declared any more and cannot be read; what it holds stays there (repeatable)")
+	f.StringArrayVar(&h.decisions.abandon, "abandon-cluster", nil, "NAME: give up a cluster that is not declared any more and cannot be read; what it holds stays there (repeatable)")
 }
 
 // AddGrace adds for how long a source that gives no answer keeps its access.
@@ -86,8 +96,8 @@ func (h *ManagementFlags) AddGrace(f *pflag.FlagSet) {
 
 // abandoned are the clusters that people give up.
 func (h *ManagementFlags) abandoned() map[api.ClusterName]bool {
-	out := make(map[api.ClusterName]bool, len(h.abandon))
-	for _, name := range h.abandon {
+	out := make(map[api.ClusterName]bool, len(h.decisions.abandon))
+	for _, name := range h.decisions.abandon {
 		out[api.ClusterName(name)] = true
 	}
 	return out
@@ -99,8 +109,8 @@ func (h *ManagementFlags) addOwner(f *pflag.FlagSet) {
 
 // AddOnly adds which clusters are written.
 func (h *ManagementFlags) AddOnly(f *pflag.FlagSet) {
-	f.Var(&pruneCap{at: &h.pruneCap}, "prune-limits", "maxClusters=N,maxLinks=P%,minAllowed=N,maxMirrors=P%: limits of what one commit may remove, which declarations cannot raise; those left out are as declared")
-	f.StringArrayVar(&h.only, "only-write", nil, "write only to this cluster, and read all; takes one lease per cluster (repeatable)")
+	f.Var(&pruneCap{at: &h.writes.pruneCap}, "prune-limits", "maxClusters=N,maxLinks=P%,minAllowed=N,maxMirrors=P%: limits of what one commit may remove, which declarations cannot raise; those left out are as declared")
+	f.StringArrayVar(&h.writes.only, "only-write", nil, "write only to this cluster, and read all; takes one lease per cluster (repeatable)")
 }
 
 // AddImages adds which images controllers may run.
@@ -111,7 +121,7 @@ func (h *ManagementFlags) AddImages(f *pflag.FlagSet) {
 // AddConfinement is for commands that see whether policies confine linkwright, which allow the same images.
 func (h *ManagementFlags) AddConfinement(f *pflag.FlagSet) {
 	h.AddImages(f)
-	f.BoolVar(&h.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add creates them)")
+	f.BoolVar(&h.writes.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add creates them)")
 }
 
 // Renderer renders what may be written here.
@@ -135,7 +145,7 @@ func (h *ManagementFlags) Check() error {
 			return Usage("--only-write: %w", err)
 		}
 	}
-	for _, name := range h.abandon {
+	for _, name := range h.decisions.abandon {
 		if err := api.CheckClusterName(api.ClusterName(name)); err != nil {
 			return Usage("--abandon-cluster: %w", err)
 		}
@@ -145,7 +155,7 @@ func (h *ManagementFlags) Check() error {
 
 func (h *ManagementFlags) accepted() (map[api.ClusterName]string, error) {
 	out := map[api.ClusterName]string{}
-	for _, a := range h.accept {
+	for _, a := range h.decisions.accept {
 		name, uid, ok := strings.Cut(a, "=")
 		if !ok || name == "" || uid == "" {
 			return nil, Usage("--accept-cluster %q: want NAME=UID", a)
@@ -161,8 +171,8 @@ func (h *ManagementFlags) Installation() object.Installation {
 }
 
 func (h *ManagementFlags) onlyNames() []api.ClusterName {
-	out := make([]api.ClusterName, len(h.only))
-	for i, n := range h.only {
+	out := make([]api.ClusterName, len(h.writes.only))
+	for i, n := range h.writes.only {
 		out[i] = api.ClusterName(n)
 	}
 	return out

@@ -37,7 +37,7 @@ func (g *GitFlags) addRepository(f *pflag.FlagSet) {
 	f.BoolVar(&o.Allow.File, "allow-file-repo", false, "let --repo be a directory of this machine, for demos and tests; diff, render, status and validate do not need it")
 }
 
-// plain refuses what says nothing about a directory or a file: whoever sets it believes that it counts.
+// plain refuses what says nothing about a directory or a file: a person who sets it expects that it counts.
 func (g *GitFlags) plain(name string) (err error) {
 	if err := g.verify.plain(name); err != nil {
 		return err

@@ -226,7 +226,7 @@ func (a *gitAuth) single() (source.Keys, error) {
 	return keys, nil
 }
 
-// homeKnownHosts is the list of whoever runs the command.
+// homeKnownHosts is known_hosts of the person who runs the command.
 func homeKnownHosts() ([]byte, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {

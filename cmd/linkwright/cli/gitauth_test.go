@@ -111,7 +111,7 @@ func TestGitAuthContradictions(t *testing.T) {
 	}
 }
 
-// What is wrong with where credentials come from is told by name, and what they are is not.
+// What is wrong with where credentials come from is named, and what they are is not.
 func TestGitAuthErrors(t *testing.T) {
 	strange := map[string]string{"token": gitCanary}
 	for line, tt := range map[string]struct {

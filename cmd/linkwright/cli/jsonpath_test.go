@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -25,6 +26,28 @@ func TestTemplates(t *testing.T) {
 		if err := Write(&out, format, list); err != nil || out.String() != want {
 			t.Errorf("%s: %v, %q, want %q", format, err, out.String(), want)
 		}
+	}
+}
+
+// A terminal leaves out an error only if the answer that was written has it.
+func TestShownVerdict(t *testing.T) {
+	failed, with := errors.New("read repository: no route"), report.Report{Err: "read repository: no route"}
+	for format, want := range map[report.Format]bool{
+		report.Text: true, report.JSON: true, "table": true, "jsonpath={.summary.written}": false, "custom-columns=A:.summary": false,
+	} {
+		exit, ok := errors.AsType[Exit](ShownVerdict(format, with, failed))
+		if !ok || exit.Code != ExitError || exit.Shown != want {
+			t.Errorf("-o %s: %+v, want shown %t", format, exit, want)
+		}
+	}
+	if exit, _ := errors.AsType[Exit](ShownVerdict(report.Text, report.Report{}, failed)); exit.Shown {
+		t.Error("a report without the error shows it")
+	}
+	if exit, _ := errors.AsType[Exit](Verdict(with, failed)); exit.Shown || exit.Err == nil {
+		t.Errorf("a report that was not written shows the error: %+v", exit)
+	}
+	if err := ShownVerdict(report.Text, report.Report{}, nil); err != nil {
+		t.Errorf("all is well: %v", err)
 	}
 }
 

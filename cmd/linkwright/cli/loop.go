@@ -22,7 +22,7 @@ import (
 type Common struct {
 	Git            GitFlags
 	NonFastForward nonFastForwardFlags // of commands that write
-	Home           ManagementFlags
+	Management     ManagementFlags
 	Overlays       KustomizeFlags
 	shown          shown
 	Writing        Writing // of commands that write; zero: the command only reads
@@ -32,9 +32,9 @@ type Common struct {
 func (f *Common) Add(flags *pflag.FlagSet) {
 	f.Git.Add(flags)
 	Group(flags, groupCredentials, f.Git.auth.addSecret)
-	Group(flags, GroupTrust, f.Git.verify.addHome)
-	Group(flags, GroupClusters, f.Home.add)
-	f.Home.Log.add(flags)
+	Group(flags, GroupTrust, f.Git.verify.addManagement)
+	Group(flags, GroupClusters, f.Management.add)
+	f.Management.Log.add(flags)
 	Group(flags, GroupClusters, f.Overlays.Add)
 }
 
@@ -45,17 +45,17 @@ type Engine struct {
 	Live      *live.Display
 }
 
-// Open wires the loop. It connects to nothing but what in-cluster configuration needs, and to that only when every flag was
-// looked at: those of the command's own by more.
+// Open wires the loop. It connects to nothing but what in-cluster configuration needs, and to that only after
+// all flags were checked; more checks those of the command alone.
 func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() error) (*Engine, error) {
-	if err := f.Home.Check(); err != nil {
+	if err := f.Management.Check(); err != nil {
 		return nil, err
 	}
-	show, log, err := f.display(stderr)
+	show, log, err := f.Management.display(f.shown, stderr)
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := f.Home.accepted()
+	accepted, err := f.Management.accepted()
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +63,10 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	var home *access.ManagementCluster // opened below: secrets of the repository are asked for later
-	f.Git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return home.Secret(ctx, name) }
+	var management *access.ManagementCluster // opened below: secrets of the repository are asked for later
+	f.Git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return management.Secret(ctx, name) }
 	f.Git.verify.secrets, f.Git.verify.configMaps = f.Git.auth.secrets, func(ctx context.Context, name string) (map[string][]byte, error) {
-		return home.ConfigMap(ctx, name)
+		return management.ConfigMap(ctx, name)
 	}
 	src, err := f.Git.Open()
 	if err != nil {
@@ -77,28 +77,28 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 			return nil, err
 		}
 	}
-	k, err := f.Overlays.Open(ctx, f.Home.Owner, func(text string) { log.Warn("kustomize is not sandboxed", "why", text) })
+	k, err := f.Overlays.Open(ctx, f.Management.Owner, func(text string) { log.Warn("kustomize is not sandboxed", "why", text) })
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := f.Home.Config()
+	cfg, err := f.Management.Config()
 	if err != nil {
 		return nil, err
 	}
 	if f.Writing.Mode != "" {
-		f.Home.Announce(stderr, log)
+		f.Management.Announce(stderr, log)
 	}
 	e, err := setup.New(ctx, setup.Options{
-		Access: f.Home.access(log), Management: cfg, Source: src, Loader: k.Loader, Dir: f.Git.Dir(), Images: f.Home.Images,
+		Access: f.Management.access(log), Management: cfg, Source: src, Loader: k.Loader, Dir: f.Git.Dir(), Images: f.Management.Images,
 		Sync: sync.Options{
-			Only: f.Home.onlyNames(), UnreachableSourceTimeout: f.Home.unreachable, Confinement: sync.Confinement{RequireConfinement: f.Home.requireConfinement},
-			Overrides: store.Overrides{Accepted: accepted, Abandoned: f.Home.abandoned(), Allowed: allowed, Cap: f.Home.pruneCap},
+			Only: f.Management.onlyNames(), UnreachableSourceTimeout: f.Management.unreachable, Confinement: sync.Confinement{RequireConfinement: f.Management.writes.requireConfinement},
+			Overrides: store.Overrides{Accepted: accepted, Abandoned: f.Management.abandoned(), Allowed: allowed, Cap: f.Management.writes.pruneCap},
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	home = e.Clusters.Management()
+	management = e.Clusters.Management()
 	if f.shown.title != "" {
 		e.Loop.Progress = show.Report
 	}

@@ -86,7 +86,7 @@ func (h *ManagementFlags) OpenClusters(ctx context.Context, log *slog.Logger) (*
 // access are the options by which clusters are reached.
 func (h *ManagementFlags) access(log *slog.Logger) access.Options {
 	return access.Options{
-		Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout, AllowPaths: h.allowPaths, AllowExec: h.allowExec, Log: log,
+		Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout, AllowPaths: h.local.paths, AllowExec: h.local.exec, Log: log,
 	}
 }
 

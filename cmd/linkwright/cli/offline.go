@@ -117,7 +117,7 @@ func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile stri
 	if err != nil {
 		return err
 	}
-	k, err := f.Overlays.Open(c.Context(), f.Home.Owner, Warner(c.ErrOrStderr()))
+	k, err := f.Overlays.Open(c.Context(), f.Management.Owner, Warner(c.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile stri
 	if err != nil {
 		return err
 	}
-	o, err := NewOffline(f.Home.Owner, factsFile)
+	o, err := NewOffline(f.Management.Owner, factsFile)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
+const outputFlag = "output"
+
 // Format is a flag that is checked when it is read.
 type Format struct {
 	report.Format
@@ -38,7 +40,7 @@ func (f *Format) Set(word string) error {
 // Add adds the flag; the first of these is the default.
 func (f *Format) Add(flags *pflag.FlagSet, among []report.Format) {
 	f.Format, f.among = among[0], among
-	flags.VarP(f, "output", "o", report.Enumerate(among))
+	flags.VarP(f, outputFlag, "o", report.Enumerate(among))
 }
 
 // Write writes an answer in a format.
@@ -57,18 +59,30 @@ func Show(w io.Writer, f report.Format, r report.Report, failed error) error {
 	if err := Write(w, f, r.Answer()); err != nil {
 		return err
 	}
-	return Verdict(r, failed)
+	return ShownVerdict(f, r, failed)
 }
 
-// Verdict turns a sync that was shown into an exit code.
+// ShownVerdict is the Verdict of a sync whose answer was written in a format. A terminal does not show its error again if the answer has it.
+func ShownVerdict(f report.Format, r report.Report, failed error) error {
+	err := Verdict(r, failed)
+	exit, ok := errors.AsType[Exit](err)
+	if !ok {
+		return err
+	}
+	chosen := f.Kind() == report.JSONPath || f.Kind() == report.CustomColumns // fields, of which the error may be none
+	exit.Shown = r.Err != "" && !chosen
+	return exit
+}
+
+// Verdict turns a sync into an exit code.
 func Verdict(r report.Report, failed error) error {
 	switch {
 	case errors.Is(failed, sync.ErrInvalid):
 		return Exit{Code: ExitInvalid}
 	case errors.Is(failed, sync.ErrInterrupted):
-		return Exit{Code: ExitPartial, Err: failed, Shown: true}
+		return Exit{Code: ExitPartial, Err: failed}
 	case failed != nil:
-		return Exit{Code: ExitError, Err: failed, Shown: r.Err != ""}
+		return Exit{Code: ExitError, Err: failed}
 	case !r.Clean():
 		return Exit{Code: ExitPartial}
 	}

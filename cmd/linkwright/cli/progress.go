@@ -36,15 +36,32 @@ type shown struct {
 	colour       live.Colour
 }
 
-// Shows has a command show its work on standard error: writes says whether it changes anything, and as how its report is shown.
-func (f *Common) Shows(c *cobra.Command, writes bool, as report.Format) {
+// shownAs is how a command shows its work: writes says whether it changes anything, and as how its report is shown.
+func shownAs(c *cobra.Command, writes bool, as report.Format) shown {
 	_, title, _ := strings.Cut(c.CommandPath(), " ")
-	f.shown = shown{title: title, writes: writes, json: as == report.JSON, colour: live.Auto}
+	out := shown{title: title, writes: writes, json: as == report.JSON, colour: live.Auto}
 	if flag := c.Flags().Lookup(colourFlag); flag != nil {
 		if when, ok := flag.Value.(*live.Colour); ok {
-			f.shown.colour = *when
+			out.colour = *when
 		}
 	}
+	return out
+}
+
+// Shows has a command show its work on standard error: writes says whether it changes anything, and as how its report is shown.
+func (f *Common) Shows(c *cobra.Command, writes bool, as report.Format) {
+	f.shown = shownAs(c, writes, as)
+}
+
+// Display opens what shows the work of a command that reads no repository and writes nothing, and its log.
+func (h *ManagementFlags) Display(c *cobra.Command) (*live.Display, *slog.Logger, error) {
+	var as report.Format
+	if flag := c.Flags().Lookup(outputFlag); flag != nil {
+		if f, ok := flag.Value.(*Format); ok {
+			as = f.Format
+		}
+	}
+	return h.display(shownAs(c, false, as), c.ErrOrStderr())
 }
 
 // display opens what shows the work of a command, and the log. Beside a tree or lines, the log is for what they do not say.
@@ -54,17 +71,17 @@ func (f *Common) Shows(c *cobra.Command, writes bool, as report.Format) {
 //	-o json                              the log, as JSON
 //	on a terminal                        a tree
 //	else                                 lines
-func (f *Common) display(stderr io.Writer) (*live.Display, *slog.Logger, error) {
+func (h *ManagementFlags) display(as shown, stderr io.Writer) (*live.Display, *slog.Logger, error) {
 	o := live.Options{
-		Title: f.shown.title, Writes: f.shown.writes, Timeout: f.Home.Timeout, Out: stderr,
-		Colours: f.shown.colour.On(stderr), Size: func() progress.Size { return live.SizeOf(stderr) },
+		Title: as.title, Writes: as.writes, Timeout: h.Timeout, Out: stderr,
+		Colours: as.colour.On(stderr), Size: func() progress.Size { return live.SizeOf(stderr) },
 	}
-	logged := &f.Home.Log
+	logged := &h.Log
 	switch {
 	case o.Title == "":
 	case logged.given():
 		o.Mode = live.Records
-	case f.shown.json:
+	case as.json:
 		o.Mode, logged.format = live.Records, "json"
 	case live.Terminal(stderr):
 		o.Mode = live.Tree

@@ -32,8 +32,8 @@ func (v *verifyFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&v.files, "verify-keys", nil, "file or directory with OpenPGP or SSH public keys, or allowed_signers, for --verify; read for every poll (repeatable)")
 }
 
-// addHome is for the commands that have a management cluster.
-func (v *verifyFlags) addHome(f *pflag.FlagSet) {
+// addManagement is for the commands that have a management cluster.
+func (v *verifyFlags) addManagement(f *pflag.FlagSet) {
 	f.StringVar(&v.secret, "verify-keys-secret", "", "Secret with keys for --verify in --namespace of the management cluster, all of its entries; read for every poll")
 	f.StringVar(&v.configMap, "verify-keys-configmap", "", "ConfigMap with keys for --verify in --namespace of the management cluster, all of its entries; read for every poll")
 }

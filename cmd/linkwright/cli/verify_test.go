@@ -11,7 +11,7 @@ import (
 )
 
 // Keys of the management cluster are read for every visit, all entries of them, and are named where one is none.
-func TestVerifyKeysOfTheHomeCluster(t *testing.T) {
+func TestVerifyKeysOfTheManagementCluster(t *testing.T) {
 	const public = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f ann\n"
 	config := map[string][]byte{"ann.pub": []byte(public)}
 	v := verifyFlags{

@@ -132,7 +132,19 @@ func (w Writing) Confirm(c *cobra.Command, question string) error {
 	return Exit{Code: ExitPartial, Err: errors.New("nothing was written: you did not confirm it")}
 }
 
-// again is how a command was typed, for a shell. Passwords in addresses are left out.
+// withoutLogin takes the password out of an address, and of https also a user without one, which is an access token.
+func withoutLogin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	if _, has := u.User.Password(); !has && strings.HasPrefix(u.Scheme, "http") {
+		u.User = url.User("xxxxx")
+	}
+	return u.Redacted()
+}
+
+// again is how a command was typed, for a shell. Logins in addresses are left out.
 func again(c *cobra.Command) string {
 	words := append(strings.Fields(c.CommandPath()), c.Flags().Args()...)
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -141,9 +153,7 @@ func again(c *cobra.Command) string {
 			values = list.GetSlice()
 		}
 		for _, v := range values {
-			if u, err := url.Parse(v); err == nil && u.User != nil {
-				v = u.Redacted()
-			}
+			v = withoutLogin(v)
 			if f.Value.Type() == "bool" {
 				words = append(words, strings.TrimSuffix("--"+f.Name+"="+v, "=true"))
 				continue

@@ -56,7 +56,7 @@ func TestConfirmOnATerminal(t *testing.T) {
 	}
 }
 
-// Without a terminal the error has the command that goes on, as a shell reads it, without the password of an address.
+// Without a terminal the error has the command that goes on, as a shell reads it, without a password or token of an address.
 func TestConfirmWithoutATerminal(t *testing.T) {
 	var w Writing
 	var only []string
@@ -64,14 +64,15 @@ func TestConfirmWithoutATerminal(t *testing.T) {
 	root.AddCommand(c)
 	w.AddAsking(c.Flags())
 	c.Flags().String("git-proxy", "", "")
+	c.Flags().String("repo", "", "")
 	c.Flags().Bool("all", false, "")
 	c.Flags().StringArrayVar(&only, "only-write", nil, "")
-	if err := c.ParseFlags([]string{"west → it's", "--all", "--git-proxy", "http://ann:secret@proxy:80", "--only-write", "a", "--only-write", "b"}); err != nil {
+	if err := c.ParseFlags([]string{"west → it's", "--all", "--git-proxy", "http://ann:secret@proxy:80", "--repo", "https://secret@git.example.com/x", "--only-write", "a", "--only-write", "b"}); err != nil {
 		t.Fatal(err)
 	}
 	c.SetIn(strings.NewReader("y\n"))
 	err := w.Confirm(c, "Give this up?")
-	want := `linkwright release 'west → it'\''s' --all --git-proxy http://ann:xxxxx@proxy:80 --only-write a --only-write b --yes`
+	want := `linkwright release 'west → it'\''s' --all --git-proxy http://ann:xxxxx@proxy:80 --only-write a --only-write b --repo https://xxxxx@git.example.com/x --yes`
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want the command\n%s", err, want)
 	}

@@ -35,21 +35,21 @@ func Commands() []*cobra.Command {
 
 // deciding is what the commands share that record a decision of a person in the management cluster.
 type deciding struct {
-	home     cli.ManagementFlags
-	writing  cli.Writing
-	reason   string
-	withdraw bool
-	question string // that is asked before anything is written; empty: none
+	management cli.ManagementFlags
+	writing    cli.Writing
+	reason     string
+	withdraw   bool
+	question   string // that is asked before anything is written; empty: none
 }
 
 func (d *deciding) add(f *pflag.FlagSet) {
-	d.addHome(f)
+	d.addManagement(f)
 	f.StringVar(&d.reason, "reason", "", "why, in one line: status, reports and the log show it")
 }
 
-// addHome adds the flags of every command that records or takes back a decision.
-func (d *deciding) addHome(f *pflag.FlagSet) {
-	cli.Group(f, cli.GroupClusters, d.home.AddManagement)
+// addManagement adds the flags of every command that records or takes back a decision.
+func (d *deciding) addManagement(f *pflag.FlagSet) {
+	cli.Group(f, cli.GroupClusters, d.management.AddManagement)
 	if d.question != "" {
 		d.writing.AddAsking(f)
 		return
@@ -66,7 +66,7 @@ func (d *deciding) addWithdraw(f *pflag.FlagSet) {
 const longestReason = 200
 
 func (d *deciding) check() error {
-	if err := d.home.Check(); err != nil {
+	if err := d.management.Check(); err != nil {
 		return err
 	}
 	if len([]rune(d.reason)) > longestReason || strings.ContainsFunc(d.reason, unicode.IsControl) {
@@ -78,25 +78,25 @@ func (d *deciding) check() error {
 // change is what becomes of the record, and what is reported of that. It may be asked more than once.
 type change func(r *inventory.Record, by string) (lines []string, err error)
 
-// decide changes the record, whoever else does so at the same time.
+// decide changes the record, also if others change it at the same time.
 func (d *deciding) decide(c *cobra.Command, how change) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	cfg, err := d.home.Config()
+	cfg, err := d.management.Config()
 	if err != nil {
 		return err
 	}
-	h, err := d.home.OpenManagement(c.Context())
+	h, err := d.management.OpenManagement(c.Context())
 	if err != nil {
 		return err
 	}
 	defer h.Close(c.Context())
-	d.home.Announce(c.ErrOrStderr(), nil)
+	d.management.Announce(c.ErrOrStderr(), nil)
 	by := User(c.Context(), cfg)
 	amend := func(w cli.Writing) error {
 		var lines []string
-		err := record.ManagementCluster{Cluster: h, Namespace: d.home.Namespace}.AmendBy(c.Context(), d.home.Owner, func(r *inventory.Record) (err error) {
+		err := record.ManagementCluster{Cluster: h, Namespace: d.management.Namespace}.AmendBy(c.Context(), d.management.Owner, func(r *inventory.Record) (err error) {
 			lines, err = how(r, by)
 			return err
 		}, w.Recording(h))
@@ -133,7 +133,7 @@ func show(out io.Writer, w cli.Writing, lines []string) {
 	}
 }
 
-// Decisions are the decisions in effect, and those that nobody understands, approvals among them.
+// Decisions are the decisions in effect, and those that this release does not understand, approvals among them.
 func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
 	for _, text := range r.Unread {
 		out = append(out, report.Decision{Kind: "Approval", Object: text, Unread: true})
@@ -224,14 +224,14 @@ func checkRecorded(r inventory.Record, name api.ClusterName) error {
 	if _, known := r.Clusters[name]; known {
 		return nil
 	}
-	names := make([]string, 0, len(r.Clusters))
+	var names []string
 	for _, n := range slices.Sorted(maps.Keys(r.Clusters)) {
-		names = append(names, string(n))
-	}
-	for of, known := range r.Clusters {
-		if slices.Contains(known.Names, name) {
-			return fmt.Errorf("%s is a second name of cluster %s: use that name", name, of)
+		if names = append(names, string(n)); slices.Contains(r.Clusters[n].Names, name) {
+			return fmt.Errorf("%s is a second name of cluster %s: use that name", name, n)
 		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("the record has no cluster %s: linkwright has not written to any cluster yet", name)
 	}
 	return fmt.Errorf("the record has no cluster %s: linkwright wrote only to %s", name, strings.Join(names, ", "))
 }
@@ -239,10 +239,10 @@ func checkRecorded(r inventory.Record, name api.ClusterName) error {
 // command is how the same command is given again with other words.
 func (d *deciding) command(words ...string) string {
 	words = append([]string{cli.Program()}, words...)
-	if d.home.Owner != object.DefaultOwner {
-		words = append(words, "--owner", d.home.Owner)
+	if d.management.Owner != object.DefaultOwner {
+		words = append(words, "--owner", d.management.Owner)
 	}
-	if ns := d.home.Namespace; ns != "" && ns != cli.DefaultNamespace {
+	if ns := d.management.Namespace; ns != "" && ns != cli.DefaultNamespace {
 		words = append(words, "--namespace", ns)
 	}
 	return strings.Join(words, " ")

@@ -20,7 +20,7 @@ import (
 // managed is a management cluster with a record of east and west.
 func managed(t *testing.T) record.ManagementCluster {
 	t.Helper()
-	at := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	at := memcluster.New(memcluster.Options{}, "management").Cluster("management")
 	if err := at.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +37,13 @@ func managed(t *testing.T) record.ManagementCluster {
 
 // Many who decide at once lose nothing of each other, and two of the same thing see each other.
 func TestManyDecideAtOnce(t *testing.T) {
-	home := managed(t)
+	management := managed(t)
 	var all gosync.WaitGroup
 	people := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	for _, by := range people {
 		all.Go(func() {
 			d := deciding{reason: "incident"}
-			err := home.Amend(t.Context(), object.DefaultOwner, func(r *inventory.Record) error {
+			err := management.Amend(t.Context(), object.DefaultOwner, func(r *inventory.Record) error {
 				d.record(r, by, "", inventory.Decision{Kind: inventory.Suspend, Cluster: "east"})
 				return nil
 			})
@@ -53,7 +53,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	r, err := home.Record(t.Context(), object.DefaultOwner)
+	r, err := management.Record(t.Context(), object.DefaultOwner)
 	if err != nil || len(r.Decisions) != len(people) || len(r.Clusters) != 2 {
 		t.Errorf("%d decisions of %d people, %d clusters, %v", len(r.Decisions), len(people), len(r.Clusters), err)
 	}
@@ -61,8 +61,8 @@ func TestManyDecideAtOnce(t *testing.T) {
 
 // Of another installation, or before anything was applied, there is no record: nothing is created, and the error says so.
 func TestDecideWithoutRecord(t *testing.T) {
-	home := managed(t)
-	err := home.Amend(t.Context(), "blue", func(*inventory.Record) error { return nil })
+	management := managed(t)
+	err := management.Amend(t.Context(), "blue", func(*inventory.Record) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "linkwright-blue-fleet") || !strings.Contains(err.Error(), "installation blue") {
 		t.Errorf("of another installation: %v", err)
 	}
@@ -81,9 +81,9 @@ func (r refusing) Write(context.Context, object.Change) (object.Record, error) {
 
 // Only what somebody else was quicker with is tried again.
 func TestDecideThatFails(t *testing.T) {
-	home, times := managed(t), 0
-	home.Cluster = refusing{home.Cluster, &times}
-	err := home.Amend(t.Context(), object.DefaultOwner, func(*inventory.Record) error { return nil })
+	management, times := managed(t), 0
+	management.Cluster = refusing{management.Cluster, &times}
+	err := management.Amend(t.Context(), object.DefaultOwner, func(*inventory.Record) error { return nil })
 	if err == nil || times != 1 {
 		t.Errorf("tried %d times: %v", times, err)
 	}
@@ -91,7 +91,7 @@ func TestDecideThatFails(t *testing.T) {
 
 // What commands record, say and refuse, one after the other, over one record.
 func TestDecisionsOfCommands(t *testing.T) {
-	d := deciding{home: cli.ManagementFlags{Owner: "blue"}, reason: "why"}
+	d := deciding{management: cli.ManagementFlags{Owner: "blue"}, reason: "why"}
 	r := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {UID: "e"}, "west": {UID: "w"}}}
 	steps := []struct {
 		what string
@@ -179,10 +179,25 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// An approval that nobody understands is told, as a decision is.
+// An approval that this release does not understand is listed, as a decision is.
 func TestUnreadApprovalIsTold(t *testing.T) {
 	got := Decisions(inventory.Record{Unread: []string{`{"hash":5}`}}, time.Now())
 	if len(got) != 1 || !got[0].Unread || got[0].Kind != "Approval" || got[0].Object != `{"hash":5}` {
-		t.Errorf("told: %v", got)
+		t.Errorf("listed: %v", got)
+	}
+}
+
+// A cluster that the record does not have is refused with those that it has.
+func TestCheckRecorded(t *testing.T) {
+	r := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {Names: []api.ClusterName{"east-gw"}}, "west": {}}}
+	for name, want := range map[api.ClusterName]string{
+		"east": "", "east-gw": "east-gw is a second name of cluster east: use that name", "south": "the record has no cluster south: linkwright wrote only to east, west",
+	} {
+		if err := checkRecorded(r, name); err == nil && want != "" || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	if err := checkRecorded(inventory.Record{}, "east"); err == nil || err.Error() != "the record has no cluster east: linkwright has not written to any cluster yet" {
+		t.Errorf("an empty record: %v", err)
 	}
 }

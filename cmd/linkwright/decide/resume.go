@@ -32,7 +32,7 @@ cluster or link that is declared with suspend: true: change the declaration.`,
 			return d.decide(c, func(r *inventory.Record, _ string) ([]string, error) { return d.resume(r, named) })
 		},
 	}
-	d.addHome(c.Flags())
+	d.addManagement(c.Flags())
 	c.Flags().BoolVar(&all, "all", false, "everything that is suspended")
 	return c
 }

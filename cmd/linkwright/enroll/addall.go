@@ -20,7 +20,7 @@ func (e *enrollment) checkAll(args []string) (path []string, err error) {
 	switch {
 	case len(args) != 1:
 		return nil, cli.Usage("--all needs the declarations: name one directory, or REPO@REV, and no cluster")
-	case e.secret != "" || e.server != "":
+	case e.secret != "" || e.login.server != "":
 		return nil, cli.Usage("--secret and --api-server are for one cluster: with --all, linkwright takes them from the declarations and the contexts")
 	}
 	for _, c := range e.contexts {
@@ -32,7 +32,7 @@ func (e *enrollment) checkAll(args []string) (path []string, err error) {
 	return args, nil
 }
 
-// enrollAll adds every cluster of the declarations. One that fails is reported, and the others go on.
+// enrollAll adds every cluster of the declarations. One that fails is reported, and the others go on. After a signal no other begins.
 func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Renderer) error {
 	contexts := map[api.ClusterName]string{}
 	for _, c := range e.contexts {
@@ -45,7 +45,12 @@ func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Ren
 		}
 	}
 	var failed []error
-	for _, c := range w.Fleet.Clusters {
+	for i, c := range w.Fleet.Clusters {
+		if ctx.Err() != nil {
+			n := len(w.Fleet.Clusters)
+			failed = append(failed, fmt.Errorf("%w: %d of %d clusters were not added: run the command again", context.Cause(ctx), n-i, n))
+			break
+		}
 		if c.Spec.Access.Kubeconfig != nil {
 			cli.Say(e.notes, fmt.Sprintf("%s: left out, because it is declared with access.kubeconfig, your own file; linkwright rbac prints the rights it needs", c.Name))
 			continue
@@ -84,13 +89,13 @@ func (e *enrollment) grantInManagement(ctx context.Context, w state.Snapshot, c 
 
 func (e *enrollment) openManagement() (newCluster, error) {
 	if e.login.context != "" {
-		return e.login.open("")
+		return e.login.open()
 	}
-	cfg, err := e.f.Home.Config()
+	cfg, err := e.f.Management.Config()
 	if err != nil {
 		return newCluster{}, err
 	}
-	e.f.Home.Announce(e.notes, nil)
+	e.f.Management.Announce(e.notes, nil)
 	o, err := openAdmin(cfg)
 	return newCluster{admin: o}, err
 }

@@ -43,7 +43,6 @@ type enrollment struct {
 	contexts   []string // of --context
 	declared   bool     // in the repository that was named
 	login      login    // the operator's own
-	server     string
 	account    string
 	secret     string
 	linkerd    api.Linkerd
@@ -117,15 +116,15 @@ func (e *enrollment) run(c *cobra.Command, path []string) error {
 }
 
 func (e *enrollment) addFlags(f *pflag.FlagSet) {
-	e.f.Home.Prefixed() // --kubeconfig and --context are of the clusters that are added
+	e.f.Management.Prefixed() // --kubeconfig and --context are of the clusters that are added
 	e.f.Add(f)
 	e.f.Writing.Add(f)
-	cli.Group(f, cli.GroupClusters, e.f.Home.AddImages)
+	cli.Group(f, cli.GroupClusters, e.f.Management.AddImages)
 	f.StringVar(&e.login.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
 	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT, repeatable, by default the context of the cluster's name")
 	cli.WithoutVariable(f, "kubeconfig", "context")
 	f.BoolVar(&e.all, "all", false, "every cluster of PATH or REPO@REV")
-	f.StringVar(&e.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
+	f.StringVar(&e.login.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
 	f.StringVar(&e.account, "account", "linkwright/linkwright", "NAMESPACE/NAME of linkwright's account, there and in the management cluster")
 	f.StringVar(&e.secret, "secret", "", "name of the Secret in the management cluster (default: NAME)")
 	f.StringVar(&e.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of Linkerd's control plane there; with PATH as declared")
@@ -143,7 +142,7 @@ const shortest = 10 * time.Minute
 
 // check gives the arguments that name the repository.
 func (e *enrollment) check(args []string) (path []string, err error) {
-	if err := e.f.Home.Check(); err != nil {
+	if err := e.f.Management.Check(); err != nil {
 		return nil, err
 	}
 	if e.all {
@@ -156,15 +155,15 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 		return nil, err
 	case e.ttl < shortest:
 		return nil, cli.Usage("--ttl %s: want at least %s", e.ttl, shortest)
-	case e.server != "" && !strings.HasPrefix(e.server, "https://"):
-		return nil, cli.Usage("--api-server %q: want https://", e.server)
+	case e.login.server != "" && !strings.HasPrefix(e.login.server, "https://"):
+		return nil, cli.Usage("--api-server %q: want https://", e.login.server)
 	}
 	asked := e.grantee
 	if e.grantee, err = accountOf(e.account); asked.wide {
 		cli.Say(e.notes, "warning: --wide: anybody with linkwright's token can read and change every Secret of the control plane's namespace, also the key of Linkerd's issuer, and so issue identities of the mesh")
 	}
-	e.grantee.name, e.grantee.wide, e.grantee.confined, e.grantee.sweep = object.Manager(e.f.Home.Owner), asked.wide, asked.confined, asked.sweep
-	e.grantee.images, e.grantee.record = e.f.Home.Images, e.f.Home.Namespace
+	e.grantee.name, e.grantee.wide, e.grantee.confined, e.grantee.sweep = object.Manager(e.f.Management.Owner), asked.wide, asked.confined, asked.sweep
+	e.grantee.images, e.grantee.record = e.f.Management.Images, e.f.Management.Namespace
 	return path, err
 }
 
@@ -200,7 +199,7 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if err != nil {
 		return err
 	}
-	there, err := e.login.open(e.server)
+	there, err := e.login.open()
 	if err != nil {
 		return err
 	}
@@ -212,7 +211,7 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if err != nil {
 		return err
 	}
-	defer store.home.Close(ctx)
+	defer store.management.Close(ctx)
 	if err := store.checkFree(ctx, e, uid); err != nil {
 		return err
 	}
@@ -226,7 +225,7 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if err := there.grant(ctx, append(objects, e.grantee.mayRenew()...), e.granting(string(e.name))); err != nil {
 		return err
 	}
-	if err := store.admin.grant(ctx, e.grantee.mayWrite(e.f.Home.Namespace, e.secret), e.granting("the management cluster")); err != nil {
+	if err := store.admin.grant(ctx, e.grantee.mayWrite(e.f.Management.Namespace, e.secret), e.granting("the management cluster")); err != nil {
 		return err
 	}
 	if err := store.writeSecret(ctx, e, there, uid); err != nil {
@@ -288,11 +287,11 @@ func (e *enrollment) ordinaryFleet() (state.Snapshot, plan.Renderer, error) {
 	if err != nil {
 		return state.Snapshot{}, nil, err
 	}
-	o, err := cli.NewOffline(e.f.Home.Owner, "")
+	o, err := cli.NewOffline(e.f.Management.Owner, "")
 	if err != nil {
 		return state.Snapshot{}, nil, err
 	}
-	return o.Snapshot(f), render.New(e.f.Home.Owner), nil
+	return o.Snapshot(f), render.New(e.f.Management.Owner), nil
 }
 
 // loaded is what one file declares. What is wrong with it came from flags.

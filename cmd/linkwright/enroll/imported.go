@@ -357,14 +357,14 @@ func (c imported) controller(d *doc, target string) {
 
 // kept finds which other tools keep parts of a link: adopt refuses those.
 func (c imported) kept(d *doc, target string) {
-	told := map[linkerd.Tool]bool{}
+	noted := map[linkerd.Tool]bool{}
 	for _, k := range cli.SortedKeys(c.seen, object.Observation{}) {
 		body, _ := c.seen.Body(k)
 		tool := linkerd.ToolOf(body, c.seen.Record(k))
-		if _, ok := linkerd.Adoptable(c.spec.Linkerd, k, body, api.ClusterName(target)); !ok || tool.IsZero() || told[tool] {
+		if _, ok := linkerd.Adoptable(c.spec.Linkerd, k, body, api.ClusterName(target)); !ok || tool.IsZero() || noted[tool] {
 			continue
 		}
-		told[tool] = true
+		noted[tool] = true
 		d.note("%s (%s) manages %s: before adopt, %s", tool.Name, tool.Of, k, tool.Leave)
 	}
 }

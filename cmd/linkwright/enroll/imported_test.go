@@ -61,6 +61,6 @@ func TestImportOfSecondNames(t *testing.T) {
 		t.Errorf("the link to east-flat: %t\n%s", ok, text)
 	}
 	if !strings.Contains(string(text), "has a Link to north, which is not among the contexts") {
-		t.Errorf("of north nothing is told:\n%s", text)
+		t.Errorf("nothing is said about north:\n%s", text)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// login is the operator's own: one context of a kubeconfig.
-type login struct{ kubeconfig, context string }
+// login is the operator's own: one context of a kubeconfig. server is the address by which linkwright reaches the cluster; empty: the same.
+type login struct{ kubeconfig, context, server string }
 
 // newCluster is a cluster by the operator's login, and how linkwright is to reach it.
 type newCluster struct {
@@ -30,7 +30,7 @@ type newCluster struct {
 }
 
 // open reads the login. It connects to nothing yet.
-func (l login) open(server string) (newCluster, error) {
+func (l login) open() (newCluster, error) {
 	file, raw, err := cli.Kubeconfig(l.kubeconfig)
 	if err != nil {
 		return newCluster{}, err
@@ -46,7 +46,7 @@ func (l login) open(server string) (newCluster, error) {
 		}
 	}
 	at := here
-	at.Server = cmp.Or(server, here.Server)
+	at.Server = cmp.Or(l.server, here.Server)
 	o, err := openAdmin(cfg)
 	return newCluster{o, here, at}, err
 }

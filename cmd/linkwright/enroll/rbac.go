@@ -54,16 +54,16 @@ the issuer's key.`,
   linkwright rbac . --cluster east --reader --account ci/linkwright-diff`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.Home.Check(); err != nil {
+			if err := f.Management.Check(); err != nil {
 				return err
 			}
 			a, err := accountOf(account)
 			if err != nil {
 				return err
 			}
-			a.images, a.record, a.confined = f.Home.Images, f.Home.Namespace, confined && !reader
+			a.images, a.record, a.confined = f.Management.Images, f.Management.Namespace, confined && !reader
 			a.sweep = sweep
-			if a.name, a.reader, a.wide = object.Manager(f.Home.Owner), reader, wide; reader && wide {
+			if a.name, a.reader, a.wide = object.Manager(f.Management.Owner), reader, wide; reader && wide {
 				return cli.Usage("--reader and --wide exclude each other")
 			}
 			return f.WithoutClusters(c, args, "", func(w state.Snapshot, r plan.Renderer) error {
@@ -72,7 +72,7 @@ the issuer's key.`,
 		},
 	}
 	f.Add(c.Flags())
-	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddImages)
 	c.Flags().StringVar(&account, "account", "linkwright/linkwright", "NAMESPACE/NAME of the account that gets the rights")
 	c.Flags().BoolVar(&reader, "reader", false, "only the rights to read: linkwright cannot write with them")
 	c.Flags().BoolVar(&wide, "wide", false, wideUsage)

@@ -20,31 +20,31 @@ import (
 
 // secretStore is where access Secrets are kept: linkwright's namespace of the management cluster.
 type secretStore struct {
-	home  *access.ManagementCluster
-	admin admin
-	owner string
-	entry api.SecretKey
-	was   access.CachedObject // the Secret; zero: there is none
+	management *access.ManagementCluster
+	admin      admin
+	owner      string
+	entry      api.SecretKey
+	was        access.CachedObject // the Secret; zero: there is none
 }
 
 func (e *enrollment) openSecretStore(ctx context.Context, entry api.SecretKey) (*secretStore, error) {
-	cfg, err := e.f.Home.Config()
+	cfg, err := e.f.Management.Config()
 	if err != nil {
 		return nil, err
 	}
-	e.f.Home.Announce(e.notes, nil)
+	e.f.Management.Announce(e.notes, nil)
 	o, err := openAdmin(cfg)
 	if err != nil {
 		return nil, err
 	}
-	h, err := e.f.Home.OpenManagement(ctx)
-	return &secretStore{home: h, admin: o, owner: e.f.Home.Owner, entry: entry}, err
+	h, err := e.f.Management.OpenManagement(ctx)
+	return &secretStore{management: h, admin: o, owner: e.f.Management.Owner, entry: entry}, err
 }
 
 // checkFree says why the cluster cannot be added: its Secret is somebody else's, or linkwright knows it by another name.
 func (s *secretStore) checkFree(ctx context.Context, e *enrollment, uid string) error {
-	key := inventory.RecordKey(s.owner, s.home.Namespace)
-	now, err := s.home.Ask(ctx, key, "")
+	key := inventory.RecordKey(s.owner, s.management.Namespace)
+	now, err := s.management.Ask(ctx, key, "")
 	if err != nil && !errors.Is(err, access.ErrNotFound) {
 		return err
 	}
@@ -59,10 +59,10 @@ func (s *secretStore) checkFree(ctx context.Context, e *enrollment, uid string) 
 	}
 	if known, ok := record.Clusters[e.name]; ok && known.UID != "" && known.UID != uid {
 		cli.Say(e.notes, fmt.Sprintf("warning: %s was another cluster before (uid %s): linkwright writes nothing there until you accept that: %s",
-			e.name, known.UID, object.Installation{Owner: s.owner, Namespace: s.home.Namespace}.Command(fmt.Sprintf("accept cluster %s=%s", e.name, uid))))
+			e.name, known.UID, object.Installation{Owner: s.owner, Namespace: s.management.Namespace}.Command(fmt.Sprintf("accept cluster %s=%s", e.name, uid))))
 	}
-	secret := s.home.Key("Secret", s.entry.Name)
-	if s.was, err = s.home.Ask(ctx, secret, ""); err != nil && !errors.Is(err, access.ErrNotFound) {
+	secret := s.management.Key("Secret", s.entry.Name)
+	if s.was, err = s.management.Ask(ctx, secret, ""); err != nil && !errors.Is(err, access.ErrNotFound) {
 		return err
 	}
 	if r := s.was.Record; !r.IsZero() && r.Mark != object.Ours && !e.force {
@@ -92,7 +92,7 @@ func itemsOf(key object.Key, k access.CachedObject) []object.Item {
 func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newCluster, uid string) error {
 	if own, ok := access.ManagedAccessIn(s.was, s.entry.Key); ok && own.At.Same(there.at) && own.Account == e.account && own.UID == uid && !own.Due(time.Now()) {
 		if raw, err := there.here.Kubeconfig(e.name, own.Token); err == nil && verify(ctx, raw, uid) == nil {
-			cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s holds a token that is good until %s", s.home.Namespace, s.entry.Name, own.Expires.UTC().Format(time.RFC3339)))
+			cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s holds a token that is good until %s", s.management.Namespace, s.entry.Name, own.Expires.UTC().Format(time.RFC3339)))
 			return nil
 		}
 	}
@@ -107,11 +107,11 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 		return err
 	}
 	own := access.ManagedAccess{Name: e.name, Account: e.account, UID: uid, At: there.at, Token: token}
-	if err := s.home.HandOver(ctx, s.owner, s.entry, own, s.was.Record); err != nil {
+	if err := s.management.HandOver(ctx, access.Handover{Owner: s.owner, Entry: s.entry, ManagedAccess: own, Was: s.was.Record}); err != nil {
 		return err
 	}
 	_, until, _ := cluster.Lifetime(token)
-	cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s written, with a token that is good until %s and renewed before", s.home.Namespace, s.entry.Name, until.UTC().Format(time.RFC3339)))
+	cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s written, with a token that is good until %s and renewed before", s.management.Namespace, s.entry.Name, until.UTC().Format(time.RFC3339)))
 	return nil
 }
 
@@ -120,12 +120,12 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 func (s *secretStore) checkSecret(ctx context.Context, e *enrollment, own access.ManagedAccess) error {
 	own.Token = object.NewSecret([]byte("dry-run"))
 	if e.f.Writing.Mode == cli.DryRunServer {
-		err := s.home.CheckHandOver(ctx, s.owner, s.entry, own, s.was.Record)
+		err := s.management.CheckHandOver(ctx, access.Handover{Owner: s.owner, Entry: s.entry, ManagedAccess: own, Was: s.was.Record})
 		if cluster.Explain(err).Code != reason.NotFound && err != nil {
 			return err
 		}
 	}
-	cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s would be written, with a token that is good for %s at most", s.home.Namespace, s.entry.Name, e.ttl))
+	cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s would be written, with a token that is good for %s at most", s.management.Namespace, s.entry.Name, e.ttl))
 	return nil
 }
 

@@ -1,4 +1,4 @@
-// Package live answers: how does long work show itself to whoever waits for it, and how is it stopped?
+// Package live answers: how does long work show itself, and how is it stopped?
 package live
 
 import (
@@ -33,6 +33,7 @@ const (
 const (
 	Repository = "the repository"
 	Management = "the management cluster"
+	Clusters   = "the clusters"
 	Lease      = "the Lease of this installation"
 	DryRuns    = "dry runs in the clusters"
 	Requests   = "the requests for tokens"
@@ -187,7 +188,7 @@ func (d *Display) silent(now time.Time) bool {
 	return d.options.Mode != Tree && now.Sub(d.spoke) >= all[min(d.quiet, len(all)-1)]
 }
 
-// line shows one line. That it cannot be shown is nobody's error. d.mu is not held, as the log writes to the display, too.
+// line shows one line. An error of the writer is ignored: a terminal that is gone shows nothing. d.mu is not held, as the log writes to the display, too.
 func (d *Display) line(text string) { _, _ = d.Write([]byte(report.Printable(text) + "\n")) }
 
 // Report takes over what a report says. Of work that writes, the transitions are shown.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Sequences of a terminal. The cursor stays visible, and stands below the tree after every write, so that nothing is to be put right if the
+// Sequences of a terminal. The cursor stays visible, and is below the tree after every write, so that nothing is to be repaired if the
 // process ends at any moment. Lines are not wrapped while a tree is drawn: a character may be wider than it is counted.
 const (
 	up     = "\x1b[%dA" // lines
@@ -37,7 +37,7 @@ func (s *screen) draw(lines []string) {
 		b.WriteString(l + rest + "\n")
 	}
 	b.WriteString(erase + wrap)
-	_, _ = io.WriteString(s.out, b.String()) // who cannot be shown it is not shown it
+	_, _ = io.WriteString(s.out, b.String()) // a terminal that is gone shows nothing
 	s.lines = lines
 }
 

@@ -73,6 +73,8 @@ func Items(answer any) []any {
 		return each(a.Items)
 	case List[Event]:
 		return each(a.Items)
+	case ProblemList:
+		return each(a.Items)
 	}
 	return []any{answer}
 }

@@ -75,8 +75,8 @@ func asked(c *access.Clusters) (n int) {
 	return n
 }
 
-// looksHome is what a pass asks of the management cluster: where clusters are, the credentials of Git, the record.
-func (l *lab) looksHome(c *access.Clusters) {
+// asksManagement is what a pass asks of the management cluster: where clusters are, the credentials of Git, the record.
+func (l *lab) asksManagement(c *access.Clusters) {
 	l.t.Helper()
 	if failed := c.Follow(l.t.Context(), []fleet.Cluster{bySecret("east"), bySecret("west")}); len(failed) > 0 {
 		l.t.Error(failed)
@@ -90,15 +90,15 @@ func (l *lab) looksHome(c *access.Clusters) {
 	}
 }
 
-// watchesHome: what has not changed is not asked for again, and a Secret that has is followed at once.
-func (l *lab) watchesHome() {
+// watchesManagement: what has not changed is not asked for again, and a Secret that has is followed at once.
+func (l *lab) watchesManagement() {
 	var log shared
 	c, stop := l.opened(l.Cluster("west").Kubeconfig, &log)
 	defer stop()
-	l.looksHome(c)
+	l.asksManagement(c)
 	before := asked(c)
 	for range 3 {
-		l.looksHome(c)
+		l.asksManagement(c)
 	}
 	if n := asked(c) - before; n != 0 {
 		l.t.Errorf("with nothing changed the management cluster was asked %d times", n)
@@ -123,14 +123,14 @@ func (l *lab) watchesHome() {
 	}
 }
 
-// readsHome: without the right to list and watch, every pass asks for the record, and it is said once; Secrets are read every 30 s.
-func (l *lab) readsHome() {
+// readsManagement: without the right to list and watch, every pass asks for the record, and it is said once; Secrets are read every 30 s.
+func (l *lab) readsManagement() {
 	var log shared
 	c, stop := l.opened(l.mayGet(), &log)
 	defer stop()
-	l.looksHome(c)
+	l.asksManagement(c)
 	before := asked(c)
-	l.looksHome(c)
+	l.asksManagement(c)
 	if n := asked(c) - before; n == 0 {
 		l.t.Error("without watches a pass did not ask for the record")
 	}

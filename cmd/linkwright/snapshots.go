@@ -49,7 +49,7 @@ func whyOf(steps []plan.Step, k object.Key) object.Reason {
 	return object.Reason{}
 }
 
-// ends fills in how a cluster and its ends stand once all steps are done.
+// ends adds the status of a cluster and its ends after all steps.
 func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 	if len(steps) > 0 {
 		last := steps[len(steps)-1]

@@ -18,9 +18,9 @@ import (
 // rotatedCanary takes the place of faultCanary at the server.
 const rotatedCanary = faultCanary + "-rotated"
 
-// homeKeys: who we are and whom we believe, by Secrets and a ConfigMap of the management cluster; each is told by its name where it
+// managementKeys: credentials and trusted keys come from Secrets and a ConfigMap of the management cluster; an error names the one that
 // is missing, and followed where it changes under a daemon.
-func (f *faults) homeKeys() {
+func (f *faults) managementKeys() {
 	ann, bob, carol := f.signer("ann"), f.signer("bob"), f.signer("carol")
 	args := []string{
 		"--git-secret", "git", "--verify", "HEAD", "--verify-keys-secret", "signers", "--verify-keys-configmap", "guests",
@@ -53,7 +53,7 @@ func (f *faults) homeKeys() {
 	f.expect("a commit by the ConfigMap's new key is in force", f.inForce)
 	f.refuses("Secret linkwright/git is missing", func() {
 		f.remove("git")
-		f.expect("the missing Secret is told", func() bool { return strings.Contains(f.told().Error, "is missing") })
+		f.expect("the report names the missing Secret", func() bool { return strings.Contains(f.report().Error, "is missing") })
 		f.signs(carol) // a poll that had read the Secret before would still see this one
 	})
 	f.secret("git", map[string]string{"password": rotatedCanary, "ca.crt": f.content(f.front.ca)})
@@ -77,14 +77,14 @@ func (f *faults) missing(words string, args []string) {
 	}
 }
 
-// refuses wants a change to be told, while what was in force stays so.
+// refuses: the report shows a change that is not applied, and the applied revision stays.
 func (f *faults) refuses(words string, change func()) {
 	f.t.Helper()
-	good := f.told().Commit
+	good := f.report().Commit
 	change()
-	f.expect("the report says "+words, func() bool { return strings.Contains(f.told().Error, words) })
-	if now := f.told().Commit; now != good {
-		f.t.Errorf("in force is %s, want the last good one, %s", now, good)
+	f.expect("the report says "+words, func() bool { return strings.Contains(f.report().Error, words) })
+	if now := f.report().Commit; now != good {
+		f.t.Errorf("applied is %s, want the revision before, %s", now, good)
 	}
 }
 

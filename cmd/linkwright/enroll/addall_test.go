@@ -1,0 +1,22 @@
+package enroll
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// After a signal, no cluster is begun, and one line says how many are left.
+func TestAddAllEndsAtASignal(t *testing.T) {
+	ctx, end := context.WithCancelCause(t.Context())
+	end(errors.New("interrupt signal received"))
+	w := state.Snapshot{Declarations: state.Declarations{Fleet: &fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}, {Name: "west"}}}}}
+	err := (&enrollment{}).enrollAll(ctx, w, nil)
+	if want := "interrupt signal received: 2 of 2 clusters were not added: run the command again"; err == nil || strings.TrimSpace(err.Error()) != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -218,7 +218,7 @@ func (d *decoder) gap(c api.Cluster, observed object.Observation) (gap string, a
 	template.Owner = d.loop.Owner
 	account, ok := template.ForUser(observed.User)
 	if !ok {
-		return "linkwright does not log in as a ServiceAccount there, and admission policies confine only ServiceAccounts", true
+		return "linkwright does not log in as a ServiceAccount, so no policy can confine it", true
 	}
 	return d.confinement.expect(account, c.Linkerd.MulticlusterNamespace).Gap(observed), false
 }

@@ -77,7 +77,7 @@ func TestGoldensAreShort(t *testing.T) {
 // messagesIn are the messages in a file of goldens: of rows with a reason, and of problems with a position.
 func messagesIn(t *testing.T, name string) (messages []string) {
 	t.Helper()
-	row := regexp.MustCompile(`(?m)^(?:\| )?\S.*?\s(?:\| )?(?:[A-Z][A-Za-z]+: )(.+?)(?: \|)?$|^\S+\.yaml:\d+:\d+: (?:\S+→\S+ in \S+: )?(.+)$`)
+	row := regexp.MustCompile(`(?m)^(?:\S.*?\s| {4})[A-Z][A-Za-z]+: (.+?)(?: \|)?$|^\S+\.yaml:\d+:\d+: (?:\S+→\S+ in \S+: )?(.+)$`)
 	a, err := txtar.ParseFile(name)
 	if err != nil {
 		t.Fatal(err)

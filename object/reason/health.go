@@ -24,8 +24,8 @@ func health() Group {
 		},
 		{
 			Code:    Progressing,
-			Meaning: "The link is being set up, or a change takes effect.",
-			Remedy:  "Nothing. After 5 minutes another reason says what is missing.",
+			Meaning: "The link is being set up, or a change is to be written or takes effect.",
+			Remedy:  "Nothing: a daemon or the next sync goes on. After 5 minutes another reason says what is missing.",
 		},
 		{
 			Code:    NotRendered,

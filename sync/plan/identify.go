@@ -50,11 +50,11 @@ func (c *cluster) unconfined() *object.Reason {
 	if !c.current.Known() || c.current.Gap == "" {
 		return nil
 	}
-	code, todo := reason.NotConfined, "with your own login"
+	add := c.Command("cluster add " + string(c.name) + " PATH --context CONTEXT")
 	if c.current.NotServiceAccount {
-		code, todo = reason.NotServiceAccount, "to give it an account of its own"
+		return object.Because(reason.NotServiceAccount, "%s: to give it an account, run %s", c.current.Gap, add)
 	}
-	return object.Because(code, "%s: %s, run %s", c.current.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
+	return object.Because(reason.NotConfined, "admission policies do not confine linkwright's account: with your own login, run %s; %s", add, c.current.Gap)
 }
 
 // otherNamespaces returns a reason if inventories, of which the base may be lost, list something in another namespace than those that are declared;

@@ -38,13 +38,13 @@ func (r Report) toWrite(changes map[object.End]int, rows ...plan.Row) *object.Re
 		case row.Why != nil:
 			return nil
 		case n > 0:
-			parts = append(parts, fmt.Sprintf("%s to write in %s", count(n, "change"), row.End.Cluster))
+			parts = append(parts, fmt.Sprintf("%s in %s", count(n, "change"), row.End.Cluster))
 		default:
-			parts = append(parts, fmt.Sprintf("further changes to write in %s", row.End.Cluster))
+			parts = append(parts, fmt.Sprintf("further changes in %s", row.End.Cluster))
 		}
 	}
 	if len(parts) == 0 {
 		return nil
 	}
-	return object.Because(reason.Progressing, "%s: the next sync writes them", strings.Join(parts, ", "))
+	return object.Because(reason.Progressing, "the next sync writes %s", strings.Join(parts, ", "))
 }

@@ -32,7 +32,7 @@ type reporter struct {
 
 	mu        gosync.Mutex // held while something is published
 	syncing   bool
-	published int           // the version of the results that was told
+	published int           // the version of the results that was reported
 	last      report.Report // of the last sync, without its clusters
 	lastErr   error         // of the last sync: it is over with a sync, not before
 }
@@ -82,7 +82,7 @@ func (p *reporter) report(r report.Report, err error) {
 	p.publish(r, err)
 	p.syncing, p.last, p.lastErr = false, r, err
 	p.last.Clusters, p.last.Took, p.last.When = nil, 0, report.Between
-	p.store.Results.StripWrites(p.loop.withoutObjects) // what was wanted was told
+	p.store.Results.StripWrites(p.loop.withoutObjects) // they were reported
 	p.published = p.store.Results.Reported()
 }
 

@@ -278,7 +278,7 @@ func countOutcomes(outcomes []object.Outcome) (written, failed int) {
 type run struct {
 	round        int // in which it began
 	pending      bool
-	stopped      bool // it was told to begin nothing more
+	stopped      bool // it was asked to begin nothing more
 	cut          context.CancelCauseFunc
 	lastAnswerAt atomic.Int64 // when its cluster last answered, as Unix nanoseconds
 }

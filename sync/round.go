@@ -161,7 +161,7 @@ func (e revisionChooser) findApplied(ctx context.Context) (*fleet.Fleet, error) 
 	return d.Fleet, nil
 }
 
-// runRound makes a round. It ends when no cluster has anything left to do within the patience. If it is told to stop, or a new revision comes, it
+// runRound makes a round. It ends when no cluster has anything left to do within the patience. If it is asked to stop, or a new revision comes, it
 // ends once the reconciles under way have ended.
 func (e *engine) runRound(ctx context.Context, news <-chan struct{}) error {
 	e.openRound()
@@ -169,7 +169,7 @@ func (e *engine) runRound(ctx context.Context, news <-chan struct{}) error {
 	return errors.Join(e.closeRound(), Interrupted(ctx))
 }
 
-// Interrupted returns why a sync was told to stop; nil: it was not.
+// Interrupted returns why a sync was asked to stop; nil: it was not.
 func Interrupted(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -177,7 +177,7 @@ func Interrupted(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
 }
 
-// waitForRound waits until the round is over, or was told to end.
+// waitForRound waits until the round is over, or was asked to end.
 func (e *engine) waitForRound(ctx context.Context, news <-chan struct{}) {
 	stop := ctx.Done()
 	for !e.roundOver() {

@@ -17,7 +17,7 @@ import (
 
 // mode says what a reconcile may do when its turn in the queue comes.
 //
-//	Closed   nothing begins: it is being decided what applies, or the round is told to end
+//	Closed   nothing begins: it is being decided what applies, or the round is asked to end
 //	Reading  clusters that were not read yet are read, and nothing else
 //	Open     clusters are read, planned and written
 //

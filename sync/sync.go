@@ -64,7 +64,7 @@ type Changes interface {
 // ErrInvalid means that the declarations have errors; the report's problems say which.
 var ErrInvalid = errors.New("the declarations are invalid")
 
-// ErrInterrupted means that a sync was told to stop before its end.
+// ErrInterrupted means that a sync was asked to stop before its end.
 var ErrInterrupted = errors.New("interrupted before the end")
 
 // Loop runs syncs over a fleet. Its fields are set once.

@@ -182,7 +182,7 @@ func (w *worker) requests(round int) bool {
 	return true
 }
 
-// busy reports whether a round waits for the worker, unless its cluster does not answer. stopped: the round was told to end.
+// busy reports whether a round waits for the worker, unless its cluster does not answer. stopped: the round was asked to end.
 func (w *worker) busy(stopped, straggles bool) bool {
 	if w.run != nil {
 		return (w.run.pending || w.pending || stopped) && !straggles

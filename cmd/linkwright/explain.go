@@ -34,14 +34,15 @@ With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
 			if len(args) == 0 {
 				return explainKinds(c.OutOrStdout())
 			}
-			if e, ok := reason.Find(reason.Code(args[0])); ok {
+			e, like := reasonNamed(args[0])
+			if e.Code != "" {
 				_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", e.Code, reasoned(e))
 				return err
 			}
 			path := fieldPath(args[0])
 			kind, err := api.Declaration(path[0])
 			if err != nil {
-				return cli.Usage("%w", err)
+				return cli.Usage("%w%s", err, like)
 			}
 			f, err := kind.Find(path[1:]...)
 			if err != nil {
@@ -51,6 +52,18 @@ With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
 			return err
 		},
 	}
+}
+
+// reasonNamed is the reason of a name, in any case of its letters; zero: there is none. like names similar ones.
+func reasonNamed(name string) (e reason.Entry, like string) {
+	var codes []string
+	for _, e := range reason.All() {
+		if strings.EqualFold(string(e.Code), name) {
+			return e, ""
+		}
+		codes = append(codes, string(e.Code))
+	}
+	return reason.Entry{}, cli.DidYouMean(name, codes)
 }
 
 // reasoned is what a reason means and what to do, as the reference page has it.

@@ -78,7 +78,7 @@ func manPage(c *cobra.Command) ([]byte, error) {
 	}
 	shown.DisableAutoGenTag = true // it has a date
 	shown.Long = "```\n" + shown.Long + "\n```"
-	c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.NewReplacer("<", `\<`, "*", `\*`, "_", `\_`).Replace(f.Usage) })
+	defer escapeUsages(c)()
 	epoch := time.Unix(0, 0).UTC()
 	var page bytes.Buffer
 	header := &doc.GenManHeader{Date: &epoch, Source: "linkwright " + versionString(), Manual: "linkwright"}
@@ -86,4 +86,20 @@ func manPage(c *cobra.Command) ([]byte, error) {
 		return nil, fmt.Errorf("write the manual page of %s: %w", c.CommandPath(), err)
 	}
 	return bytes.Replace(page.Bytes(), []byte(`"Jan 1970"`), []byte(`""`), 1), nil
+}
+
+// escapeUsages makes plain text in Markdown of what a command's flags say, until the function that it gives is called: commands share flags.
+func escapeUsages(c *cobra.Command) (restore func()) {
+	before := map[*pflag.Flag]string{}
+	for _, flags := range []*pflag.FlagSet{c.Flags(), c.InheritedFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) { before[f] = f.Usage })
+	}
+	for f, usage := range before {
+		f.Usage = strings.NewReplacer("<", `\<`, "*", `\*`, "_", `\_`).Replace(usage)
+	}
+	return func() {
+		for f, usage := range before {
+			f.Usage = usage
+		}
+	}
 }

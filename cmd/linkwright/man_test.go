@@ -33,6 +33,11 @@ func TestManualPages(t *testing.T) {
 			t.Errorf("%s: no page, or one with a date:\n%s", name, page)
 		}
 	}
+	for name, page := range twice[0] {
+		if !strings.Contains(page, "$XDG_CONFIG_HOME/") {
+			t.Errorf("%s: the text of a flag of all commands is not as it is written:\n%s", name, page)
+		}
+	}
 	if page := twice[0]["linkwright-rbac.1"]; !strings.Contains(page, "<name>-mirrors") {
 		t.Errorf("help in angle brackets is lost:\n%s", page)
 	}

@@ -23,7 +23,7 @@ func deployments(a Account) rules {
 	controller := func(expression string) string {
 		return destination + " || " + kept + " || " + expression
 	}
-	told := linkerd.LoadedAnnotation(a.Owner)
+	loaded := linkerd.LoadedAnnotation(a.Owner)
 	return rules{
 		resource: "apps/deployments", verbs: written(),
 		variables: []admissionv1.Variable{
@@ -60,10 +60,10 @@ func deployments(a Account) rules {
 					equalExcept("variables.spec", "variables.oldSpec", "template") + " && " +
 					equalExcept("variables.template", "variables.oldTemplate", "metadata") + " && " +
 					equalExcept("variables.meta", "variables.oldMeta", "annotations") + " && " +
-					equalExcept("variables.marks", "variables.oldMarks", told) +
+					equalExcept("variables.marks", "variables.oldMarks", loaded) +
 					` && ["labels", "annotations", "ownerReferences", "finalizers"].all(k, (k in variables.head) == (k in variables.oldHead) && ` +
 					`(!(k in variables.head) || variables.head[k] == variables.oldHead[k])))`,
-				"linkwright changes only the annotation " + told + " in the pod template of " + linkerd.DestinationName,
+				"linkwright changes only the annotation " + loaded + " in the pod template of " + linkerd.DestinationName,
 			},
 		}, pods(a, controller)...),
 	}

@@ -89,14 +89,14 @@ func plainStruct(t reflect.Type) bool { return t.Kind() == reflect.Struct }
 
 // unindented reports keys that are indented too little, once for each field above, and suppresses problems that follow from it.
 func (w *walker) unindented(n *yaml.Node, at api.Path, strays map[string]string) {
-	var told []string
+	var named []string
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		above, stray := strays[n.Content[i].Value]
 		if !stray {
 			continue
 		}
-		if !slices.Contains(told, above) {
-			told = append(told, above)
+		if !slices.Contains(named, above) {
+			named = append(named, above)
 			w.fail(n.Content[i], join(at, n.Content[i].Value), "is indented too little: it belongs below "+above,
 				fmt.Sprintf("indent it, and the rest of %s, by two spaces more than %s", above, above))
 		}

@@ -96,12 +96,12 @@ func OfPods() []Mark {
 }
 
 // PodAnnotations are those that a pod may get, beside ProxySettings. A name that ends in a slash is all that begin so.
-// Webhooks and runtimes are told by annotations what to put into a pod and how to run it, and nobody knows all of them.
+// Annotations say to webhooks and runtimes what to put into a pod and how to run it, and no list of them is complete.
 func PodAnnotations() []string {
 	return []string{"cluster-autoscaler.kubernetes.io/", "kubectl.kubernetes.io/restartedAt", "prometheus.io/"}
 }
 
-// Suspects are parts of a label's name that webhooks use where they are told which program to run: pods get none of them,
+// Suspects are parts of names of labels by which webhooks choose a program to run: pods get none of them,
 // for webhooks that OfPods does not know.
 func Suspects() []string { return []string{"image", "inject", "sidecar", "volume"} }
 

@@ -105,7 +105,7 @@ func (w *writer) each(ctx context.Context, todo []*object.Outcome) {
 	g.Wait()
 }
 
-// drainTimeout is how long a write under way may take once we are told to stop: less than what is left of a
+// drainTimeout is how long a write under way may take once we are asked to stop: less than what is left of a
 // lease that was lost (package lease: duration less renew), so that it is not applied in another's term.
 const drainTimeout = 4 * time.Second
 

@@ -11,7 +11,7 @@ VULN := bin/tools/govulncheck
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. One that is
 # not there is passed over.
-CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster deploy hack/testbed hack/tutorials render hack/history hack/demo sync/lease hack/faultproxy
+CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster deploy hack/testbed hack/pages render hack/history hack/demo sync/lease hack/faultproxy
 # Those of the others that take longest: they are begun first.
 LONG_PACKAGES := sync/source sync/plan render/overlay
 # How many clusters the demo runs: 2 to 5.
@@ -50,8 +50,8 @@ build: ## build bin/linkwright
 controlplane: ## build the real control planes that tests and the demo run on
 	hack/controlplane/build.sh
 
-# At the version of the control planes: the outputs that the tutorials show are its own.
-kubectl: ## build bin/kubectl, with which tests follow the tutorials
+# At the version of the control planes: the outputs that the pages show are its own.
+kubectl: ## build bin/kubectl, with which tests follow the pages
 	CGO_ENABLED=0 $(GO) build -C hack/kubectl -trimpath -o $(CURDIR)/bin/kubectl .
 
 # Equal byte for byte each time it is built of one commit. It is a module of its own, which keeps registries and SBOMs out of linkwright's.

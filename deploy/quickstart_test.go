@@ -169,7 +169,7 @@ func (q *quickstart) replace(text, visible, now string) string {
 // commands of a section, in order: every line of what is to be typed.
 func (q *quickstart) commands(heading string) (out []string) {
 	q.Helper()
-	for _, block := range blocks(q.section(heading), "") {
+	for _, block := range blocks(q.section(heading), "sh") {
 		out = append(out, strings.Split(strings.TrimSpace(block), "\n")...)
 	}
 	if len(out) < 2 {

@@ -1,5 +1,5 @@
 // Command kubectl is Kubernetes' own, built at the version of the control planes in hack/controlplane, for tests that run the
-// commands of the tutorials.
+// commands of the pages.
 package main
 
 import (

@@ -1,4 +1,4 @@
-package tutorials
+package pages
 
 import (
 	"encoding/base64"

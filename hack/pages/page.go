@@ -1,5 +1,22 @@
-// Package tutorials reads the pages of docs/tutorials, so that its test can run their commands.
-package tutorials
+// Package pages reads the pages for users, so that its test can run every command that they show: of README.md, of the tutorials and of all
+// how-to pages.
+//
+// One test, TestPages, follows all pages on one pair of control planes, with the programs that make builds, real Git repositories and a real
+// bash. Each page is a subtest, and begins in a known state, which linkwright's own commands make: clusters without linkwright, clusters that
+// are not linked, or a repository whose link is in place. A page that runs alone makes that state itself.
+//
+// A tutorial is one session. Its blocks sh are commands, and the block text after one is their output, which must have that shape. What else to
+// expect is in a comment of the page (Steps).
+//
+// The commands of another page are its blocks sh and the code spans in its text that begin with a program (Parts). They run in the page's order,
+// in a checkout of declarations, and must succeed. They are written for readers who know their own names, so each page has a list of acts in
+// the test, in its order: what happened before a command, which value the reader writes for a word such as URL, another exit code, what the
+// output shows, and what is true afterwards. A word without a value fails. A YAML block is validated if it declares something, applied if a
+// cluster takes it, and otherwise a workflow, whose commands run.
+//
+// Commands that cannot run are in one table with the reason (cannotRun). Tests without clusters check that each page is followed, and that
+// each act and each entry of that table is still in its page.
+package pages
 
 import (
 	"fmt"

@@ -1,6 +1,10 @@
-package tutorials
+package pages
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 func TestSame(t *testing.T) {
 	for _, c := range []struct {
@@ -17,6 +21,25 @@ func TestSame(t *testing.T) {
 	} {
 		if got := Same(c.shown, c.got); got != c.want {
 			t.Errorf("Same(%q, %q): %t, want %t", c.shown, c.got, got, c.want)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	page := "# A\n\nRun `linkwright status`, or `git`.\n\n  ```sh\n  ls\n  pwd\n  ```\n\n```\na → b\n```\n| `kubectl get x` |\n"
+	want := []Part{
+		{Line: 3, Inline: true, Text: "linkwright status\n"},
+		{Line: 5, Language: "sh", Text: "ls\npwd\n"},
+		{Line: 10, Text: "a → b\n"},
+		{Line: 13, Inline: true, Text: "kubectl get x\n"},
+	}
+	got, err := Parts(page)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, -want +got\n%s", err, diff)
+	}
+	for _, bad := range []string{"```sh\nls\n", "```go\nx\n```\n", "```\nlinkwright status\n```\n"} {
+		if _, err := Parts(bad); err == nil {
+			t.Errorf("no error for %q", bad)
 		}
 	}
 }

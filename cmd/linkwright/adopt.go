@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 
@@ -24,6 +23,7 @@ import (
 
 func adoptCommand() *cobra.Command {
 	var t takeover
+	var out cli.Format
 	var rules state.AdoptRules
 	c := &cobra.Command{
 		Use:   "adopt --repo URL (LINK... | --all)",
@@ -51,17 +51,18 @@ one of them, it does nothing, and the exit code is 5.`,
 			if err := t.checkAdoption(args, rules); err != nil {
 				return err
 			}
-			return t.do(c, report.Text, func(e engine, f *fleet.Fleet) (_ task, err error) {
+			return t.do(c, out.Format, func(e engine, f *fleet.Fleet) (_ task, err error) {
 				e.Loop.Adopt, e.Loop.Rules = cli.AllLinks(f), rules
 				if !t.all {
 					e.Loop.Adopt, err = cli.Links(f, args, false)
 				}
-				a := adoption{engine: e, takeover: &t, out: c.OutOrStdout()}
+				a := adoption{engine: e, takeover: &t, out: printing(c, out.Format)}
 				return a.do, err
 			})
 		},
 	}
 	t.add(c.Flags(), "Adopt this?")
+	out.Add(c.Flags(), report.DescribeFormats())
 	c.Flags().BoolVar(&t.all, "all", false, "all declared links")
 	c.Flags().StringVar(&rules.From, "from-owner", "", "OWNER: also take over what a removed installation of linkwright left")
 	c.Flags().BoolVar(&rules.Managed, "force-manager", false, "also take over objects that Argo CD or Flux manage")
@@ -79,7 +80,7 @@ func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
 type adoption struct {
 	engine
 	*takeover
-	out   io.Writer
+	out   printer
 	shown *proof // what a person saw, and said yes to
 }
 
@@ -92,8 +93,9 @@ func (a *adoption) do(ctx context.Context, term int64, write bool) error {
 	proving := a.Live.Show(ctx, live.DryRuns)
 	p := a.prove(ctx, w, a.Writing.Mode)
 	proving()
+	a.plans(w, p.diff())
 	if !a.asked {
-		if err := p.write(a.out); err != nil {
+		if err := p.write(a.out.notes); err != nil {
 			return err
 		}
 		a.shown = p
@@ -110,13 +112,18 @@ func (a *adoption) do(ctx context.Context, term int64, write bool) error {
 	}
 	a.Loop.Policies = append(slices.Clone(a.Loop.Policies), a.shown.shown)
 	r, failed := a.Once(ctx, term)
+	if a.out.format != report.Text {
+		if err := a.reports(a.out, r); err != nil {
+			return err
+		}
+	}
 	if errors.Is(failed, sync.ErrInterrupted) {
-		return errors.Join(cli.Verdict(r, failed), adopted(a.out, r.Clusters))
+		return errors.Join(cli.Verdict(r, failed), adopted(a.out.notes, r.Clusters))
 	}
 	if failed != nil {
 		return cli.Exit{Code: cli.ExitError, Err: failed}
 	}
-	return errors.Join(adopted(a.out, r.Clusters), p.verdict())
+	return errors.Join(adopted(a.out.notes, r.Clusters), p.verdict())
 }
 
 // shown is a Policy: nothing is adopted but what people saw.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // full is what link-gen makes of a link, as declared.
@@ -105,7 +106,8 @@ func TestAdopt(t *testing.T) {
 	l.same("shown only", before, l.inLink("west"), func(o *unstructured.Unstructured) string { return o.GetResourceVersion() }, "leases", "links")
 
 	l.dryRuns([]string{"linkerd-multicluster/linkerd-service-mirror-remote-access-default"}, "adopt", "--all")
-	l.must(cli.ExitDone, []string{"adopted: 9 objects"}, "adopt", "--all", "--yes")
+	done := l.must(cli.ExitDone, []string{"adopted: 9 objects"}, "adopt", "--all", "--yes", "-o", "json")
+	answered{"adopt --yes", cli.ExitDone, output.KindSyncReport}.holds(t, done)
 	adopted := l.inLink("west")
 	l.same("adopted", before, adopted, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
 	l.same("adopted", before, adopted, contentOf, "leases")

@@ -14,10 +14,12 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 func approveCommand() *cobra.Command {
 	var f cli.Common
+	var out cli.Format
 	c := &cobra.Command{
 		Use:   "approve HASH",
 		Short: "Let a revision remove what is over a limit",
@@ -40,15 +42,17 @@ shows its HASH.`,
 			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {
 				return cli.Usage("%q is not a hash: want 12 hexadecimal digits, as the message of PruneLimitExceeded shows them", args[0])
 			}
-			found, err := approveDenied(&f, c, args[0])
+			f.Management.LogAs(out.Format)
+			found, err := approveDenied(&f, c, &out, args[0])
 			if found || err != nil && (f.Git.Options.Repo == "" || !errors.Is(err, errNotDenied)) {
 				return err
 			}
-			return approveDeclared(&f, c, args[0])
+			return approveDeclared(&f, c, &out, args[0])
 		},
 	}
 	f.Add(c.Flags())
 	f.Writing.Add(c.Flags())
+	out.Add(c.Flags(), report.DescribeFormats())
 	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddImages)
 	return c
 }
@@ -57,14 +61,14 @@ shows its HASH.`,
 var errNotDenied = errors.New("to approve a pull request, give --repo and --ref")
 
 // approveDenied approves what the record says is denied, and says whether it is what the hash names.
-func approveDenied(f *cli.Common, c *cobra.Command, hash string) (bool, error) {
+func approveDenied(f *cli.Common, c *cobra.Command, as *cli.Format, hash string) (bool, error) {
 	cs, err := openInstalled(&f.Management, c)
 	if err != nil {
 		return false, err
 	}
 	defer cs.Close(c.Context())
 	f.Management.Announce(c.ErrOrStderr(), cs.log)
-	err = (approval{c, cs, f.Writing}).record(func(r inventory.Record) ([]inventory.Unit, error) {
+	err = (approval{c, cs, f.Writing, as}).record(func(r inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case r.Denied != nil && r.Denied.Hash == hash:
 			return r.Denied.Units, nil
@@ -77,14 +81,15 @@ func approveDenied(f *cli.Common, c *cobra.Command, hash string) (bool, error) {
 }
 
 // approveDeclared approves what the declarations of --ref remove.
-func approveDeclared(f *cli.Common, c *cobra.Command, hash string) error {
+func approveDeclared(f *cli.Common, c *cobra.Command, as *cli.Format, hash string) error {
+	f.Shows(c, false, as.Format)
 	e, w, err := f.Read(c)
 	if err != nil {
 		return err
 	}
 	defer e.Close(c.Context())
 	r := plan.Removal(w, e.Loop.Renderer)
-	return approval{c, installedOf(e), f.Writing}.record(func(inventory.Record) ([]inventory.Unit, error) {
+	return approval{c, installedOf(e), f.Writing, as}.record(func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case len(r.Units) == 0:
 			return nil, fmt.Errorf("approve %s: the declarations of --ref remove nothing that needs an approval", hash)
@@ -97,11 +102,15 @@ func approveDeclared(f *cli.Common, c *cobra.Command, hash string) error {
 
 // removing is one line about what a hash names.
 func removing(hash string, units []inventory.Unit) string {
+	return hash + "  " + strings.Join(unitNames(units), ", ")
+}
+
+func unitNames(units []inventory.Unit) []string {
 	names := make([]string, len(units))
 	for i, u := range units {
 		names[i] = u.String()
 	}
-	return hash + "  " + strings.Join(names, ", ")
+	return names
 }
 
 // approval is one in the making.
@@ -109,25 +118,35 @@ type approval struct {
 	c       *cobra.Command
 	at      installed
 	writing cli.Writing
+	as      *cli.Format
 }
 
 // record adds an approval to the record. Two people at once lose nothing: who comes second reads what the first wrote.
 func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)) error {
-	var units []inventory.Unit
+	var made inventory.Approval
 	ctx := a.c.Context()
 	by := decide.User(ctx, a.at.LeaseConfig())
-	err := a.at.recorded().AmendBy(ctx, a.at.owner, func(r *inventory.Record) (err error) {
-		if units, err = choose(*r); err != nil {
+	err := a.at.recorded().AmendBy(ctx, a.at.owner, func(r *inventory.Record) error {
+		units, err := choose(*r)
+		if err != nil {
 			return err
 		}
-		hash := inventory.HashOf(units)
-		rest := slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == hash })
-		r.Approvals = append(rest, inventory.Approval{Hash: hash, Units: units, By: by, At: time.Now().UTC().Truncate(time.Second)})
+		made = inventory.Approval{Hash: inventory.HashOf(units), Units: units, By: by, At: time.Now().UTC().Truncate(time.Second)}
+		r.Approvals = append(slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == made.Hash }), made)
 		return nil
 	}, a.writing.Recording(a.at.Management()))
 	if err == nil {
-		cli.Say(a.c.OutOrStdout(), a.writing.Would("approved ")+removing(inventory.HashOf(units), units))
-		a.writing.Ended(a.c.OutOrStdout())
+		err = cli.Write(a.c.OutOrStdout(), a.as.Format, a.answer(made))
+	}
+	if err == nil {
+		a.writing.Ended(a.as.Beside(a.c))
 	}
 	return err
+}
+
+func (a approval) answer(made inventory.Approval) report.Answer {
+	one := report.Decision{
+		Kind: "Approval", Object: made.Hash, Removes: unitNames(made.Units), By: made.By, At: made.At, Change: report.Recorded,
+	}
+	return report.DecisionsAnswer(a.writing.DryMode(), []report.Decision{one}, a.writing.Would("approved ")+removing(made.Hash, made.Units)+"\n")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 const strict = "prune: {maxLinks: 0%, minAllowed: 0}"
@@ -55,6 +56,7 @@ func TestApprove(t *testing.T) {
 	}
 	l.must(cli.ExitPartial, []string{"nothing can be written; 2 ends denied"}, "diff", "--ref", "retire")
 	l.must(cli.ExitError, []string{"remove nothing that needs an approval"}, "approve", hash)
+	l.answers(answered{"approve REPO --dry-run=client --ref retire " + hash, cli.ExitDone, output.KindDecisionList})
 	l.must(cli.ExitDone, []string{"approved " + hash}, "approve", "--ref", "retire", hash)
 	l.must(cli.ExitDone, []string{"1 link: ", "nothing to write"}, "sync")
 	l.git("merge", "-q", "--ff-only", "retire")

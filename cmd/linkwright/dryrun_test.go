@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // dryRuns runs a command both ways without writing: it says all the words, and no object of the link changes.
@@ -20,6 +21,11 @@ func (l *lab) dryRuns(words []string, args ...string) {
 	} {
 		l.must(cli.ExitDone, append(words, ended), append(args, "--dry-run="+mode)...)
 	}
+	kind := output.KindDiff
+	if args[0] == "rotate" {
+		kind = output.KindRotationList
+	}
+	l.answers(answered{strings.Join(args, " ") + " REPO --dry-run=server", cli.ExitDone, kind})
 	l.same(strings.Join(args, " ")+" as a dry run", before, l.inLink("west"), version, "leases", "links")
 }
 

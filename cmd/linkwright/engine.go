@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -16,6 +17,7 @@ import (
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // engine is what a command works with.
@@ -44,6 +46,8 @@ type takeover struct {
 	all      bool
 	question string // that is asked before anything is written
 	asked    bool   // a person saw what will be done, and said yes
+
+	planned *report.Answer // what is not written; nil: nothing is known of it, or something was written
 }
 
 func (t *takeover) add(f *pflag.FlagSet, question string) {
@@ -61,8 +65,31 @@ type task func(ctx context.Context, term int64, write bool) error
 // errPending means that there is something to do, and that it was shown and not done.
 var errPending = errors.New("there is something to do")
 
-// do opens the engine, and calls what prepare makes of it and of what is declared: first to show it, and once that is confirmed to do it.
+// do does it, and answers a program with what would be written if nothing was.
 func (t *takeover) do(c *cobra.Command, as report.Format, prepare func(engine, *fleet.Fleet) (task, error)) error {
+	err := t.work(c, as, prepare)
+	if as == report.Text || t.planned == nil {
+		return err
+	}
+	if failed := cli.Write(c.OutOrStdout(), as, *t.planned); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// plans keeps what would be written, until it is.
+func (t *takeover) plans(w state.Snapshot, d report.Diff) {
+	t.planned = new(d.Answer(func(name api.ClusterName) string { return w.Clusters[name].Facts.UID }))
+}
+
+// reports answers with what was written.
+func (t *takeover) reports(out printer, r report.Report) error {
+	t.planned = nil
+	return cli.Write(out.Writer, out.format, r.Answer())
+}
+
+// work opens the engine, and calls what prepare makes of it and of what is declared: first to show it, and once that is confirmed to do it.
+func (t *takeover) work(c *cobra.Command, as report.Format, prepare func(engine, *fleet.Fleet) (task, error)) error {
 	t.Shows(c, t.Writing.Yes(), as)
 	opened, err := t.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {

@@ -46,8 +46,8 @@ func exitCases(dir, repo string) []exitCase {
 	return []exitCase{
 		{name: "an unknown flag", more: []string{"--nonsense"}, want: cli.ExitUsage, words: "unknown flag: --nonsense"},
 		{name: "a mistyped flag", more: []string{"--confg", "x"}, want: cli.ExitUsage, words: "did you mean --config"},
-		{name: "a config file that is not there", more: []string{"--config", at("none")}, not: []string{"explain", "man", "schema"}, want: cli.ExitError, words: "read --config: open"},
-		{name: "an unknown key", more: []string{"--config", at("unknown.yaml")}, not: []string{"explain", "man", "schema"}, want: cli.ExitUsage, words: "unknown.yaml:1: unknown key"},
+		{name: "a config file that is not there", more: []string{"--config", at("none")}, not: []string{"man", "schema"}, want: cli.ExitError, words: "read --config: open"},
+		{name: "an unknown key", more: []string{"--config", at("unknown.yaml")}, not: []string{"man", "schema"}, want: cli.ExitUsage, words: "unknown.yaml:1: unknown key"},
 		{name: "too many arguments", more: []string{"a", "b", "c"}, not: []string{"adopt", "release", "rotate", "suspend", "resume", "reconcile", "man", "get clusters", "get links", "get revisions"}, want: cli.ExitUsage, words: "wrong arguments"},
 		{name: "an argument that is missing", args: map[string][]string{
 			"abandon": {}, "accept cluster": {}, "allow non-fast-forward": {}, "approve": {}, "describe cluster": {}, "describe link": {}, "suspend": {"--reason", "x"},
@@ -74,8 +74,10 @@ func exitCases(dir, repo string) []exitCase {
 			"cluster add": {"north", "--context", "dead", "--kubeconfig", at("dead.yaml"), repo},
 		}, want: cli.ExitError, words: "declared"},
 		{name: "an unknown format", more: []string{"-o", "xml"}, args: map[string][]string{
-			"check": from, "describe cluster": {"east"}, "describe link": {"west/east"}, "diff": from, "events": {}, "get clusters": {}, "get links": {}, "get revisions": {},
-			"release": append(from, "--all"), "status": {}, "sync": from, "uninstall": from, "validate": {repo}, "version": {},
+			"abandon": {"east"}, "accept cluster": {"east=1"}, "adopt": append(from, "--all"), "allow non-fast-forward": {"x"}, "approve": {"x"},
+			"check": from, "cluster add": {"east"}, "describe cluster": {"east"}, "describe link": {"west/east"}, "diff": from, "events": {}, "explain": {}, "get clusters": {}, "get links": {},
+			"get revisions": {}, "import": {}, "rbac": {repo}, "reconcile": {}, "release": append(from, "--all"), "render": {repo}, "resume": {"east"}, "rotate": from, "status": {},
+			"suspend": {"east"}, "sync": from, "uninstall": from, "validate": {repo}, "version": {},
 		}, want: cli.ExitUsage, words: "xml"},
 		{name: "an unknown dry run", more: []string{"--dry-run", "yes"}, args: map[string][]string{
 			"abandon": {"east"}, "accept cluster": {"east=1"}, "adopt": from, "allow non-fast-forward": {"x"}, "approve": {"x"}, "cluster add": {"east"}, "reconcile": {},

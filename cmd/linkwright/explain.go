@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"text/tabwriter"
@@ -14,10 +13,13 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 func explainCommand() *cobra.Command {
-	return &cobra.Command{
+	var out cli.Format
+	c := &cobra.Command{
 		Use:   "explain [KIND[.FIELD...] | REASON]",
 		Short: "Explain a field of a declaration, or a reason",
 		Long: `Explain a field of a declaration: its type, default and values, and the fields
@@ -27,31 +29,41 @@ link that a mesh leaves out.
 With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
 		Example: `  linkwright explain
   linkwright explain cluster
-  linkwright explain link.spec.controller.replicas
+  linkwright explain link.spec.controller.replicas -o json
   linkwright explain GatewayNotAlive`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return explainKinds(c.OutOrStdout())
-			}
-			e, like := reasonNamed(args[0])
-			if e.Code != "" {
-				_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", e.Code, reasoned(e))
+			a, err := explained(args)
+			if err != nil {
 				return err
 			}
-			path := fieldPath(args[0])
-			kind, err := api.Declaration(path[0])
-			if err != nil {
-				return cli.Usage("%w%s", err, like)
-			}
-			f, err := kind.Find(path[1:]...)
-			if err != nil {
-				return cli.Usage("%w", err)
-			}
-			_, err = io.WriteString(c.OutOrStdout(), explanation(kind.Name, path[1:], f))
-			return err
+			return cli.Write(c.OutOrStdout(), out.Format, a)
 		},
 	}
+	out.Add(c.Flags(), report.DescribeFormats())
+	return c
+}
+
+// explained explains all kinds, a field or a reason.
+func explained(args []string) (report.Answer, error) {
+	if len(args) == 0 {
+		return explainKinds()
+	}
+	e, like := reasonNamed(args[0])
+	if e.Code != "" {
+		return report.Plain(reasonDoc(e), fmt.Sprintf("%s\n\n%s", e.Code, reasoned(e))), nil
+	}
+	path := fieldPath(args[0])
+	kind, err := api.Declaration(path[0])
+	if err != nil {
+		return report.Answer{}, cli.Usage("%w%s", err, like)
+	}
+	f, err := kind.Find(path[1:]...)
+	if err != nil {
+		return report.Answer{}, cli.Usage("%w", err)
+	}
+	name := strings.Join(append([]string{kind.Name}, path[1:]...), ".")
+	return report.Plain(explanationDoc(name, f), explanation(kind.Name, path[1:], f)), nil
 }
 
 // reasonNamed is the reason of a name, in any case of its letters; zero: there is none. like names similar ones.
@@ -81,16 +93,20 @@ func fieldPath(text string) []string {
 	return strings.Split(strings.Trim(text, "."), ".")
 }
 
-func explainKinds(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+func explainKinds() (report.Answer, error) {
+	doc := output.List[output.Explanation]{TypeMeta: output.Of(output.KindExplanationList)}
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	for _, name := range api.Kinds() {
 		f, err := api.Declaration(name)
 		if err != nil {
-			return err
+			return report.Answer{}, err
 		}
+		doc.Items = append(doc.Items, explanationDoc(name, f))
 		_, _ = fmt.Fprintf(table, "%s\t%s\n", name, firstSentence(f.Description))
 	}
-	return table.Flush()
+	_ = table.Flush() // into memory
+	return report.Plain(doc, b.String()), nil
 }
 
 // explanation is a page about one field.

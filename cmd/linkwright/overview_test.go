@@ -121,6 +121,18 @@ func (l *lab) bare(args ...string) (int, string) {
 	return failed.ExitCode(), string(out)
 }
 
+// apart is bare, with standard output and standard error apart.
+func (l *lab) apart(args ...string) (code int, stdout, stderr string) {
+	l.t.Helper()
+	var out, said strings.Builder
+	c := exec.CommandContext(l.t.Context(), "linkwright", append(args, "--kubeconfig", l.managementConfig())...)
+	c.Stdout, c.Stderr = &out, &said
+	if err := c.Run(); c.ProcessState == nil {
+		l.t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), out.String(), said.String()
+}
+
 // TestStatusWithoutRepository: inventories alone say how links are; a command that reads them writes nothing.
 func TestStatusWithoutRepository(t *testing.T) {
 	t.Parallel()

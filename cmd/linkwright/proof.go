@@ -153,6 +153,25 @@ func (p *proof) verdict() error {
 	return nil
 }
 
+// diff is the same for programs: what the adoption writes, and what the next sync writes after it.
+func (p *proof) diff() (d report.Diff) {
+	for _, name := range sortedNames(p.snapshot) {
+		cd := report.ClusterDiff{Name: name, Denied: p.refused[name], Next: p.next[name].Objects}
+		for _, r := range p.rows {
+			if r.End.Cluster == name {
+				cd.Rows = append(cd.Rows, r)
+			}
+		}
+		for _, c := range p.adoptions {
+			if c.End.Cluster == name {
+				cd.Objects = append(cd.Objects, named(c))
+			}
+		}
+		d.Clusters = append(d.Clusters, cd)
+	}
+	return d
+}
+
 // write shows the adoption, and then the sync after it.
 func (p *proof) write(out io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.refused)) {

@@ -114,7 +114,7 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 		return errPending
 	}
 	done, failed := r.Once(ctx, term)
-	if err := cli.Write(r.out.Writer, r.out.format, done.Answer()); err != nil {
+	if err := r.reports(r.out, done); err != nil {
 		return err
 	}
 	if errors.Is(failed, sync.ErrInterrupted) {
@@ -130,8 +130,10 @@ func (r *releasing) changes(w state.Snapshot) (out []object.Change, denied error
 	if r.asked {
 		notes = io.Discard
 	}
+	var d report.Diff
 	for _, name := range sortedNames(w) {
 		s := plan.Next(w, name, r.Loop.Renderer)
+		cd := report.ClusterDiff{Name: name, Denied: s.Denied}
 		if s.Denied != nil {
 			cli.Say(notes, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Denied.Code, s.Denied.Message))
 			denied = cli.Exit{Code: cli.ExitPartial}
@@ -139,8 +141,11 @@ func (r *releasing) changes(w state.Snapshot) (out []object.Change, denied error
 		for _, c := range append(s.Changes, s.After...) {
 			cli.Say(notes, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
 			out = append(out, c)
+			cd.Objects = append(cd.Objects, named(c))
 		}
+		d.Clusters = append(d.Clusters, cd)
 	}
+	r.plans(w, d)
 	return out, denied
 }
 

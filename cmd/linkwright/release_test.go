@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // releases gives everything up, and takes it over again.
@@ -18,9 +18,8 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 	l.dryRuns([]string{"leave Link"}, "release", "--all")
 	l.must(cli.ExitError, []string{"no cluster eats is declared or in the record"}, "release", "west/eats")
 	record := l.readRecord()
-	if got := l.must(cli.ExitDone, []string{"are Blocked (ObjectExists) from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(got.out)) {
-		l.t.Errorf("release -o json gives no JSON:\n%s", got.out)
-	}
+	done := l.must(cli.ExitDone, []string{"are Blocked (ObjectExists) from now on"}, "release", "--all", "--yes", "-o", "json")
+	answered{"release --all --yes", cli.ExitDone, output.KindSyncReport}.holds(l.t, done)
 	l.must(cli.ExitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
 	l.heldAll()
 	after := l.inLink("west")
@@ -115,9 +114,8 @@ func (l *lab) uninstalls() {
 	l.dryRuns([]string{"another token would be requested", "management cluster: https://"}, "rotate")
 	l.uninstallsBegun()
 	record := l.readRecord()
-	if got := l.must(cli.ExitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(got.out)) {
-		l.t.Errorf("uninstall -o json gives no JSON:\n%s", got.out)
-	}
+	done := l.must(cli.ExitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json")
+	answered{"uninstall --yes", cli.ExitDone, output.KindSyncReport}.holds(l.t, done)
 	l.keepsLookalike()
 	l.uninstalled()
 	l.uninstallsAgain(record)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -21,6 +20,7 @@ import (
 
 func renderCommand() *cobra.Command {
 	var f cli.Common
+	var out cli.Format
 	var factsFile, saveFacts string
 	var only []string
 	c := &cobra.Command{
@@ -46,46 +46,37 @@ you can use with --facts.`,
 				return storeFacts(c.Context(), &f, c.ErrOrStderr(), saveFacts)
 			}
 			return f.WithoutClusters(c, args, factsFile, func(w state.Snapshot, r plan.Renderer) error {
-				return printEnds(c.OutOrStdout(), w, r, only)
+				a, err := rendered(w, r, only)
+				if err != nil {
+					return err
+				}
+				return cli.Write(c.OutOrStdout(), out.Format, a)
 			})
 		},
 	}
 	f.Git.Here = true
 	f.Add(c.Flags())
+	out.Add(c.Flags(), report.DescribeFormats())
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts: cluster name → facts, as --save-facts writes it")
 	c.Flags().StringVar(&saveFacts, "save-facts", "", "read the clusters of --repo and write their facts to this file")
 	c.Flags().StringArrayVar(&only, "cluster", nil, "print only this cluster (repeatable)")
 	return c
 }
 
-// printEnds prints the objects of every end as they are once all is in place: in order of cluster and end.
-func printEnds(w io.Writer, snapshot state.Snapshot, r plan.Renderer, only []string) error {
+// rendered are the objects of every end as they are once all is in place: in order of cluster and end.
+func rendered(snapshot state.Snapshot, r plan.Renderer, only []string) (report.Answer, error) {
 	chosen, err := cli.Clusters(snapshot.Fleet, only)
 	if err != nil {
-		return err
+		return report.Answer{}, err
 	}
+	var out report.Manifests
 	snapshot, _ = plan.Simulate(snapshot, r)
 	for _, c := range chosen {
 		for _, end := range plan.DesiredEnds(snapshot, c.Name, r) {
-			if err := printEnd(w, end, snapshot.Clusters[c.Name].Facts.UID); err != nil {
-				return err
-			}
+			out.AddEnd(end, snapshot.Clusters[c.Name].Facts.UID)
 		}
 	}
-	return nil
-}
-
-func printEnd(w io.Writer, end object.Desired, key string) error {
-	if end.Blocked != nil {
-		_, err := fmt.Fprintf(w, "---\n# %s: Blocked: %s: %s\n", end.End, end.Blocked.Code, end.Blocked.Message)
-		return err
-	}
-	for _, o := range end.Objects {
-		if _, err := fmt.Fprintf(w, "---\n# %s\n%s", end.End, report.ObjectYAML(o.Key, o.Body, key)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out.Answer(), nil
 }
 
 // storeFacts reads all clusters and writes what it learned of those that could be read.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +21,7 @@ import (
 
 func rotateCommand() *cobra.Command {
 	var f cli.Common
+	var out cli.Format
 	var revoke bool
 	c := &cobra.Command{
 		Use:   "rotate --repo URL [LINK...]",
@@ -45,7 +46,7 @@ Existing: your secret manager does.`,
 		Example: `  linkwright rotate west-east --repo URL --kubeconfig management.yaml
   linkwright rotate west/east --revoke --repo URL --kubeconfig management.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.Shows(c, !f.Writing.Dry(), report.Text)
+			f.Shows(c, !f.Writing.Dry(), out.Format)
 			e, w, err := f.Read(c)
 			if err != nil {
 				return err
@@ -56,11 +57,12 @@ Existing: your secret manager does.`,
 				return err
 			}
 			turns := plan.RequestRotations(w, links, revoke, plan.Suspend, plan.PrunePolicy)
-			return rotation{engine{e}, f.Writing}.request(c.Context(), turns, c.OutOrStdout())
+			return rotation{engine{e}, f.Writing}.request(c, turns, &out)
 		},
 	}
 	f.Add(c.Flags())
 	f.Writing.Add(c.Flags())
+	out.Add(c.Flags(), report.DescribeFormats())
 	c.Flags().BoolVar(&revoke, "revoke", false, "remove every former token once the new one is in use")
 	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddImages)
 	return c
@@ -91,36 +93,45 @@ type rotation struct {
 }
 
 // request writes every inventory; what fails keeps no other from being written.
-func (r rotation) request(ctx context.Context, turns []plan.Rotation, out io.Writer) error {
-	asked, failed := r.ask(ctx, turns)
-	for _, line := range asked {
-		cli.Say(out, line)
+func (r rotation) request(c *cobra.Command, turns []plan.Rotation, as *cli.Format) error {
+	done, failed := r.ask(c.Context(), turns)
+	var lines strings.Builder
+	for _, one := range done {
+		if one.Denied == nil && one.Err == nil && !one.Skipped {
+			lines.WriteString(r.line(one.Rotation) + "\n")
+		}
 	}
-	r.writing.Ended(out)
+	if err := cli.Write(c.OutOrStdout(), as.Format, report.RotationsAnswer(r.writing.DryMode(), done, lines.String())); err != nil {
+		return err
+	}
+	r.writing.Ended(as.Beside(c))
 	if len(failed) > 0 {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}
 	return nil
 }
 
-// ask writes the requests, and gives a line for each. After a signal it begins no other.
-func (r rotation) ask(ctx context.Context, turns []plan.Rotation) (asked []string, failed []error) {
+// ask writes the requests. After a signal it begins no other.
+func (r rotation) ask(ctx context.Context, turns []plan.Rotation) (done []report.Rotation, failed []error) {
 	defer r.Live.Show(ctx, live.Requests)()
 	for i, t := range turns {
-		if ctx.Err() != nil {
-			return asked, append(failed, fmt.Errorf("%w: %d of %d rotations were not requested; run the command again", sync.Interrupted(ctx), len(turns)-i, len(turns)))
-		}
-		if t.Denied != nil {
+		one := report.Rotation{Rotation: t}
+		switch {
+		case ctx.Err() != nil:
+			for _, t := range turns[i:] {
+				done = append(done, report.Rotation{Rotation: t, Skipped: true})
+			}
+			return done, append(failed, fmt.Errorf("%w: %d of %d rotations were not requested; run the command again", sync.Interrupted(ctx), len(turns)-i, len(turns)))
+		case t.Denied != nil:
 			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Denied.Code, t.Denied.Message))
-			continue
+		default:
+			if one.Err = r.send(ctx, t); one.Err != nil {
+				failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; run the command again", t.Link, t.Change.End.Cluster, one.Err))
+			}
 		}
-		if err := r.send(ctx, t); err != nil {
-			failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; run the command again", t.Link, t.Change.End.Cluster, err))
-			continue
-		}
-		asked = append(asked, r.line(t))
+		done = append(done, one)
 	}
-	return asked, failed
+	return done, failed
 }
 
 // send writes one request, or what a dry run has instead, and finishes that also after a signal: the client limits how long it takes.

@@ -126,11 +126,13 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 		return err
 	}
 	left := plan.Left(w, nil)
+	u.plans(w, report.Diff{})
 	if len(left) == 0 {
 		cli.Say(u.out.notes, "nothing of linkwright is left")
 		return u.finish(ctx, term, write, u.out)
 	}
 	_, steps := plan.Simulate(w, u.Loop.Renderer, u.Loop.Policies...)
+	u.plans(w, removals(w, steps))
 	if !u.asked {
 		u.going(w, steps, u.out)
 	}
@@ -151,6 +153,25 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 	return errPending
 }
 
+// removals name what steps remove, and say what they leave.
+func removals(w state.Snapshot, steps map[api.ClusterName][]plan.Step) (d report.Diff) {
+	for _, name := range sortedNames(w) {
+		cd := ends(report.ClusterDiff{Name: name}, steps[name])
+		for _, c := range lastChanges(steps[name]) {
+			if c.Action == object.Delete || c.Action == object.Release {
+				cd.Objects = append(cd.Objects, named(c))
+			}
+		}
+		d.Clusters = append(d.Clusters, cd)
+	}
+	return d
+}
+
+// named is a change of which only the object's name is shown.
+func named(c object.Change) report.ObjectDiff {
+	return report.ObjectDiff{Action: c.Action, Key: c.Key, Why: c.Why}
+}
+
 // stopped gives the exit code of steps of which some are denied or blocked.
 func stopped(steps map[api.ClusterName][]plan.Step) error {
 	var d report.Diff
@@ -167,7 +188,7 @@ func stopped(steps map[api.ClusterName][]plan.Step) error {
 func (u *uninstalling) remove(ctx context.Context, term int64) error {
 	e, out := u.engine, u.out
 	r, failed := e.Once(ctx, term)
-	if err := cli.Write(out.Writer, out.format, r.Answer()); err != nil {
+	if err := u.reports(out, r); err != nil {
 		return err
 	}
 	if errors.Is(failed, sync.ErrInterrupted) {

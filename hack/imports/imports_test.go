@@ -47,6 +47,7 @@ func table() map[string]row {
 		"sync/plan":              {pure: true, imports: "api object object/reason prune prune/inventory render render/confine render/fleet render/linkerd sync/credential sync/health sync/state sync/takeover"},
 		"sync/rights":            {pure: true, imports: "api object prune/inventory render render/fleet render/linkerd sync/plan sync/state"},
 		"sync/report/output":     {pure: true, imports: "object"},
+		"docs/schema":            {pure: true, imports: "sync/report/output"},
 		"sync/report":            {pure: true, imports: "api object object/reason sync/plan sync/report/output sync/state"},
 		"sync/progress":          {pure: true, imports: "api object/reason sync/report"},
 		"sync/trust":             {pure: true},

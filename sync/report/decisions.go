@@ -18,6 +18,29 @@ type Decision struct {
 	At     time.Time
 	Reason string
 	Unread bool
+
+	Change  DecisionChange // of commands that decide
+	Removes []string       // by an approval
+	Note    string         // why it has no effect yet
+}
+
+// DecisionChange is what a command did with a decision.
+type DecisionChange string
+
+// Changes of decisions.
+const (
+	Recorded  DecisionChange = "Recorded"
+	Replaced  DecisionChange = "Replaced"
+	Withdrawn DecisionChange = "Withdrawn"
+)
+
+// DecisionsAnswer is what a command did with decisions, or in a dry run of that mode would do; an empty mode: it did.
+func DecisionsAnswer(dryRun string, all []Decision, text string) Answer {
+	items := decisionsOf(all)
+	if items == nil {
+		items = []output.Decision{}
+	}
+	return Plain(output.DecisionList{TypeMeta: output.Of(output.KindDecisionList), DryRun: dryRun, Items: items}, text)
 }
 
 func decisionsOf(all []Decision) (out []output.Decision) {
@@ -25,7 +48,7 @@ func decisionsOf(all []Decision) (out []output.Decision) {
 	for _, d := range all {
 		out = append(out, output.Decision{
 			Kind: m.line(d.Kind), Object: m.line(d.Object), UID: m.line(d.UID), Until: d.Until, By: m.line(d.By), At: d.At,
-			Reason: m.line(d.Reason), Understood: !d.Unread,
+			Reason: m.line(d.Reason), Understood: !d.Unread, Change: string(d.Change), Removes: d.Removes, Note: m.line(d.Note),
 		})
 	}
 	return out

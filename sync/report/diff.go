@@ -26,6 +26,7 @@ type ClusterDiff struct {
 	Denied  *object.Reason
 	Rows    []plan.Row
 	Objects []ObjectDiff // in the order of writing
+	Next    []ObjectDiff // of the sync after an adoption; no text shows it
 }
 
 // ObjectDiff is one object before and after. A body without bytes: the object is not there.
@@ -86,6 +87,7 @@ type clusterDiffDoc struct {
 	output.ClusterDiff // without ends and objects
 	ends               []rowDoc
 	objects            []objectDiffDoc
+	next               []objectDiffDoc
 }
 
 type rowDoc struct {
@@ -102,14 +104,19 @@ func (d diffDoc) answer() output.Diff {
 	out := d.Diff
 	out.Clusters = make([]output.ClusterDiff, len(d.clusters))
 	for i, c := range d.clusters {
-		c.Ends, c.Objects = make([]output.EndDiff, len(c.ends)), make([]output.ObjectDiff, len(c.objects))
+		c.Ends, c.Objects, c.Next = make([]output.EndDiff, len(c.ends)), shownObjects(c.objects), shownObjects(c.next)
 		for j, e := range c.ends {
 			c.Ends[j] = e.EndDiff
 		}
-		for j, o := range c.objects {
-			c.Objects[j] = o.ObjectDiff
-		}
 		out.Clusters[i] = c.ClusterDiff
+	}
+	return out
+}
+
+func shownObjects(all []objectDiffDoc) []output.ObjectDiff {
+	out := make([]output.ObjectDiff, len(all))
+	for i, o := range all {
+		out[i] = o.ObjectDiff
 	}
 	return out
 }
@@ -117,7 +124,7 @@ func (d diffDoc) answer() output.Diff {
 func (d Diff) document(key func(api.ClusterName) string) diffDoc {
 	var secrets []keyed
 	for _, c := range d.Clusters {
-		for _, o := range c.Objects {
+		for _, o := range slices.Concat(c.Objects, c.Next) {
 			secrets = append(secrets, keyed{o.Key, o.Before}, keyed{o.Key, o.After})
 		}
 	}
@@ -146,6 +153,9 @@ func clusterDiffDocOf(m mask, key string, c ClusterDiff) clusterDiffDoc {
 		if o.differs() {
 			out.objects = append(out.objects, objectDiffDocOf(m, key, c.Name, o))
 		}
+	}
+	for _, o := range c.Next {
+		out.next = append(out.next, objectDiffDocOf(m, key, c.Name, o))
 	}
 	return out
 }

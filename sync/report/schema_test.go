@@ -2,6 +2,8 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/hack/outputschema"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -50,6 +53,7 @@ func answersOf(t *testing.T) map[string]Answer {
 		"clusters": o.ClusterList().Answer(true), "revisions": o.RevisionList().Answer(true), "events": o.EventList().Answer(true), "no events": Overview{}.EventList().Answer(true),
 		"check": check, "diff of nothing": Diff{}.Answer(nil), "problems": several().Answer(), "no problems": Problems{}.Answer(),
 	}
+	maps.Copy(out, writtenAnswers())
 	for i, a := range o.EventList().Each() {
 		out["event "+string(rune('a'+i))] = a
 	}
@@ -69,6 +73,37 @@ func answersOf(t *testing.T) map[string]Answer {
 		out[name] = a
 	}
 	return out
+}
+
+// writtenAnswers are those of commands that write, with every field set, and with as few as there can be.
+func writtenAnswers() map[string]Answer {
+	at, why := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC), object.Because(reason.Progressing, "x")
+	link := api.Pair{Source: "west", Target: "east"}
+	key := object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-east"}
+	body := object.NewBody([]byte(`{"kind":"Deployment"}`))
+	change := ObjectDiff{Action: object.Adopt, Key: key, Why: *why}
+	next := ObjectDiff{Action: object.Update, Key: key, Why: *why, Before: body, After: body}
+	var manifests, none Manifests
+	manifests.AddEnd(object.Desired{End: object.End{Cluster: "west", Link: link}, Blocked: why}, "")
+	manifests.AddEnd(object.Desired{End: object.End{Cluster: "west"}, Objects: []object.Object{{Key: key, Body: body}}}, "")
+	manifests.Add("west", map[string]any{"kind": "Role"}, []byte("kind: Role\n"))
+	return map[string]Answer{
+		"decisions": DecisionsAnswer("server", []Decision{
+			{Kind: "Suspend", Object: "west/east", UID: "1", By: "alice", At: at, Until: at, Reason: "x", Change: Recorded, Note: "x"},
+			{Kind: "Approval", Object: "3f9c0e51b7a2", By: "alice", At: at, Change: Withdrawn, Removes: []string{"link west/east"}},
+		}, ""),
+		"no decisions": DecisionsAnswer("", nil, ""),
+		"rotations": RotationsAnswer("client", []Rotation{
+			{Rotation: plan.Rotation{Link: link, WaitsFor: why, Note: why}},
+			{Rotation: plan.Rotation{Link: link, Requested: true}},
+			{Rotation: plan.Rotation{Link: link, Denied: why}},
+			{Rotation: plan.Rotation{Link: link}, Err: errors.New("x")},
+			{Rotation: plan.Rotation{Link: link}, Skipped: true},
+		}, ""),
+		"no rotations": RotationsAnswer("", nil, ""),
+		"adoption":     Diff{Clusters: []ClusterDiff{{Name: "west", Denied: why, Objects: []ObjectDiff{change}, Next: []ObjectDiff{next}}}}.Answer(nil),
+		"manifests":    manifests.Answer(), "no manifests": none.Answer(),
+	}
 }
 
 // TestAnswersInSchema: every answer is as its published schema says, has no field that the schema lacks, and holds no null. YAML is the same

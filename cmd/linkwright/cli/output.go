@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/linkwright/linkwright/sync"
@@ -41,6 +42,14 @@ func (f *Format) Set(word string) error {
 func (f *Format) Add(flags *pflag.FlagSet, among []report.Format) {
 	f.Format, f.among = among[0], among
 	flags.VarP(f, outputFlag, "o", report.Enumerate(among))
+}
+
+// Beside is where lines go that are no part of the answer: after an answer as text, and else on standard error.
+func (f *Format) Beside(c *cobra.Command) io.Writer {
+	if f.Kind() == report.Text {
+		return c.OutOrStdout()
+	}
+	return c.ErrOrStderr()
 }
 
 // Write writes an answer in a format.

@@ -71,6 +71,14 @@ func (w *Writing) AddAsking(f *pflag.FlagSet) {
 // Dry says that nothing is to be written.
 func (w Writing) Dry() bool { return w.Mode == DryRunClient || w.Mode == DryRunServer }
 
+// DryMode is the mode of a dry run; empty: it is none.
+func (w Writing) DryMode() string {
+	if w.Dry() {
+		return string(w.Mode)
+	}
+	return ""
+}
+
 // Yes says that the command may write without a question.
 func (w Writing) Yes() bool { return w.yes && !w.Dry() }
 

@@ -39,7 +39,7 @@ func Register(root *cobra.Command) {
 func arguments() map[string]choice {
 	return map[string]choice{
 		"explain":          once(explained),
-		"schema":           once(kinds),
+		"schema":           once(schemas),
 		"rotate":           links,
 		"adopt":            links,
 		"release":          links,

@@ -28,13 +28,14 @@ import (
 // program is a command line with commands like the real ones.
 func program() *cobra.Command {
 	root := &cobra.Command{Use: "linkwright"}
-	for _, use := range []string{"suspend NAME...", "resume NAME...", "reconcile [CLUSTER...]", "rotate [LINK...]", "approve HASH", "explain FIELD", "render [PATH]"} {
+	for _, use := range []string{"suspend NAME...", "resume NAME...", "reconcile [CLUSTER...]", "rotate [LINK...]", "approve HASH", "explain FIELD", "render [PATH]", "schema [KIND]"} {
 		var h cli.ManagementFlags
 		var out cli.Format
 		c := &cobra.Command{Use: use, Run: func(*cobra.Command, []string) {}}
 		h.AddManagement(c.Flags())
 		out.Add(c.Flags(), report.Formats())
 		c.Flags().String("repo", "", "")
+		c.Flags().Bool("answer", false, "")
 		c.Flags().StringArray("cluster", nil, "")
 		root.AddCommand(c)
 	}
@@ -82,6 +83,8 @@ func TestDeclaredNames(t *testing.T) {
 		{[]string{"explain", "clu"}, "cluster\n:4\n"},
 		{[]string{"explain", "cluster"}, "cluster\ncluster.\n:6\n"},
 		{[]string{"explain", "link.spec.con"}, "link.spec.controller\nlink.spec.controller.\n:6\n"},
+		{[]string{"schema", "sync"}, "syncpolicy\n:4\n"},
+		{[]string{"schema", "--answer", "Dec"}, "DecisionList\nDeclarationList\n:4\n"},
 		{[]string{"explain", "GatewayNot"}, "GatewayNotAlive\n"},
 		{[]string{"explain", "link.nowhere.x"}, ":4\n"},
 	} {

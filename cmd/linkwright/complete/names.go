@@ -17,6 +17,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/record"
+	"github.com/linkwright/linkwright/sync/report/output"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
@@ -168,6 +169,14 @@ func text(c *cobra.Command, name string) string {
 		return ""
 	}
 	return f.Value.String()
+}
+
+// schemas are the kinds of declarations, or with --answer those of answers.
+func schemas(c *cobra.Command, args []string, typed string) []string {
+	if answer, err := c.Flags().GetBool("answer"); err == nil && answer {
+		return output.Kinds()
+	}
+	return kinds(c, args, typed)
 }
 
 // kinds are those of declarations.

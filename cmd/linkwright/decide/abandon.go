@@ -32,17 +32,18 @@ before it records anything, unless you use --yes.`,
 			if err := one.Check(); err != nil {
 				return cli.Usage("%w", err)
 			}
-			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
+			return d.decide(c, func(r *inventory.Record, by string) (outcome, error) {
 				if d.withdraw {
 					return d.withdrawAll(r, fmt.Sprintf("%s is not abandoned", one.Cluster), func(o inventory.Decision) bool {
 						return o.Kind == one.Kind && o.Cluster == one.Cluster
 					})
 				}
 				if err := checkRecorded(*r, one.Cluster); err != nil {
-					return nil, err
+					return outcome{}, err
 				}
-				return append(d.record(r, by, d.command("abandon", args[0], "--withdraw"), one),
-					"If the cluster is still declared, the next sync drops this decision: remove its declaration, then abandon it."), nil
+				out := d.record(r, by, d.command("abandon", args[0], "--withdraw"), one)
+				out.after = append(out.after, "If the cluster is still declared, the next sync drops this decision: remove its declaration, then abandon it.")
+				return out, nil
 			})
 		},
 	}

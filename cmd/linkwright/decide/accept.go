@@ -45,7 +45,7 @@ identity. "sync" also has the flag --accept-cluster.`,
 			if err := one.Check(); err != nil && !d.withdraw {
 				return cli.Usage("%q: want NAME=UID: %w", args[0], err)
 			}
-			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) { return d.accept(r, by, one) })
+			return d.decide(c, func(r *inventory.Record, by string) (outcome, error) { return d.accept(r, by, one) })
 		},
 	}
 	d.addWithdraw(c.Flags())
@@ -53,15 +53,15 @@ identity. "sync" also has the flag --accept-cluster.`,
 }
 
 // accept notes a name that the record does not know yet: the decision waits until it is declared.
-func (d *deciding) accept(r *inventory.Record, by string, one inventory.Decision) ([]string, error) {
+func (d *deciding) accept(r *inventory.Record, by string, one inventory.Decision) (outcome, error) {
 	if d.withdraw {
 		return d.withdrawAll(r, fmt.Sprintf("no cluster is accepted as %s", one.Cluster), func(o inventory.Decision) bool {
 			return o.Kind == one.Kind && o.Cluster == one.Cluster
 		})
 	}
-	lines := d.record(r, by, d.command("accept", "cluster", string(one.Cluster), "--withdraw"), one)
+	out := d.record(r, by, d.command("accept", "cluster", string(one.Cluster), "--withdraw"), one)
 	if err := checkRecorded(*r, one.Cluster); err != nil {
-		lines = append(lines, fmt.Sprintf("Note: %v. The decision waits until a cluster of that name is declared.", err))
+		out.note = fmt.Sprintf("%v. The decision waits until a cluster of that name is declared", err)
 	}
-	return lines, nil
+	return out, nil
 }

@@ -40,7 +40,7 @@ commit, and for 7 days at most. "sync" also has the flag
 			if err := one.Check(); err != nil {
 				return cli.Usage("%w", err)
 			}
-			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
+			return d.decide(c, func(r *inventory.Record, by string) (outcome, error) {
 				if !d.withdraw {
 					return d.record(r, by, d.command("allow", "non-fast-forward", args[0], "--withdraw"), one), nil
 				}

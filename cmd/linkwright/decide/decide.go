@@ -3,6 +3,7 @@ package decide
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -37,6 +38,7 @@ func Commands() []*cobra.Command {
 type deciding struct {
 	management cli.ManagementFlags
 	writing    cli.Writing
+	out        cli.Format
 	reason     string
 	withdraw   bool
 	question   string // that is asked before anything is written; empty: none
@@ -50,6 +52,7 @@ func (d *deciding) add(f *pflag.FlagSet) {
 // addManagement adds the flags of every command that records or takes back a decision.
 func (d *deciding) addManagement(f *pflag.FlagSet) {
 	cli.Group(f, cli.GroupClusters, d.management.AddManagement)
+	d.out.Add(f, report.DescribeFormats())
 	if d.question != "" {
 		d.writing.AddAsking(f)
 		return
@@ -75,8 +78,8 @@ func (d *deciding) check() error {
 	return nil
 }
 
-// change is what becomes of the record, and what is reported of that. It may be asked more than once.
-type change func(r *inventory.Record, by string) (lines []string, err error)
+// change changes the record, and gives what became of decisions. It may be asked more than once.
+type change func(r *inventory.Record, by string) (outcome, error)
 
 // decide changes the record, also if others change it at the same time.
 func (d *deciding) decide(c *cobra.Command, how change) error {
@@ -92,45 +95,52 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 		return err
 	}
 	defer h.Close(c.Context())
-	d.management.Announce(c.ErrOrStderr(), nil)
+	d.management.LogAs(d.out.Format)
+	log, err := d.management.Log.Open(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	d.management.Announce(c.ErrOrStderr(), log)
 	by := User(c.Context(), cfg)
-	amend := func(w cli.Writing) error {
-		var lines []string
-		err := record.ManagementCluster{Cluster: h, Namespace: d.management.Namespace}.AmendBy(c.Context(), d.management.Owner, func(r *inventory.Record) (err error) {
-			lines, err = how(r, by)
+	return d.confirmed(c, func(w cli.Writing) (out outcome, err error) {
+		err = record.ManagementCluster{Cluster: h, Namespace: d.management.Namespace}.AmendBy(c.Context(), d.management.Owner, func(r *inventory.Record) (err error) {
+			out, err = how(r, by)
 			return err
 		}, w.Recording(h))
-		if err == nil {
-			show(c.OutOrStdout(), w, lines)
-		}
-		return err
-	}
+		return out, err
+	})
+}
+
+// confirmed amends the record and shows what became of it. A command that asks first shows what would become of it.
+func (d *deciding) confirmed(c *cobra.Command, amend func(cli.Writing) (outcome, error)) error {
 	if d.question != "" && !d.withdraw && !d.writing.Yes() && !d.writing.Dry() {
-		if err := amend(cli.Writing{Mode: cli.DryRunClient}); err != nil {
+		preview := cli.Writing{Mode: cli.DryRunClient}
+		planned, err := amend(preview)
+		if err != nil {
 			return err
 		}
+		_, _ = io.WriteString(d.out.Beside(c), planned.text(preview))
 		if err := d.writing.Confirm(c, d.question); err != nil {
-			return err
+			return errors.Join(d.unconfirmed(c, planned.answer(preview)), err)
 		}
 	}
-	if err := amend(d.writing); err != nil {
+	done, err := amend(d.writing)
+	if err != nil {
 		return err
 	}
-	d.writing.Ended(c.OutOrStdout())
+	if err := cli.Write(c.OutOrStdout(), d.out.Format, done.answer(d.writing)); err != nil {
+		return err
+	}
+	d.writing.Ended(d.out.Beside(c))
 	return nil
 }
 
-// show prints what was done, or in a dry run what would be done.
-func show(out io.Writer, w cli.Writing, lines []string) {
-	for _, line := range lines {
-		what, _, _ := strings.Cut(line, ": ")
-		switch {
-		case !w.Dry(), what == "replaces", what == "Note":
-			cli.Say(out, line)
-		case what == "recorded", what == "taken back":
-			cli.Say(out, w.Would(line))
-		}
+// unconfirmed answers with what would become of the record, unless that was shown as text.
+func (d *deciding) unconfirmed(c *cobra.Command, planned report.Answer) error {
+	if d.out.Format == report.Text {
+		return nil
 	}
+	return cli.Write(c.OutOrStdout(), d.out.Format, planned)
 }
 
 // Decisions are the decisions in effect, and those that this release does not understand, approvals among them.
@@ -145,10 +155,14 @@ func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
 		case why != nil:
 			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), By: d.By, At: d.At, Reason: why.Error(), Unread: true})
 		case !d.Expired(now):
-			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), UID: d.UID, Until: d.Until, By: d.By, At: d.At, Reason: d.Reason})
+			out = append(out, reported(d))
 		}
 	}
 	return out
+}
+
+func reported(d inventory.Decision) report.Decision {
+	return report.Decision{Kind: string(d.Kind), Object: d.Object(), UID: d.UID, Until: d.Until, By: d.By, At: d.At, Reason: d.Reason}
 }
 
 // User is the name of the person who decides: as the API server calls this login, else as this machine does.
@@ -172,39 +186,35 @@ func User(ctx context.Context, cfg *rest.Config) string {
 }
 
 // record makes decisions complete, and says what was recorded and how to take it back.
-func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory.Decision) []string {
+func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory.Decision) outcome {
 	for i := range all {
 		all[i].By, all[i].At, all[i].Reason = by, time.Now(), d.reason
 	}
-	var lines []string
+	var out outcome
 	for _, one := range all {
 		replaced := r.Decide(one)
 		at := slices.IndexFunc(r.Decisions, func(o inventory.Decision) bool {
 			return o.Kind == one.Kind && o.Object() == one.Object() && o.By == by
 		})
-		lines = append(lines, "recorded: "+r.Decisions[at].String())
-		for _, former := range replaced {
-			lines = append(lines, "replaces: "+former.String())
-		}
+		out.add(report.Recorded, r.Decisions[at])
+		out.add(report.Replaced, replaced...)
 	}
-	lines = append(lines, "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too.")
+	out.after = []string{"A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too."}
 	if back != "" {
-		lines = append(lines, "To take it back: "+back)
+		out.after = append(out.after, "To take it back: "+back)
 	}
-	return lines
+	return out
 }
 
 // withdrawAll takes decisions out of the record; it is an error if there is none.
-func (d *deciding) withdrawAll(r *inventory.Record, none string, which func(inventory.Decision) bool) ([]string, error) {
+func (d *deciding) withdrawAll(r *inventory.Record, none string, which func(inventory.Decision) bool) (outcome, error) {
 	gone := r.RemoveDecisions(which)
 	if len(gone) == 0 {
-		return nil, fmt.Errorf("%s; %s", none, list(*r))
+		return outcome{}, fmt.Errorf("%s; %s", none, list(*r))
 	}
-	lines := make([]string, len(gone))
-	for i, one := range gone {
-		lines[i] = "taken back: " + one.String()
-	}
-	return lines, nil
+	var out outcome
+	out.add(report.Withdrawn, gone...)
+	return out, nil
 }
 
 // list lists the decisions in the record.

@@ -95,36 +95,36 @@ func TestDecisionsOfCommands(t *testing.T) {
 	r := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {UID: "e"}, "west": {UID: "w"}}}
 	steps := []struct {
 		what string
-		do   func() ([]string, error)
+		do   func() (outcome, error)
 		says []string
 		left []string
 	}{
-		{"accept", func() ([]string, error) {
+		{"accept", func() (outcome, error) {
 			return d.accept(&r, "alice", inventory.Decision{Kind: inventory.AcceptCluster, Cluster: "east", UID: "1"})
 		}, []string{"recorded: AcceptCluster east=1, by alice", ": why", "linkwright accept cluster east --withdraw --owner blue"}, []string{"AcceptCluster east=1"}},
-		{"accept again", func() ([]string, error) {
+		{"accept again", func() (outcome, error) {
 			return d.accept(&r, "bob", inventory.Decision{Kind: inventory.AcceptCluster, Cluster: "east", UID: "2"})
 		}, []string{"east=2", "replaces: AcceptCluster east=1, by alice"}, []string{"AcceptCluster east=2"}},
-		{"accept a new name", func() ([]string, error) {
+		{"accept a new name", func() (outcome, error) {
 			return d.accept(&r, "bob", inventory.Decision{Kind: inventory.AcceptCluster, Cluster: "new", UID: "2"})
 		}, []string{"Note: the record has no cluster new: linkwright wrote only to east, west"}, []string{"AcceptCluster east=2", "AcceptCluster new=2"}},
 		{
-			"reconcile all", func() ([]string, error) { return d.reconcile(&r, "bob", nil) },
+			"reconcile all", func() (outcome, error) { return d.reconcile(&r, "bob", nil) },
 			[]string{"Reconcile east", "Reconcile west"},
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
 		{
-			"reconcile one that is not there", func() ([]string, error) { return d.reconcile(&r, "bob", []string{"east", "eats"}) },
+			"reconcile one that is not there", func() (outcome, error) { return d.reconcile(&r, "bob", []string{"east", "eats"}) },
 			[]string{"the record has no cluster eats"},
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
-		{"resume what is not suspended", func() ([]string, error) {
+		{"resume what is not suspended", func() (outcome, error) {
 			return d.resume(&r, []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
 		}, []string{"linkwright suspend has not suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
 	}
 	for _, step := range steps {
-		lines, err := step.do()
-		text := strings.Join(lines, "\n")
+		out, err := step.do()
+		text := out.text(cli.Writing{})
 		if err != nil {
 			text = err.Error()
 		}

@@ -31,7 +31,7 @@ The management cluster records the request until it is done.`,
 					return cli.Usage("%w", err)
 				}
 			}
-			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) { return d.reconcile(r, by, args) })
+			return d.decide(c, func(r *inventory.Record, by string) (outcome, error) { return d.reconcile(r, by, args) })
 		},
 	}
 	d.add(c.Flags())
@@ -39,19 +39,19 @@ The management cluster records the request until it is done.`,
 }
 
 // reconcile records it for each cluster: processes with --only-write do each their own.
-func (d *deciding) reconcile(r *inventory.Record, by string, names []string) ([]string, error) {
+func (d *deciding) reconcile(r *inventory.Record, by string, names []string) (outcome, error) {
 	all := slices.Sorted(maps.Keys(r.Clusters))
 	if len(names) > 0 {
 		all = nil
 	}
 	for _, name := range names {
 		if err := checkRecorded(*r, api.ClusterName(name)); err != nil {
-			return nil, err
+			return outcome{}, err
 		}
 		all = append(all, api.ClusterName(name))
 	}
 	if len(all) == 0 {
-		return nil, errors.New("the record has no cluster, so there is none to reconcile")
+		return outcome{}, errors.New("the record has no cluster, so there is none to reconcile")
 	}
 	decisions := make([]inventory.Decision, len(all))
 	for i, name := range all {

@@ -29,7 +29,7 @@ cluster or link that is declared with suspend: true: change the declaration.`,
 			if err != nil {
 				return err
 			}
-			return d.decide(c, func(r *inventory.Record, _ string) ([]string, error) { return d.resume(r, named) })
+			return d.decide(c, func(r *inventory.Record, _ string) (outcome, error) { return d.resume(r, named) })
 		},
 	}
 	d.addManagement(c.Flags())
@@ -38,7 +38,7 @@ cluster or link that is declared with suspend: true: change the declaration.`,
 }
 
 // resume ends suspensions of what is named, or all; what is named and not suspended is an error, and nothing is resumed.
-func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) ([]string, error) {
+func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) (outcome, error) {
 	of := func(one inventory.Decision) func(inventory.Decision) bool {
 		return func(o inventory.Decision) bool { return o.Kind == inventory.Suspend && o.Object() == one.Object() }
 	}
@@ -49,7 +49,7 @@ func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) ([]st
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), list(*r))
+		return outcome{}, fmt.Errorf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), list(*r))
 	}
 	return d.withdrawAll(r, "linkwright suspend has suspended nothing", func(o inventory.Decision) bool {
 		return o.Kind == inventory.Suspend && (len(named) == 0 || slices.ContainsFunc(named, func(one inventory.Decision) bool { return of(one)(o) }))

@@ -43,10 +43,10 @@ former suspension.`,
 			for i := range all {
 				all[i].Until = end
 			}
-			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
+			return d.decide(c, func(r *inventory.Record, by string) (outcome, error) {
 				for _, one := range all {
 					if err := checkSuspension(*r, one); err != nil {
-						return nil, err
+						return outcome{}, err
 					}
 				}
 				return d.record(r, by, d.command(append([]string{"resume"}, args...)...), all...), nil

@@ -81,10 +81,11 @@ func (e *enrollment) grantInManagement(ctx context.Context, w state.Snapshot, c 
 	if err != nil {
 		return err
 	}
-	if err := there.grant(ctx, objects, e.granting(string(c.Name))); err != nil {
+	if err := there.grant(ctx, objects, e.granting(c.Name)); err != nil {
 		return err
 	}
-	return e.printDeclaration(c)
+	e.declare(c)
+	return nil
 }
 
 func (e *enrollment) openManagement() (newCluster, error) {

@@ -1,9 +1,9 @@
 package enroll
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +21,7 @@ import (
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -37,23 +38,25 @@ func clusterCommand() *cobra.Command {
 
 // enrollment is what `cluster add` was asked for.
 type enrollment struct {
-	f          *cli.Common
-	name       api.ClusterName
-	all        bool     // every cluster of the repository
-	contexts   []string // of --context
-	declared   bool     // in the repository that was named
-	login      login    // the operator's own
-	account    string
-	secret     string
-	linkerd    api.Linkerd
-	ttl        time.Duration
-	force      bool
-	grantee    grantee
-	out, notes io.Writer
+	f        *cli.Common
+	name     api.ClusterName
+	all      bool     // every cluster of the repository
+	contexts []string // of --context
+	declared bool     // in the repository that was named
+	login    login    // the operator's own
+	account  string
+	secret   string
+	linkerd  api.Linkerd
+	ttl      time.Duration
+	force    bool
+	grantee  grantee
+	notes    io.Writer
+	done     *results
 }
 
 func clusterAddCommand() *cobra.Command {
-	e := enrollment{f: &cli.Common{}}
+	e := enrollment{f: &cli.Common{}, done: &results{}}
+	var out cli.Format
 	c := &cobra.Command{
 		Use:   "add (NAME --context CONTEXT [PATH | REPO@REV] | --all (PATH | REPO@REV))",
 		Short: "Give linkwright access to a cluster, or to all, with your own login",
@@ -84,20 +87,32 @@ this command again: it changes what differs, and keeps a token that works.`,
   linkwright cluster add east --context kind-east --management-kubeconfig management.yaml > east.yaml`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			e.out, e.notes = c.OutOrStdout(), c.ErrOrStderr()
+			e.notes = c.ErrOrStderr()
 			path, err := e.check(args)
 			if err != nil {
 				return err
 			}
-			if err := e.run(c, path); err != nil {
-				return err
+			if err = e.run(c, path); err == nil {
+				e.f.Writing.Ended(e.notes)
 			}
-			e.f.Writing.Ended(e.notes)
-			return nil
+			return e.answer(c, out.Format, err)
 		},
 	}
 	e.addFlags(c.Flags())
+	out.Add(c.Flags(), report.DescribeFormats())
 	return c
+}
+
+// answer prints what is to be committed. A command that failed answers a program with what it wrote before.
+func (e *enrollment) answer(c *cobra.Command, as report.Format, failed error) error {
+	if failed != nil && len(e.done.written) == 0 {
+		return failed
+	}
+	a, err := e.done.answer(e.f.Writing)
+	if err == nil {
+		err = cli.Write(c.OutOrStdout(), as, a)
+	}
+	return errors.Join(failed, err)
 }
 
 // run adds what was asked for.
@@ -222,21 +237,22 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if !e.declared && !e.grantee.wide {
 		cli.Say(e.notes, "note: without PATH this grants nothing for remote discovery and federated services: if links use them, add the path of the declarations")
 	}
-	if err := there.grant(ctx, append(objects, e.grantee.mayRenew()...), e.granting(string(e.name))); err != nil {
+	if err := there.grant(ctx, append(objects, e.grantee.mayRenew()...), e.granting(e.name)); err != nil {
 		return err
 	}
-	if err := store.admin.grant(ctx, e.grantee.mayWrite(e.f.Management.Namespace, e.secret), e.granting("the management cluster")); err != nil {
+	if err := store.admin.grant(ctx, e.grantee.mayWrite(e.f.Management.Namespace, e.secret), e.granting("")); err != nil {
 		return err
 	}
 	if err := store.writeSecret(ctx, e, there, uid); err != nil {
 		return err
 	}
-	return e.printDeclaration(*c)
+	e.declare(*c)
+	return nil
 }
 
 // objects are the account and its rights, with those that links which are not through still need.
 func (e *enrollment) objects(ctx context.Context, there admin, w state.Snapshot, c fleet.Cluster, r plan.Renderer) ([]any, error) {
-	g, err := e.grantee.supported(ctx, there, e.granting(string(c.Name)))
+	g, err := e.grantee.supported(ctx, there, e.granting(c.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -251,8 +267,8 @@ func (e *enrollment) objects(ctx context.Context, there admin, w state.Snapshot,
 	return objects, err
 }
 
-func (e *enrollment) granting(where string) granting {
-	return granting{where: where, force: e.force, writing: e.f.Writing, notes: e.notes}
+func (e *enrollment) granting(where api.ClusterName) granting {
+	return granting{cluster: where, force: e.force, writing: e.f.Writing, notes: e.notes, done: e.done}
 }
 
 // entry is where the access Secret has its kubeconfig; what is declared already counts.
@@ -312,20 +328,15 @@ func loaded(text string) (*fleet.Fleet, error) {
 }
 
 // printDeclaration prints what is to be committed, where it is not yet.
-func (e *enrollment) printDeclaration(c fleet.Cluster) error {
+func (e *enrollment) declare(c fleet.Cluster) {
 	if e.declared {
 		cli.Say(e.notes, fmt.Sprintf("%s: nothing to commit, because it is declared", e.name))
-		return nil
+		return
 	}
 	cli.Say(e.notes, fmt.Sprintf("%s: commit the printed declaration", e.name))
 	d := &doc{kind: "Cluster", name: string(e.name), spec: map[string]any{
 		"access": map[string]any{"kubeconfigSecret": map[string]any{"name": c.Spec.Access.KubeconfigSecret.Name}},
 	}}
 	d.namespaces(c.Spec.Linkerd)
-	var out bytes.Buffer
-	if err := d.write(&out); err != nil {
-		return err
-	}
-	_, err := e.out.Write(out.Bytes())
-	return err
+	e.done.docs = append(e.done.docs, d)
 }

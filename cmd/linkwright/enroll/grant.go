@@ -1,6 +1,7 @@
 package enroll
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,8 +22,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/confine"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // admin is a cluster in which an operator may give rights.
@@ -39,18 +43,23 @@ func openAdmin(cfg *rest.Config) (admin, error) {
 
 // granting is how rights are given, and where that is reported.
 type granting struct {
-	where   string
+	cluster api.ClusterName // empty: the management cluster
 	force   bool
 	writing cli.Writing
 	notes   io.Writer
+	done    *results
 }
+
+func (g granting) where() string { return cmp.Or(string(g.cluster), "the management cluster") }
 
 // fieldManager is the field manager of rights that `cluster add` gave: they are the operator's, and no part of what linkwright prunes.
 const fieldManager = "linkwright-cluster-add"
 
 // right is an account, a role or what it needs, as it is to be.
 type right struct {
+	key              object.Key
 	kind, name, path string // path: of the object
+	exists           bool
 	body             []byte
 	is               map[string]any
 }
@@ -71,18 +80,20 @@ func (o admin) grant(ctx context.Context, objects []any, g granting) error {
 		case live == theirs && !g.force:
 			others = append(others, r.kind+" "+r.name)
 		case live != same:
+			r.exists = live != missing
 			todo = append(todo, r)
 		}
 	}
 	if len(others) > 0 {
-		return fmt.Errorf("%s: nothing was written, because others wrote %s with different rights: compare them with what linkwright rbac prints, and overwrite them with --force", g.where, strings.Join(others, ", "))
+		return fmt.Errorf("%s: nothing was written, because others wrote %s with different rights: compare them with what linkwright rbac prints, and overwrite them with --force", g.where(), strings.Join(others, ", "))
 	}
 	for _, r := range todo {
 		unchecked, err := o.apply(ctx, r, g.writing.Mode)
 		if err != nil {
 			return fmt.Errorf("write %s %s: %w", r.kind, r.name, explained(err))
 		}
-		cli.Say(g.notes, fmt.Sprintf("%s: %s %s %s%s", g.where, r.kind, r.name, g.writing.Would("written"), unchecked))
+		cli.Say(g.notes, fmt.Sprintf("%s: %s %s %s%s", g.where(), r.kind, r.name, g.writing.Would("written"), unchecked))
+		g.done.wrote(output.Write{Cluster: string(g.cluster), Object: r.key}, r.exists)
 	}
 	return nil
 }
@@ -92,11 +103,11 @@ func (a grantee) supported(ctx context.Context, there admin, g granting) (grante
 	confines, err := there.confines(ctx)
 	switch {
 	case err != nil:
-		return a, fmt.Errorf("list the APIs of %s: %w", g.where, explained(err))
+		return a, fmt.Errorf("list the APIs of %s: %w", g.where(), explained(err))
 	case confines:
 		return a, there.checkAccountIsFree(ctx, a, g)
 	case a.confined:
-		cli.Say(g.notes, fmt.Sprintf("warning: %s: the cluster does not serve ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so only RBAC confines linkwright's account there", g.where))
+		cli.Say(g.notes, fmt.Sprintf("warning: %s: the cluster does not serve ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so only RBAC confines linkwright's account there", g.where()))
 	}
 	a.confined = false
 	return a, nil
@@ -107,11 +118,11 @@ func (a grantee) supported(ctx context.Context, there admin, g granting) (grante
 func (o admin) checkAccountIsFree(ctx context.Context, a grantee, g granting) error {
 	live, err := o.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) && !a.confined {
-		cli.Say(g.notes, fmt.Sprintf("warning: %s: your login may not list validatingadmissionpolicies, so linkwright cannot check whether those of another installation confine the same account", g.where))
+		cli.Say(g.notes, fmt.Sprintf("warning: %s: your login may not list validatingadmissionpolicies, so linkwright cannot check whether those of another installation confine the same account", g.where()))
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("list the admission policies of %s: %w", g.where, explained(err))
+		return fmt.Errorf("list the admission policies of %s: %w", g.where(), explained(err))
 	}
 	about := confine.Account{Namespace: a.namespace, Name: a.account}.Condition()
 	var others []string
@@ -124,7 +135,7 @@ func (o admin) checkAccountIsFree(ctx context.Context, a grantee, g granting) er
 		return nil
 	}
 	return fmt.Errorf("%s: policies of another installation confine the same account, and each would deny what the other one writes: %s: give this one its own account with --account, or, if that installation is gone, delete these policies and the bindings of the same names",
-		g.where, strings.Join(others, ", "))
+		g.where(), strings.Join(others, ", "))
 }
 
 // confines says that the cluster serves admission policies.
@@ -233,6 +244,7 @@ func rightOf(o any) (right, error) {
 		return right{}, err
 	}
 	r.kind, r.name = head.Kind, head.Metadata.Name
+	r.key = object.Key{Group: group(head.APIVersion), Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}
 	path := []string{"/apis", head.APIVersion}
 	if head.APIVersion == "v1" {
 		path[0] = "/api"

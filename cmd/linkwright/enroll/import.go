@@ -16,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 // importFlags say which clusters are read, and how they are called.
@@ -30,6 +31,7 @@ type importFlags struct {
 
 func importCommand() *cobra.Command {
 	f := importFlags{timeout: 15 * time.Second}
+	var out cli.Format
 	c := &cobra.Command{
 		Use:   "import --kubeconfig FILE --context A --context B",
 		Short: "Print declarations for links that exist",
@@ -53,13 +55,14 @@ repository, read it, and go on with "validate", "diff" and "adopt".`,
 			if err != nil {
 				return err
 			}
-			text, err := declarations(found)
-			if err == nil {
-				_, err = c.OutOrStdout().Write(text)
+			a, err := declarations(found).answer(cli.Writing{})
+			if err != nil {
+				return err
 			}
-			return err
+			return cli.Write(c.OutOrStdout(), out.Format, a)
 		},
 	}
+	out.Add(c.Flags(), report.DescribeFormats())
 	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
 	c.Flags().StringArrayVar(&f.contexts, "context", nil, "read the cluster of this context (repeatable)")
 	cli.WithoutVariable(c.Flags(), "kubeconfig", "context")

@@ -37,10 +37,10 @@ func (d *doc) note(format string, a ...any) {
 	}
 }
 
-// declarations are those of all that was read, as YAML.
-func declarations(found []imported) ([]byte, error) {
+// declarations are those of all that was read.
+func declarations(found []imported) results {
 	clusters := clusterDocs(found)
-	links, seconds, strays := []*doc(nil), []*doc(nil), []string(nil)
+	links, seconds, out := []*doc(nil), []*doc(nil), results{}
 	for _, source := range found {
 		for k := range source.seen.Kind(linkerd.Group, "Link") {
 			if k.Namespace != source.spec.Linkerd.MulticlusterNamespace {
@@ -49,7 +49,7 @@ func declarations(found []imported) ([]byte, error) {
 			target, second := source.target(k, found, clusters)
 			switch {
 			case target == nil:
-				strays = append(strays, fmt.Sprintf("# cluster %s has a Link to %s, which is not among the contexts: give its context, too, with --name CONTEXT=%s\n", source.name, k.Name, k.Name))
+				out.notes = append(out.notes, report.Printable(fmt.Sprintf("cluster %s has a Link to %s, which is not among the contexts: give its context, too, with --name CONTEXT=%s", source.name, k.Name, k.Name)))
 				continue
 			case second != nil:
 				clusters[api.ClusterName(k.Name)], seconds = second, append(seconds, second)
@@ -57,21 +57,12 @@ func declarations(found []imported) ([]byte, error) {
 			links = append(links, source.link(k, *target, clusters[api.ClusterName(k.Name)], clusters[target.name]))
 		}
 	}
-	var out bytes.Buffer
-	fmt.Fprintf(&out, "# linkwright import found %d clusters and %d links. Check this, commit it, and go on with linkwright diff and adopt.\n", len(found), len(links))
-	for _, s := range strays {
-		out.WriteString(report.Printable(s))
-	}
-	var all []*doc
+	out.head = fmt.Sprintf("# linkwright import found %d clusters and %d links. Check this, commit it, and go on with linkwright diff and adopt.\n", len(found), len(links))
 	for _, c := range found {
-		all = append(all, clusters[c.name])
+		out.docs = append(out.docs, clusters[c.name])
 	}
-	for _, d := range slices.Concat(all, seconds, links) {
-		if err := d.write(&out); err != nil {
-			return nil, err
-		}
-	}
-	return out.Bytes(), nil
+	out.docs = slices.Concat(out.docs, seconds, links)
+	return out
 }
 
 // clusterDocs declares what was read, by name. A context that leads to a cluster that was read before is a second name of it.
@@ -147,9 +138,7 @@ func (c imported) login(secret string) *clientcmdapi.Cluster {
 }
 
 func (d *doc) write(out *bytes.Buffer) error {
-	text, err := yaml.Marshal(map[string]any{
-		"apiVersion": api.GroupVersion, "kind": d.kind, "metadata": map[string]any{"name": d.name}, "spec": d.spec,
-	})
+	text, err := yaml.Marshal(d.declaration())
 	out.WriteString("---\n")
 	for _, n := range d.notes {
 		out.WriteString("# " + n + "\n")

@@ -1,7 +1,9 @@
 package enroll
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,9 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/hack/outputschema"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 // A Linkerd Link by a name that no context has is one to a second name, if its credential leads to a cluster that was read. So is a
@@ -43,12 +48,17 @@ func TestImportOfSecondNames(t *testing.T) {
 			facts: linkerd.Facts{UID: uid, API: linkerd.Endpoint{Server: server}}, seen: object.NewObservation(nil, layers...),
 		}
 	}
-	text, err := declarations([]imported{
+	a, err := declarations([]imported{
 		cluster("east", "https://192.0.2.1:6443", "e"), cluster("orient", "https://192.0.2.1:6443", "e"), cluster("west", "https://192.0.2.2:6443", "w", links, secrets),
-	})
+	}).answer(cli.Writing{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	var out, doc bytes.Buffer
+	if err := errors.Join(a.Write(&out, report.Text), a.Write(&doc, report.JSON), outputschema.Check(doc.Bytes())); err != nil {
+		t.Error(err)
+	}
+	text := out.Bytes()
 	f, problems := fleet.Load("c", fstest.MapFS{"fleet.yaml": {Data: text}})
 	if f == nil {
 		t.Fatalf("%v in\n%s", problems, text)

@@ -2,8 +2,6 @@ package enroll
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -19,12 +17,14 @@ import (
 	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/rights"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
 func rbacCommand() *cobra.Command {
 	var f cli.Common
+	var out cli.Format
 	var account string
 	var reader, wide, confined, sweep bool
 	var only []string
@@ -67,11 +67,16 @@ the issuer's key.`,
 				return cli.Usage("--reader and --wide exclude each other")
 			}
 			return f.WithoutClusters(c, args, "", func(w state.Snapshot, r plan.Renderer) error {
-				return a.print(c.OutOrStdout(), w, r, only)
+				answer, err := a.answer(w, r, only)
+				if err != nil {
+					return err
+				}
+				return cli.Write(c.OutOrStdout(), out.Format, answer)
 			})
 		},
 	}
 	f.Add(c.Flags())
+	out.Add(c.Flags(), report.DescribeFormats())
 	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddImages)
 	c.Flags().StringVar(&account, "account", "linkwright/linkwright", "NAMESPACE/NAME of the account that gets the rights")
 	c.Flags().BoolVar(&reader, "reader", false, "only the rights to read: linkwright cannot write with them")
@@ -109,27 +114,27 @@ func accountOf(text string) (grantee, error) {
 	return grantee{namespace: namespace, account: name}, nil
 }
 
-func (a grantee) print(out io.Writer, w state.Snapshot, r plan.Renderer, only []string) error {
+// answer are the objects of the chosen clusters.
+func (a grantee) answer(w state.Snapshot, r plan.Renderer, only []string) (report.Answer, error) {
 	chosen, err := cli.Clusters(w.Fleet, only)
 	if err != nil {
-		return err
+		return report.Answer{}, err
 	}
+	var out report.Manifests
 	for _, c := range chosen {
 		objects, err := a.objects(w, c, r)
 		if err != nil {
-			return err
+			return report.Answer{}, err
 		}
 		for _, o := range objects {
 			text, err := yaml.Marshal(o)
 			if err != nil {
-				return err
+				return report.Answer{}, err
 			}
-			if _, err := fmt.Fprintf(out, "---\n# cluster %s\n%s", c.Name, text); err != nil {
-				return err
-			}
+			out.Add(string(c.Name), o, text)
 		}
 	}
-	return nil
+	return out.Answer(), nil
 }
 
 // objects are all of one cluster, in the order in which they are applied.

@@ -16,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // secretStore is where access Secrets are kept: linkwright's namespace of the management cluster.
@@ -110,9 +111,14 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 	if err := s.management.HandOver(ctx, access.Handover{Owner: s.owner, Entry: s.entry, ManagedAccess: own, Was: s.was.Record}); err != nil {
 		return err
 	}
+	s.wrote(e)
 	_, until, _ := cluster.Lifetime(token)
 	cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s written, with a token that is good until %s and renewed before", s.management.Namespace, s.entry.Name, until.UTC().Format(time.RFC3339)))
 	return nil
+}
+
+func (s *secretStore) wrote(e *enrollment) {
+	e.done.wrote(output.Write{Object: s.management.Key("Secret", s.entry.Name)}, !s.was.Record.IsZero())
 }
 
 // checkSecret says that the Secret would be written. The API server checks it without a token: in a dry run no account exists that could have
@@ -125,6 +131,7 @@ func (s *secretStore) checkSecret(ctx context.Context, e *enrollment, own access
 			return err
 		}
 	}
+	s.wrote(e)
 	cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s would be written, with a token that is good for %s at most", s.management.Namespace, s.entry.Name, e.ttl))
 	return nil
 }

@@ -2,7 +2,7 @@ package output
 
 import "github.com/linkwright/linkwright/object"
 
-// Diff is the answer of "diff".
+// Diff is the answer of "diff", of "sync" in a dry run, and of "adopt", "release" and "uninstall" if they wrote nothing.
 type Diff struct {
 	TypeMeta
 	// Different is true if something would be written.
@@ -23,6 +23,8 @@ type ClusterDiff struct {
 	Ends []EndDiff `json:"ends"`
 	// Objects are what would be written, in the order of writing.
 	Objects []ObjectDiff `json:"objects"`
+	// Next are what the sync after an adoption would write to the objects of the links, in "adopt".
+	Next []ObjectDiff `json:"next,omitempty"`
 }
 
 // EndDiff is the base of a cluster, or its end of a link, as it is after the writes.
@@ -41,7 +43,7 @@ type EndDiff struct {
 
 // ObjectDiff is one object before and after. Values of Secrets are short hashes.
 type ObjectDiff struct {
-	// Action is what would be done: create, update, replace, drain, release or delete.
+	// Action is what would be done: create, update, replace, drain, adopt, release or delete.
 	Action string `json:"action"`
 	// Object is the object.
 	Object object.Key `json:"object"`
@@ -49,8 +51,8 @@ type ObjectDiff struct {
 	Reason *object.Reason `json:"reason"`
 	// Later is true if the object is deleted only after others are gone.
 	Later bool `json:"later"`
-	// Before is the live object. It is absent if there is none.
+	// Before is the live object. It is absent if there is none, or if the answer only names the object, as "adopt", "release" and "uninstall" do.
 	Before any `json:"before,omitempty"`
-	// After is the desired object. It is absent if it would be deleted.
+	// After is the desired object. It is absent if it would be deleted, or if the answer only names the object.
 	After any `json:"after,omitempty"`
 }

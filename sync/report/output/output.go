@@ -5,7 +5,7 @@ package output
 // APIVersion is that of every answer. Fields are added within one version; none is renamed or removed, and none changes its type or meaning.
 const APIVersion = "cli.linkwright.dev/v1alpha1"
 
-// Kinds of answers.
+// Kinds of answers. Kinds lists all of them.
 const (
 	KindLink         = "Link"
 	KindLinkList     = "LinkList"
@@ -21,7 +21,23 @@ const (
 	KindCheck        = "Check"
 	KindProblemList  = "ProblemList"
 	KindVersion      = "Version"
+	KindDecisionList = "DecisionList"
+	KindRotationList = "RotationList"
+	KindExplanation  = "Explanation"
+
+	KindExplanationList = "ExplanationList"
+	KindDeclarationList = "DeclarationList"
+	KindManifestList    = "ManifestList"
 )
+
+// Kinds are all kinds of answers, in the order of the reference.
+func Kinds() []string {
+	return []string{
+		KindStatus, KindSyncReport, KindLink, KindLinkList, KindCluster, KindClusterList, KindRevision, KindRevisionList, KindEvent, KindEventList,
+		KindDiff, KindCheck, KindDecisionList, KindRotationList, KindDeclarationList, KindManifestList, KindProblemList,
+		KindExplanation, KindExplanationList, KindVersion,
+	}
+}
 
 // TypeMeta begins every answer, and every item of a list.
 type TypeMeta struct {
@@ -74,6 +90,16 @@ func Items(answer any) []any {
 	case List[Event]:
 		return each(a.Items)
 	case ProblemList:
+		return each(a.Items)
+	case List[Explanation]:
+		return each(a.Items)
+	case DecisionList:
+		return each(a.Items)
+	case RotationList:
+		return each(a.Items)
+	case DeclarationList:
+		return each(a.Items)
+	case ManifestList:
 		return each(a.Items)
 	}
 	return []any{answer}

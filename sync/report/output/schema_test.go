@@ -31,7 +31,7 @@ type answer struct {
 func answers() []answer {
 	return []answer{
 		{output.KindStatus, output.Status{}, "`status`"},
-		{output.KindSyncReport, output.SyncReport{}, "`sync`, `release`, `uninstall`; `/report.json` of `run`"},
+		{output.KindSyncReport, output.SyncReport{}, "`sync`; `adopt`, `release`, `uninstall` that wrote; `/report.json` of `run`"},
 		{output.KindLink, output.Link{}, "`get link NAME`, `describe link`"},
 		{output.KindLinkList, output.List[output.Link]{}, "`get links`"},
 		{output.KindCluster, output.Cluster{}, "`get cluster NAME`, `describe cluster`"},
@@ -40,9 +40,15 @@ func answers() []answer {
 		{output.KindRevisionList, output.List[output.Revision]{}, "`get revisions`"},
 		{output.KindEvent, output.Event{}, "`events --watch`"},
 		{output.KindEventList, output.List[output.Event]{}, "`events`"},
-		{output.KindDiff, output.Diff{}, "`diff`"},
+		{output.KindDiff, output.Diff{}, "`diff`, `sync --dry-run`; `adopt`, `release`, `uninstall` that wrote nothing"},
 		{output.KindCheck, output.Check{}, "`check`"},
+		{output.KindDecisionList, output.DecisionList{}, "`suspend`, `resume`, `reconcile`, `accept`, `allow`, `abandon`, `approve`"},
+		{output.KindRotationList, output.RotationList{}, "`rotate`"},
+		{output.KindDeclarationList, output.DeclarationList{}, "`import`, `cluster add`"},
+		{output.KindManifestList, output.ManifestList{}, "`render`, `rbac`"},
 		{output.KindProblemList, output.ProblemList{}, "`validate`"},
+		{output.KindExplanation, output.Explanation{}, "`explain FIELD`, `explain REASON`"},
+		{output.KindExplanationList, output.List[output.Explanation]{}, "`explain`"},
 		{output.KindVersion, output.Version{}, "`version`"},
 	}
 }
@@ -127,6 +133,13 @@ func begun(text, name string) string {
 // TestSchemasAreCurrent: docs/schema/output holds the schema of each kind of answer, no more and no less, as types and comments have it.
 func TestSchemasAreCurrent(t *testing.T) {
 	all := schemas(t)
+	var kinds []string
+	for _, a := range answers() {
+		kinds = append(kinds, a.kind)
+	}
+	if diff := cmp.Diff(kinds, output.Kinds()); diff != "" {
+		t.Errorf("Kinds(): -want +got\n%s", diff)
+	}
 	files, err := filepath.Glob(filepath.Join(outputschema.Dir(), "*"))
 	if err != nil {
 		t.Fatal(err)

@@ -49,27 +49,7 @@ type Leader struct {
 	LastSyncEnded time.Time `json:"lastSyncEnded,omitzero"`
 }
 
-// Decision is what a person decided.
-type Decision struct {
-	// Kind is the kind of the decision, such as Suspend or AcceptCluster.
-	Kind string `json:"kind"`
-	// Object is the cluster, the link or the revision that the decision is about.
-	Object string `json:"object"`
-	// UID is the kube-system uid of an accepted cluster.
-	UID string `json:"uid,omitempty"`
-	// Until is when the decision ends. It is absent if it has no end.
-	Until time.Time `json:"until,omitzero"`
-	// By is the person.
-	By string `json:"by,omitempty"`
-	// At is when the decision was recorded.
-	At time.Time `json:"at,omitzero"`
-	// Reason is the reason that the person gave.
-	Reason string `json:"reason,omitempty"`
-	// Understood is false if this release does not understand the decision and ignores it.
-	Understood bool `json:"understood"`
-}
-
-// SyncReport is the answer of "sync", "release" and "uninstall", and the daemon's /report.json: the state of everything, and what was written.
+// SyncReport is the answer of "sync", and of "adopt", "release" and "uninstall" once they wrote, and the daemon's /report.json: the state of everything, and what was written.
 type SyncReport struct {
 	TypeMeta
 	// AppliedRevision is the Git commit whose declarations apply.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/linkwright/linkwright/hack/program"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/web"
@@ -126,16 +127,14 @@ var help = regexp.MustCompile(`(?m)^ +(-\w, )?--([a-z-]+)(?: \w+)? {2,}(.*)$`)
 func TestFlags(t *testing.T) {
 	depend(t, "../cmd/linkwright/*.go")
 	depend(t, "../cmd/linkwright/*/*.go")
-	program := filepath.Join(t.TempDir(), "linkwright")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/linkwright")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build linkwright: %v\n%s", err, out)
+	linkwright, err := program.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	commands := []string{"run", "sync", "diff", "render", "status", "check", "describe link", "describe cluster", "validate", "approve", "rotate", "adopt", "release", "uninstall", "import", "rbac", "cluster add"}
 	options := map[option][]string{}
 	for _, command := range commands {
-		out, err := exec.CommandContext(t.Context(), program, append(strings.Fields(command), "--help")...).Output()
+		out, err := exec.CommandContext(t.Context(), linkwright, append(strings.Fields(command), "--help")...).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +143,7 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"accept cluster", "allow non-fast-forward", "abandon", "reconcile", "suspend", "resume", "get links", "events", "version"} {
-		own(t, program, command, options)
+		own(t, linkwright, command, options)
 	}
 	section(t, referencePages+"commands.md", "flags", flagTable(options, commands))
 }

@@ -1,10 +1,9 @@
 package main
 
 import (
+	"context"
 	"flag"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/linkwright/linkwright/hack/outputschema"
+	"github.com/linkwright/linkwright/hack/program"
 	"github.com/linkwright/linkwright/render/overlay"
 )
 
@@ -50,10 +50,8 @@ func (r released) Run() int {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	c := exec.Command("go", "build", "-trimpath", "-o", dir+"/linkwright", ".") //nolint:noctx // it ends by itself
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")                               // as make build does
-	if out, err := c.CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("go build: %v\n%s", err, out))
+	if _, err := program.Build(context.Background(), dir); err != nil {
+		panic(err)
 	}
 	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+before); err != nil {
 		panic(err)

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/linkwright/linkwright/hack/leaks"
+	"github.com/linkwright/linkwright/hack/program"
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
@@ -71,11 +71,9 @@ func prepare(t *testing.T) options {
 	t.Helper()
 	testbed.Need(t)
 	t.Setenv("TMPDIR", t.TempDir())
-	linkwright := filepath.Join(t.TempDir(), "linkwright")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", linkwright, "../../cmd/linkwright")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build linkwright: %v\n%s", err, out)
+	linkwright, err := program.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	return options{Linkwright: linkwright, Clusters: defaultClusters, Once: true}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -115,6 +116,8 @@ type approval struct {
 func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)) error {
 	var units []inventory.Unit
 	ctx := a.c.Context()
+	shown := a.at.live.Show(ctx, live.Management)
+	defer shown()
 	by := decide.User(ctx, a.at.LeaseConfig())
 	err := a.at.recorded().AmendBy(ctx, a.at.owner, func(r *inventory.Record) (err error) {
 		if units, err = choose(*r); err != nil {
@@ -125,6 +128,7 @@ func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)
 		r.Approvals = append(rest, inventory.Approval{Hash: hash, Units: units, By: by, At: time.Now().UTC().Truncate(time.Second)})
 		return nil
 	}, a.writing.Recording(a.at.Management()))
+	shown()
 	if err == nil {
 		cli.Say(a.c.OutOrStdout(), a.writing.Would("approved ")+removing(inventory.HashOf(units), units))
 		a.writing.Ended(a.c.OutOrStdout())

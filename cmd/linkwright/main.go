@@ -21,6 +21,7 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/enroll"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/render/overlay"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -52,14 +53,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if !ok {
 		exit.Code = cli.ExitError
 	}
+	if exit.Code == cli.ExitError && live.StoppedBy(ctx) != nil {
+		exit.Code, err = cli.ExitPartial, interrupted(ctx, err)
+	}
 	twice := exit.Shown && exit.Error() == err.Error() && live.Terminal(stdout) && live.Terminal(stderr)
 	if text := strings.TrimSpace(err.Error()); text != "" && !twice { // of errors that are joined, some may have no text
 		cli.Say(stderr, report.Printable("linkwright: "+text))
 	}
-	if exit.Code == cli.ExitError && live.StoppedBy(ctx) != nil {
-		return cli.ExitPartial
-	}
 	return exit.Code
+}
+
+// interrupted is what a command failed with after a signal. That a request was canceled says no more than the signal does.
+func interrupted(ctx context.Context, err error) error {
+	_, stopped := errors.AsType[live.Stopped](err)
+	switch {
+	case errors.Is(err, sync.ErrInterrupted):
+		return err
+	case stopped || errors.Is(err, context.Canceled):
+		return sync.Interrupted(ctx)
+	}
+	return fmt.Errorf("%w: %w", sync.Interrupted(ctx), err)
 }
 
 func newRoot() *cobra.Command {

@@ -2,6 +2,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/record"
@@ -93,13 +95,21 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	}
 	defer h.Close(c.Context())
 	d.management.Announce(c.ErrOrStderr(), nil)
-	by := User(c.Context(), cfg)
+	progress, _, err := d.management.Display(c)
+	if err != nil {
+		return err
+	}
+	by := ""
 	amend := func(w cli.Writing) error {
+		shown := progress.Show(c.Context(), live.Management)
+		defer shown()
+		by = cmp.Or(by, User(c.Context(), cfg))
 		var lines []string
 		err := record.ManagementCluster{Cluster: h, Namespace: d.management.Namespace}.AmendBy(c.Context(), d.management.Owner, func(r *inventory.Record) (err error) {
 			lines, err = how(r, by)
 			return err
 		}, w.Recording(h))
+		shown()
 		if err == nil {
 			show(c.OutOrStdout(), w, lines)
 		}

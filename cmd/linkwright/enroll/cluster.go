@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -37,19 +38,20 @@ func clusterCommand() *cobra.Command {
 
 // enrollment is what `cluster add` was asked for.
 type enrollment struct {
-	f          *cli.Common
-	name       api.ClusterName
-	all        bool     // every cluster of the repository
-	contexts   []string // of --context
-	declared   bool     // in the repository that was named
-	login      login    // the operator's own
-	account    string
-	secret     string
-	linkerd    api.Linkerd
-	ttl        time.Duration
-	force      bool
-	grantee    grantee
-	out, notes io.Writer
+	f        *cli.Common
+	name     api.ClusterName
+	all      bool     // every cluster of the repository
+	contexts []string // of --context
+	declared bool     // in the repository that was named
+	login    login    // the operator's own
+	account  string
+	secret   string
+	linkerd  api.Linkerd
+	ttl      time.Duration
+	force    bool
+	grantee  grantee
+	out      io.Writer
+	notes    *live.Display // what is said beside the declaration, and what is waited for
 }
 
 func clusterAddCommand() *cobra.Command {
@@ -84,7 +86,11 @@ this command again: it changes what differs, and keeps a token that works.`,
   linkwright cluster add east --context kind-east --management-kubeconfig management.yaml > east.yaml`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			e.out, e.notes = c.OutOrStdout(), c.ErrOrStderr()
+			var err error
+			e.out = c.OutOrStdout()
+			if e.notes, _, err = e.f.Management.Display(c); err != nil {
+				return err
+			}
 			path, err := e.check(args)
 			if err != nil {
 				return err
@@ -106,13 +112,30 @@ func (e *enrollment) run(c *cobra.Command, path []string) error {
 	case e.all:
 		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
 	case e.declared:
-		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
+		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollOne(c.Context(), w, r) })
 	}
 	w, r, err := e.ordinaryFleet()
 	if err != nil {
 		return err
 	}
-	return e.enroll(c.Context(), w, r)
+	return e.enrollOne(c.Context(), w, r)
+}
+
+// enrollOne adds the one cluster that was named, and prints its declaration once nothing is shown any more.
+func (e *enrollment) enrollOne(ctx context.Context, w state.Snapshot, r plan.Renderer) error {
+	var declaration bytes.Buffer
+	one := *e
+	one.out = &declaration
+	shown := e.notes.Show(ctx, live.Cluster(e.name))
+	err := one.enroll(ctx, w, r)
+	shown()
+	if why := cli.Interrupted(ctx); err != nil && why != nil {
+		return fmt.Errorf("%w: cluster %s was not added; run the command again", why, e.name)
+	}
+	if err == nil {
+		_, err = e.out.Write(declaration.Bytes())
+	}
+	return err
 }
 
 func (e *enrollment) addFlags(f *pflag.FlagSet) {

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -133,6 +134,32 @@ func TestTree(t *testing.T) {
 		stop()
 		if got := s.shows(); got != "warning: something" {
 			t.Errorf("at the end:\n%s", got)
+		}
+	})
+}
+
+// Clusters that are asked at the same time are named until they have answered; those that are asked one after the other, with how many there are.
+func TestClusters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stamped{began: time.Now()}
+		d := display(s, Lines)
+		defer d.Show(t.Context(), Management)()
+		answered := d.Clusters([]api.ClusterName{"a", "b", "c", "d", "e"})
+		time.Sleep(2 * time.Second)
+		for _, name := range []api.ClusterName{"a", "c", "e", "b"} {
+			answered(name)
+		}
+		time.Sleep(5 * time.Second)
+		answered("d")
+		d.Nth([]api.ClusterName{"x", "y"}, 1)
+		time.Sleep(15 * time.Second)
+		want := []string{
+			"1.8 waiting 2s: clusters a, b, c, and 2 more (2s)",
+			"6.8 waiting 7s: cluster d (5s)",
+			"21.8 waiting 22s: cluster y, 2 of 2 (15s)",
+		}
+		if !slices.Equal(s.lines, want) {
+			t.Errorf("%s\nwant\n%s", strings.Join(s.lines, "\n"), strings.Join(want, "\n"))
 		}
 	})
 }

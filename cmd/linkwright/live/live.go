@@ -80,7 +80,13 @@ type Display struct {
 }
 
 // New gives a display. Records go to a log that is set later.
-func New(o Options) *Display { return &Display{options: o, screen: screen{out: o.Out}} }
+func New(o Options) *Display {
+	d := &Display{options: o, screen: screen{out: o.Out}}
+	if o.Size != nil {
+		d.screen.width = func() int { return o.Size().Width }
+	}
+	return d
+}
 
 // Writes says that the work from now on changes something: a person saw what it will be, and confirmed it.
 func (d *Display) Writes() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -169,5 +170,44 @@ func TestTerminated(t *testing.T) {
 				t.Errorf("exit code %d, want %d; it says\n%s", code, tt.code, said.String())
 			}
 		})
+	}
+}
+
+// TestUnread: a command whose output nobody reads ends without a word, and its exit code is that of shells for a closed pipe.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	m := newMute(t)
+	for _, line := range []string{"validate DIR/fleet", "render DIR/fleet", "rbac DIR/fleet -n linkwright", "validate DIR/fleet -o json", "explain cluster", "schema"} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = read.Close()
+		var said bytes.Buffer
+		c := exec.CommandContext(t.Context(), "linkwright", m.args(line)...) //nolint:gosec // our own
+		c.Stdout, c.Stderr = write, &said
+		_ = c.Run() // with an exit code
+		_ = write.Close()
+		if code := c.ProcessState.ExitCode(); code != live.ExitUnread || said.Len() > 0 {
+			t.Errorf("%s: exit code %d, it says\n%s", line, code, said.String())
+		}
+	}
+}
+
+// TestUnreadProgress: that nobody reads progress any more ends no work.
+func TestUnreadProgress(t *testing.T) {
+	t.Parallel()
+	m := newMute(t)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = read.Close()
+	c := exec.CommandContext(t.Context(), "linkwright", m.args("get links --kubeconfig KUBECONFIG --cluster-timeout 4s")...) //nolint:gosec // our own
+	c.Stderr = write
+	_ = c.Run() // with an exit code
+	_ = write.Close()
+	if code := c.ProcessState.ExitCode(); code != cli.ExitError {
+		t.Errorf("exit code %d, %v", code, c.ProcessState)
 	}
 }

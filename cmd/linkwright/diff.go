@@ -252,5 +252,5 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 		cd, failed := engine{e}.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
-	return d, nil
+	return d, cli.Interrupted(ctx)
 }

@@ -93,6 +93,9 @@ func (a *adoption) do(ctx context.Context, term int64, write bool) error {
 	proving := a.Live.Show(ctx, live.DryRuns)
 	p := a.prove(ctx, w, a.Writing.Mode)
 	proving()
+	if err := cli.Interrupted(ctx); err != nil {
+		return err // what was tried until then is no plan
+	}
 	a.plans(w, p.diff())
 	if !a.asked {
 		if err := p.write(a.out.notes); err != nil {

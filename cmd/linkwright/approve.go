@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -125,6 +126,8 @@ type approval struct {
 func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)) error {
 	var made inventory.Approval
 	ctx := a.c.Context()
+	shown := a.at.live.Show(ctx, live.Management)
+	defer shown()
 	by := decide.User(ctx, a.at.LeaseConfig())
 	err := a.at.recorded().AmendBy(ctx, a.at.owner, func(r *inventory.Record) error {
 		units, err := choose(*r)
@@ -135,6 +138,7 @@ func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)
 		r.Approvals = append(slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == made.Hash }), made)
 		return nil
 	}, a.writing.Recording(a.at.Management()))
+	shown()
 	if err == nil {
 		err = cli.Write(a.c.OutOrStdout(), a.as.Format, a.answer(made))
 	}

@@ -51,12 +51,12 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
 			if len(args) > 0 {
 				between.from, between.to, two = strings.Cut(args[0], "..")
 			}
+			f.Shows(c, false, out.Format)
 			var d difference
 			var err error
 			if two {
 				d, err = offlineDiff(&f, c, factsFile, between)
 			} else {
-				f.Shows(c, false, out.Format)
 				d, err = liveDiff(c.Context(), &f, c.ErrOrStderr(), between.from)
 			}
 			if err != nil {
@@ -147,6 +147,12 @@ func offlineDiff(f *cli.Common, c *cobra.Command, factsFile string, between revi
 		return difference{}, err
 	}
 	defer k.Close()
+	show, _, err := f.Management.Display(c)
+	if err != nil {
+		return difference{}, err
+	}
+	c.SetErr(show) // for warnings: they appear above the tree
+	defer show.Show(c.Context(), live.Repository)()
 	l := revisionLoader{k, src, f.Git.Dir()}
 	a, err := l.load(c, between.from)
 	if err != nil {
@@ -246,5 +252,5 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 		cd, failed := engine{e}.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
-	return d, nil
+	return d, cli.Interrupted(ctx)
 }

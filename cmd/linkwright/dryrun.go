@@ -37,6 +37,9 @@ func (e engine) rehearse(ctx context.Context, changes []object.Change) error {
 			failed = append(failed, fmt.Errorf("cluster %s: dry run: %s %s: %s: %s", ch.End.Cluster, ch.Action, ch.Key, why.Code, why.Message))
 		}
 	}
+	if err := cli.Interrupted(ctx); err != nil {
+		return err
+	}
 	if len(failed) > 0 {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}
@@ -80,6 +83,9 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
 	shown()
+	if err := cli.Interrupted(c.Context()); err != nil {
+		return err
+	}
 	if err := d.write(out.Writer, out.format); err != nil {
 		return err
 	}

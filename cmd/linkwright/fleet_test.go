@@ -152,7 +152,10 @@ func (l *lab) startTo(ctx context.Context, out, stderr io.Writer, args ...string
 	if args[0] == "cluster" {
 		flag = "--management-kubeconfig"
 	}
-	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", flag, l.managementConfig())
+	args = append(args, flag, l.managementConfig())
+	if !slices.Contains(args, l.repo) { // which is named by an argument
+		args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo")
+	}
 	c := exec.CommandContext(ctx, cmp.Or(l.program, "linkwright"), args...) //nolint:gosec // our own
 	c.Stdout, c.Stderr, c.Env = out, stderr, append(os.Environ(), "TMPDIR="+l.temp)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	_ "time/tzdata" // for CRON_TZ of a SyncPolicy, on systems without time zones
 
 	"github.com/go-logr/logr"
@@ -21,6 +23,7 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/enroll"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/render/overlay"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -48,18 +51,39 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return cli.ExitDone
 	}
+	if unread(err) {
+		return live.ExitUnread
+	}
 	exit, ok := errors.AsType[cli.Exit](err)
 	if !ok {
 		exit.Code = cli.ExitError
+	}
+	if exit.Code == cli.ExitError && live.StoppedBy(ctx) != nil {
+		exit.Code, err = cli.ExitPartial, interrupted(ctx, err)
 	}
 	twice := exit.Shown && exit.Error() == err.Error() && live.Terminal(stdout) && live.Terminal(stderr)
 	if text := strings.TrimSpace(err.Error()); text != "" && !twice { // of errors that are joined, some may have no text
 		cli.Say(stderr, report.Printable("linkwright: "+text))
 	}
-	if exit.Code == cli.ExitError && live.StoppedBy(ctx) != nil {
-		return cli.ExitPartial
-	}
 	return exit.Code
+}
+
+// unread says that nobody reads standard output any more. A broken connection to a server is another error.
+func unread(err error) bool {
+	file, ok := errors.AsType[*fs.PathError](err)
+	return ok && file.Path == os.Stdout.Name() && errors.Is(file, syscall.EPIPE)
+}
+
+// interrupted is what a command failed with after a signal. That a request was canceled says no more than the signal does.
+func interrupted(ctx context.Context, err error) error {
+	_, stopped := errors.AsType[live.Stopped](err)
+	switch {
+	case errors.Is(err, sync.ErrInterrupted):
+		return err
+	case stopped || errors.Is(err, context.Canceled):
+		return sync.Interrupted(ctx)
+	}
+	return fmt.Errorf("%w: %w", sync.Interrupted(ctx), err)
 }
 
 func newRoot() *cobra.Command {
@@ -84,7 +108,7 @@ config file (repo: URL); see --config.
 
 Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid
 declarations, 4 not all is as declared, or interrupted, 5 lease held by another,
-64 usage, 130 interrupted twice.`,
+64 usage, 130 interrupted twice, 141 output closed.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

@@ -140,10 +140,11 @@ func (p *statusPrinter) print(o report.Overview) error {
 	return err
 }
 
-// firstOverview is overview, which shows itself.
+// firstOverview is overview, which shows itself. What was read until a signal came is none.
 func (c installed) firstOverview(ctx context.Context, watching bool) (report.Overview, error) {
 	defer c.live.Show(ctx, live.Management)()
-	return c.overview(ctx, watching)
+	o, err := c.overview(ctx, watching)
+	return o, cmp.Or(cli.Interrupted(ctx), err)
 }
 
 // overview reads all clusters of the management cluster's record; watching: from watches that are kept open.
@@ -160,12 +161,14 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 	}
 	failed := c.Follow(ctx, want)
 	found := make([]clusterInventories, len(names))
+	answered := c.live.Clusters(names)
 	out := report.Overview{
 		Opening:  c.opening(ctx, known),
 		Clusters: make([]report.RecordedCluster, len(names)), Ages: true,
 	}
 	access.Each(len(names), func(i int) {
 		all, err := c.inventories(ctx, names[i], known.Clusters[names[i]], watching)
+		answered(names[i])
 		if failed[names[i]] != nil {
 			err = failed[names[i]]
 		}

@@ -77,7 +77,9 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	defer e.Close(c.Context())
 	e.ReadOnly()
 	r, failed := e.Once(c.Context(), cli.NoLeadership)
-	r.Opening = engine{e}.opening(c.Context(), r, failed)
+	if cli.Interrupted(c.Context()) == nil { // else nothing more is read
+		r.Opening = engine{e}.opening(c.Context(), r, failed)
+	}
 	r.Recorded = installedOf(e).recordedConditions(c.Context(), r)
 	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -71,5 +72,58 @@ func (s *slow) onTerminal() {
 	}
 	if strings.Contains(text, "level=INFO") {
 		s.t.Errorf("the log is shown beside the tree:\n%q", text)
+	}
+}
+
+// TestTerminal: no line of the tree is longer than the terminal is wide, also after it became narrower. With TERM=dumb there is no tree, and no
+// sequence.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	m := newMute(t)
+	for _, term := range []string{"xterm", "dumb"} {
+		t.Run(term, func(t *testing.T) {
+			t.Parallel()
+			ours, its, err := pseudoterminal(20, 10)
+			if err != nil {
+				t.Skipf("no pseudoterminal: %v", err)
+			}
+			defer func() { _ = ours.Close() }()
+			c := exec.CommandContext(t.Context(), "linkwright", m.args("get links --kubeconfig KUBECONFIG")...) //nolint:gosec // our own
+			c.Stdout, c.Stderr, c.Env = its, its, append(os.Environ(), "TERM="+term, "NO_COLOR=1")
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_ = its.Close() // the program has it
+			read := make(chan string)
+			go func() {
+				text, _ := io.ReadAll(ours) // ends with an error, as a terminal does that nobody has any more
+				read <- string(text)
+			}()
+			time.Sleep(2500 * time.Millisecond)
+			if err := unix.IoctlSetWinsize(int(ours.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 10, Col: 12}); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(1500 * time.Millisecond)
+			_ = c.Process.Signal(os.Interrupt)
+			_ = c.Wait() // with an exit code
+			text := <-read
+			if term == "dumb" {
+				if !strings.HasPrefix(text, "waiting 2s: the management cluster (2s)\r\n") || strings.Contains(text, "\x1b") {
+					t.Errorf("no lines:\n%q", text)
+				}
+				return
+			}
+			narrow(t, text)
+		})
+	}
+}
+
+// narrow holds the frames of a terminal with 20 columns, and then with 12, which break both lines that are drawn.
+func narrow(t *testing.T, text string) {
+	t.Helper()
+	for _, want := range []string{"get links  2s\x1b[K\r\n► the management cl…\x1b[K\r\n", "\x1b[4Aget links  …\x1b[K\r\n► the manag…\x1b[K\r\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%q", want, text)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -41,6 +42,9 @@ The exit code is 3 if there are errors, or warnings with --strict.`,
   kustomize build fleet | linkwright validate -`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			show := cli.DisplayOf(c, 0)
+			shown := show.Show(c.Context(), live.Repository)
+			defer shown()
 			from, err := g.Find(c.Context(), args)
 			if err != nil {
 				return err
@@ -49,7 +53,7 @@ The exit code is 3 if there are errors, or warnings with --strict.`,
 			if err != nil {
 				return err
 			}
-			k, err := o.Open(c.Context(), object.DefaultOwner, cli.Warner(c.ErrOrStderr()))
+			k, err := o.Open(c.Context(), object.DefaultOwner, cli.Warner(show))
 			if err != nil {
 				return err
 			}
@@ -58,6 +62,7 @@ The exit code is 3 if there are errors, or warnings with --strict.`,
 			if err != nil {
 				return err
 			}
+			shown()
 			p := problemsOf(fl, problems)
 			p.Strict, p.Version = strict, versionString()
 			return showProblems(c.OutOrStdout(), out.Format, p)

@@ -2,8 +2,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
+	"github.com/linkwright/linkwright/sync"
 )
 
 // Exit codes: the same for every command.
@@ -32,6 +36,14 @@ func (e Exit) Error() string {
 }
 
 func (e Exit) Unwrap() error { return e.Err }
+
+// Interrupted is the error of a command that a signal ended before its end; nil: no signal came.
+func Interrupted(ctx context.Context) error {
+	if live.StoppedBy(ctx) == nil {
+		return nil
+	}
+	return Exit{Code: ExitPartial, Err: sync.Interrupted(ctx)}
+}
 
 // Usage is the error of a command that was called wrongly.
 func Usage(format string, a ...any) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -113,7 +114,7 @@ func StandInCredentials(links iter.Seq[fleet.Link]) map[api.Pair]linkerd.Credent
 
 // WithoutClusters has something done with the snapshot of a tree that arguments name, in which there is no cluster.
 func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile string, do func(state.Snapshot, plan.Renderer) error) error {
-	from, err := f.Git.Find(c.Context(), args)
+	show, _, err := f.Management.Display(c)
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile stri
 		return err
 	}
 	defer k.Close()
-	fl, err := k.LoadOr(c.Context(), c.ErrOrStderr(), from)
+	fl, err := f.find(c, args, k, show)
 	if err != nil {
 		return err
 	}
@@ -131,6 +132,16 @@ func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile stri
 		return err
 	}
 	return do(o.Snapshot(fl), k.Renderer(render.New(o.owner)))
+}
+
+// find reads what arguments name, and shows that work.
+func (f *Common) find(c *cobra.Command, args []string, k *Kustomize, show *live.Display) (*fleet.Fleet, error) {
+	defer show.Show(c.Context(), live.Repository)()
+	from, err := f.Git.Find(c.Context(), args)
+	if err != nil {
+		return nil, err
+	}
+	return k.LoadOr(c.Context(), show, from)
 }
 
 // SortedKeys are the objects in either observation whose bodies are known.

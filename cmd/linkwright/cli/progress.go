@@ -1,15 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/progress"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
@@ -53,7 +54,7 @@ func (f *Common) Shows(c *cobra.Command, writes bool, as report.Format) {
 	f.shown = shownAs(c, writes, as)
 }
 
-// Display opens what shows the work of a command that reads no repository and writes nothing, and its log.
+// Display opens what shows the work of a command that opens no engine, and its log. A command that has dry runs, and does none, writes.
 func (h *ManagementFlags) Display(c *cobra.Command) (*live.Display, *slog.Logger, error) {
 	var as report.Format
 	if flag := c.Flags().Lookup(outputFlag); flag != nil {
@@ -61,7 +62,14 @@ func (h *ManagementFlags) Display(c *cobra.Command) (*live.Display, *slog.Logger
 			as = f.Format
 		}
 	}
-	return h.display(shownAs(c, false, as), c.ErrOrStderr())
+	dry := c.Flags().Lookup("dry-run")
+	return h.display(shownAs(c, dry != nil && dry.Value.String() == string(DryRunNone), as), c.ErrOrStderr())
+}
+
+// DisplayOf is Display for a command without flags about an installation. A request to a cluster takes at most timeout.
+func DisplayOf(c *cobra.Command, timeout time.Duration) *live.Display {
+	d, _, _ := (&ManagementFlags{Timeout: timeout}).Display(c) // fails for flags of a log alone
+	return d
 }
 
 // display opens what shows the work of a command, and the log. Beside a tree or lines, the log is for what they do not say.
@@ -129,8 +137,5 @@ func (e *Engine) Once(ctx context.Context, leadership int64) (report.Report, err
 func (e *Engine) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
 	defer e.Live.Show(ctx, live.Repository)()
 	w, err := e.Loop.Snapshot(ctx, leadership)
-	if why := live.StoppedBy(ctx); why != nil {
-		err = Exit{Code: ExitPartial, Err: sync.Interrupted(ctx)}
-	}
-	return w, err
+	return w, cmp.Or(Interrupted(ctx), err)
 }

@@ -100,7 +100,8 @@ func (w Writing) Would(did string) string {
 	return did
 }
 
-// Recording gives how a change of the record is written: not at all in a dry run of the client, and by dryRun=All in one of the server.
+// Recording gives how a change of the record is written: not at all in a dry run of the client, and by dryRun=All in one of the server. A write
+// that has begun is finished also after a signal: the client limits how long it takes.
 func (w Writing) Recording(h *access.ManagementCluster) func(context.Context, object.Change) error {
 	switch w.Mode {
 	case DryRunClient:
@@ -109,7 +110,7 @@ func (w Writing) Recording(h *access.ManagementCluster) func(context.Context, ob
 		return h.DryRun
 	}
 	return func(ctx context.Context, c object.Change) error {
-		_, err := h.Write(ctx, c)
+		_, err := h.Write(context.WithoutCancel(ctx), c)
 		return err
 	}
 }

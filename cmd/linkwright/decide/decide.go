@@ -2,6 +2,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/record"
@@ -95,14 +97,15 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 		return err
 	}
 	defer h.Close(c.Context())
-	d.management.LogAs(d.out.Format)
-	log, err := d.management.Log.Open(c.ErrOrStderr())
+	progress, log, err := d.management.Display(c)
 	if err != nil {
 		return err
 	}
 	d.management.Announce(c.ErrOrStderr(), log)
-	by := User(c.Context(), cfg)
+	by := ""
 	return d.confirmed(c, func(w cli.Writing) (out outcome, err error) {
+		defer progress.Show(c.Context(), live.Management)()
+		by = cmp.Or(by, User(c.Context(), cfg))
 		err = record.ManagementCluster{Cluster: h, Namespace: d.management.Namespace}.AmendBy(c.Context(), d.management.Owner, func(r *inventory.Record) (err error) {
 			out, err = how(r, by)
 			return err

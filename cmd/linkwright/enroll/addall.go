@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/state"
@@ -44,27 +45,53 @@ func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Ren
 			return fmt.Errorf("--context %s=%s: cluster %s is not declared there", name, contexts[name], name)
 		}
 	}
+	todo := e.addable(w.Fleet)
+	names := make([]api.ClusterName, len(todo))
+	for i, c := range todo {
+		names[i] = c.Name
+	}
+	defer e.notes.Show(ctx, live.Management)()
 	var failed []error
-	for i, c := range w.Fleet.Clusters {
-		if ctx.Err() != nil {
-			n := len(w.Fleet.Clusters)
-			failed = append(failed, fmt.Errorf("%w: %d of %d clusters were not added: run the command again", context.Cause(ctx), n-i, n))
-			break
+	for i, c := range todo {
+		if why := cli.Interrupted(ctx); why != nil {
+			return errors.Join(append(failed, stopped(why, names, i))...)
 		}
-		if c.Spec.Access.Kubeconfig != nil {
-			cli.Say(e.notes, fmt.Sprintf("%s: left out, because it is declared with access.kubeconfig, your own file; linkwright rbac prints the rights it needs", c.Name))
-			continue
-		}
+		e.notes.Nth(names, i)
 		one := *e
 		one.name, one.login.context = c.Name, contexts[c.Name]
 		if one.login.context == "" && !c.Spec.Access.InCluster {
 			one.login.context = string(c.Name)
 		}
-		if err := one.enroll(ctx, w, r); err != nil {
+		err := one.enroll(ctx, w, r)
+		if why := cli.Interrupted(ctx); why != nil && err != nil {
+			return errors.Join(append(failed, stopped(why, names, i))...)
+		}
+		if err != nil {
 			failed = append(failed, fmt.Errorf("add cluster %s: %w", c.Name, err))
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// addable are the clusters that this command can add. The others are reported.
+func (e *enrollment) addable(f *fleet.Fleet) (out []fleet.Cluster) {
+	for _, c := range f.Clusters {
+		if c.Spec.Access.Kubeconfig != nil {
+			cli.Say(e.notes, fmt.Sprintf("%s: left out, because it is declared with access.kubeconfig, your own file; linkwright rbac prints the rights it needs", c.Name))
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// stopped says which clusters were not added because a signal came: the one of this index, and those after it.
+func stopped(why error, names []api.ClusterName, i int) error {
+	words := make([]string, 0, len(names)-i)
+	for _, n := range names[i:] {
+		words = append(words, string(n))
+	}
+	return fmt.Errorf("%w: %d of %d clusters were not added: %s; run the command again", why, len(words), len(names), strings.Join(words, ", "))
 }
 
 // grantInManagement gives the account its rights in the cluster that linkwright runs in: by its context, or the login of the management

@@ -2,10 +2,11 @@ package enroll
 
 import (
 	"context"
-	"errors"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -13,10 +14,10 @@ import (
 // After a signal, no cluster is begun, and one line says how many are left.
 func TestAddAllEndsAtASignal(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
-	end(errors.New("interrupt signal received"))
+	end(live.Stopped{Signal: os.Interrupt})
 	w := state.Snapshot{Declarations: state.Declarations{Fleet: &fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}, {Name: "west"}}}}}
-	err := (&enrollment{}).enrollAll(ctx, w, nil)
-	if want := "interrupt signal received: 2 of 2 clusters were not added: run the command again"; err == nil || strings.TrimSpace(err.Error()) != want {
+	err := (&enrollment{notes: live.New(live.Options{})}).enrollAll(ctx, w, nil)
+	if want := "interrupted before the end: interrupt signal received: 2 of 2 clusters were not added: east, west; run the command again"; err == nil || strings.TrimSpace(err.Error()) != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

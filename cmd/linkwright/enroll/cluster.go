@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -50,7 +50,7 @@ type enrollment struct {
 	ttl      time.Duration
 	force    bool
 	grantee  grantee
-	notes    io.Writer
+	notes    *live.Display // what is said beside the declaration, and what is waited for
 	done     *results
 }
 
@@ -87,7 +87,10 @@ this command again: it changes what differs, and keeps a token that works.`,
   linkwright cluster add east --context kind-east --management-kubeconfig management.yaml > east.yaml`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			e.notes = c.ErrOrStderr()
+			var err error
+			if e.notes, _, err = e.f.Management.Display(c); err != nil {
+				return err
+			}
 			path, err := e.check(args)
 			if err != nil {
 				return err
@@ -121,13 +124,23 @@ func (e *enrollment) run(c *cobra.Command, path []string) error {
 	case e.all:
 		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
 	case e.declared:
-		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
+		return e.f.WithoutClusters(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollOne(c.Context(), w, r) })
 	}
 	w, r, err := e.ordinaryFleet()
 	if err != nil {
 		return err
 	}
-	return e.enroll(c.Context(), w, r)
+	return e.enrollOne(c.Context(), w, r)
+}
+
+// enrollOne adds the one cluster that was named.
+func (e *enrollment) enrollOne(ctx context.Context, w state.Snapshot, r plan.Renderer) error {
+	defer e.notes.Show(ctx, live.Cluster(e.name))()
+	err := e.enroll(ctx, w, r)
+	if why := cli.Interrupted(ctx); err != nil && why != nil {
+		return fmt.Errorf("%w: cluster %s was not added; run the command again", why, e.name)
+	}
+	return err
 }
 
 func (e *enrollment) addFlags(f *pflag.FlagSet) {

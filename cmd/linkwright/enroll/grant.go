@@ -64,7 +64,8 @@ type right struct {
 	is               map[string]any
 }
 
-// grant makes what is missing, and changes what is otherwise if it may; else nothing is written at all.
+// grant makes what is missing, and changes what is otherwise if it may; else nothing is written at all. After a signal it finishes the write
+// that has begun, for which the client has a time limit, and begins no other.
 func (o admin) grant(ctx context.Context, objects []any, g granting) error {
 	var todo []right
 	var others []string
@@ -88,7 +89,10 @@ func (o admin) grant(ctx context.Context, objects []any, g granting) error {
 		return fmt.Errorf("%s: nothing was written, because others wrote %s with different rights: compare them with what linkwright rbac prints, and overwrite them with --force", g.where(), strings.Join(others, ", "))
 	}
 	for _, r := range todo {
-		unchecked, err := o.apply(ctx, r, g.writing.Mode)
+		if err := cli.Interrupted(ctx); err != nil {
+			return err
+		}
+		unchecked, err := o.apply(context.WithoutCancel(ctx), r, g.writing.Mode)
 		if err != nil {
 			return fmt.Errorf("write %s %s: %w", r.kind, r.name, explained(err))
 		}

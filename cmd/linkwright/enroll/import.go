@@ -1,6 +1,7 @@
 package enroll
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/cluster"
@@ -51,8 +53,9 @@ repository, read it, and go on with "validate", "diff" and "adopt".`,
 			if err != nil {
 				return err
 			}
-			found, err := f.read(c.Context(), names)
-			if err != nil {
+			show := cli.DisplayOf(c, f.timeout)
+			found, err := f.read(c.Context(), names, show)
+			if err = cmp.Or(cli.Interrupted(c.Context()), err); err != nil {
 				return err
 			}
 			a, err := declarations(found).answer(cli.Writing{})
@@ -116,7 +119,8 @@ type imported struct {
 	seen   object.Observation
 }
 
-func (f *importFlags) read(ctx context.Context, names []api.ClusterName) ([]imported, error) {
+func (f *importFlags) read(ctx context.Context, names []api.ClusterName, show *live.Display) ([]imported, error) {
+	defer show.Show(ctx, live.Cluster(names[0]))()
 	file, raw, err := cli.Kubeconfig(f.kubeconfig)
 	if err != nil {
 		return nil, err
@@ -124,6 +128,7 @@ func (f *importFlags) read(ctx context.Context, names []api.ClusterName) ([]impo
 	registry := cluster.New(cluster.Options{Owner: object.DefaultOwner, Timeout: f.timeout})
 	out := make([]imported, len(names))
 	for i, name := range names {
+		show.Nth(names, i)
 		cfg, err := cli.Login(file, raw, f.contexts[i])
 		if err != nil {
 			return nil, err

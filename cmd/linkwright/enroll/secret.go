@@ -108,7 +108,10 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 		return err
 	}
 	own := access.ManagedAccess{Name: e.name, Account: e.account, UID: uid, At: there.at, Token: token}
-	if err := s.management.HandOver(ctx, access.Handover{Owner: s.owner, Entry: s.entry, ManagedAccess: own, Was: s.was.Record}); err != nil {
+	if err := cli.Interrupted(ctx); err != nil {
+		return err
+	}
+	if err := s.management.HandOver(context.WithoutCancel(ctx), access.Handover{Owner: s.owner, Entry: s.entry, ManagedAccess: own, Was: s.was.Record}); err != nil {
 		return err
 	}
 	s.wrote(e)

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/progress"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -77,7 +80,13 @@ type Display struct {
 }
 
 // New gives a display. Records go to a log that is set later.
-func New(o Options) *Display { return &Display{options: o, screen: screen{out: o.Out}} }
+func New(o Options) *Display {
+	d := &Display{options: o, screen: screen{out: o.Out}}
+	if o.Size != nil {
+		d.screen.width = func() int { return o.Size().Width }
+	}
+	return d
+}
 
 // Writes says that the work from now on changes something: a person saw what it will be, and confirmed it.
 func (d *Display) Writes() {
@@ -107,6 +116,51 @@ func (d *Display) Wait(what string) {
 	d.view = d.view.Wait(what, time.Now())
 }
 
+// Clusters says that these clusters are asked at the same time, and gives what is called when one of them has answered.
+func (d *Display) Clusters(names []api.ClusterName) (answered func(api.ClusterName)) {
+	var mu sync.Mutex
+	left := slices.Clone(names)
+	if len(left) > 0 {
+		d.Wait(clusters(left))
+	}
+	return func(name api.ClusterName) {
+		mu.Lock()
+		defer mu.Unlock()
+		if left = slices.DeleteFunc(left, func(n api.ClusterName) bool { return n == name }); len(left) > 0 {
+			d.Wait(clusters(left))
+		}
+	}
+}
+
+// Nth says that clusters are worked on one after the other, and now the one of this index.
+func (d *Display) Nth(names []api.ClusterName, i int) {
+	what := Cluster(names[i])
+	if len(names) > 1 {
+		what += fmt.Sprintf(", %d of %d", i+1, len(names))
+	}
+	d.Wait(what)
+}
+
+// Cluster is what work waits for that waits for one cluster.
+func Cluster(name api.ClusterName) string { return "cluster " + string(name) }
+
+// named is how many clusters one line names.
+const named = 3
+
+func clusters(names []api.ClusterName) string {
+	words := make([]string, 0, named+1)
+	for _, n := range names[:min(len(names), named)] {
+		words = append(words, string(n))
+	}
+	if more := len(names) - named; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	if len(names) == 1 {
+		return Cluster(names[0])
+	}
+	return "clusters " + strings.Join(words, ", ")
+}
+
 // Show shows that work is under way, which first waits for something, until the function that it gives is called, at the latest when work
 // around it ends. When ctx ends by a signal, it says how work that writes ends.
 func (d *Display) Show(ctx context.Context, first string) (stop func()) {
@@ -121,10 +175,16 @@ func (d *Display) Show(ctx context.Context, first string) (stop func()) {
 	}
 	d.begin(first)
 	over, done := make(chan struct{}), make(chan struct{})
-	warned := context.AfterFunc(ctx, func() { d.stopping(context.Cause(ctx)) })
+	warned := make(chan struct{})
+	unwarned := context.AfterFunc(ctx, func() {
+		defer close(warned)
+		d.stopping(context.Cause(ctx))
+	})
 	go d.run(over, done)
 	return sync.OnceFunc(func() {
-		warned()
+		if !unwarned() {
+			<-warned // not after what the work ends with
+		}
 		close(over)
 		<-done
 		d.leave()

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -79,6 +80,28 @@ func (s *terminal) do(number, what string) {
 	}
 }
 
+// narrow breaks the lines that have no room any more, as most terminals do.
+func (s *terminal) narrow(width int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []string
+	row := 0
+	for i, l := range s.lines {
+		if i == s.row {
+			row = len(lines)
+		}
+		for text := []rune(l); ; text = text[width:] {
+			if lines = append(lines, string(text[:min(len(text), width)])); len(text) <= width {
+				break
+			}
+		}
+	}
+	if s.row >= len(s.lines) {
+		row = len(lines) + s.row - len(s.lines)
+	}
+	s.lines, s.row = lines, row
+}
+
 func (s *terminal) shows() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,6 +156,71 @@ func TestTree(t *testing.T) {
 		stop()
 		if got := s.shows(); got != "warning: something" {
 			t.Errorf("at the end:\n%s", got)
+		}
+	})
+}
+
+// A terminal that becomes narrower breaks the lines that are drawn: the next frame takes their place all the same, and no line of it is
+// longer than the terminal is wide.
+func TestNarrowTree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, width := &terminal{t: t}, 80
+		d := New(Options{Mode: Tree, Title: "sync", Writes: true, Timeout: 15 * time.Second, Out: s, Size: func() progress.Size { return progress.Size{Width: width, Height: 10} }})
+		stop := d.Show(t.Context(), Repository)
+		_, _ = io.WriteString(d, "warning: something\n")
+		d.Report(hangs(time.Now()))
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		d.mu.Lock() // between two frames
+		width = 20
+		s.narrow(width)
+		if n := strings.Count(s.shows(), "\n") + 1; n < 6 {
+			t.Errorf("nothing was broken:\n%s", s.shows())
+		}
+		d.mu.Unlock()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := s.shows(), "warning: something\nsync  5s\n► east  does not an…\n· west  waits for t…"; got != want {
+			t.Errorf("with 20 columns:\n%s\nwant\n%s", got, want)
+		}
+		stop()
+		if got := s.shows(); got != "warning: something" {
+			t.Errorf("at the end:\n%s", got)
+		}
+	})
+}
+
+// Colours take no room.
+func TestCells(t *testing.T) {
+	for line, want := range map[string]int{"": 0, "► east": 6, "\x1b[36m►\x1b[0m east  \x1b[31mDenied\x1b[0m": 14} {
+		if got := cells(line); got != want {
+			t.Errorf("cells(%q): %d, want %d", line, got, want)
+		}
+	}
+}
+
+// Clusters that are asked at the same time are named until they have answered; those that are asked one after the other, with how many there are.
+func TestClusters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stamped{began: time.Now()}
+		d := display(s, Lines)
+		defer d.Show(t.Context(), Management)()
+		answered := d.Clusters([]api.ClusterName{"a", "b", "c", "d", "e"})
+		time.Sleep(2 * time.Second)
+		for _, name := range []api.ClusterName{"a", "c", "e", "b"} {
+			answered(name)
+		}
+		time.Sleep(5 * time.Second)
+		answered("d")
+		d.Nth([]api.ClusterName{"x", "y"}, 1)
+		time.Sleep(15 * time.Second)
+		want := []string{
+			"1.8 waiting 2s: clusters a, b, c, and 2 more (2s)",
+			"6.8 waiting 7s: cluster d (5s)",
+			"21.8 waiting 22s: cluster y, 2 of 2 (15s)",
+		}
+		if !slices.Equal(s.lines, want) {
+			t.Errorf("%s\nwant\n%s", strings.Join(s.lines, "\n"), strings.Join(want, "\n"))
 		}
 	})
 }

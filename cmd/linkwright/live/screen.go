@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Sequences of a terminal. The cursor stays visible, and is below the tree after every write, so that nothing is to be repaired if the
@@ -20,7 +21,32 @@ const (
 // screen is a writer with a few lines at its end that change. Without such lines it writes nothing that is for terminals alone.
 type screen struct {
 	out   io.Writer
-	lines []string // that are drawn
+	width func() int // of the terminal now; nil: no line is ever longer
+	lines []string   // that are drawn
+}
+
+// rows is how many rows the drawn lines take now. A terminal that became narrower breaks those that have no room any more.
+func (s *screen) rows() (n int) {
+	if s.width == nil {
+		return len(s.lines)
+	}
+	width := max(s.width(), 1)
+	for _, l := range s.lines {
+		n += max((cells(l)+width-1)/width, 1)
+	}
+	return n
+}
+
+// cells is how many characters of a line are shown: all but sequences that end with m, which are those of colours.
+func cells(line string) (n int) {
+	for len(line) > 0 {
+		before, after, colour := strings.Cut(line, "\x1b")
+		if n += utf8.RuneCountInString(before); !colour {
+			return n
+		}
+		_, line, _ = strings.Cut(after, "m")
+	}
+	return n
 }
 
 // draw has these lines be drawn in place of those before.
@@ -31,7 +57,7 @@ func (s *screen) draw(lines []string) {
 	var b strings.Builder
 	b.WriteString("\r" + nowrap)
 	if len(s.lines) > 0 {
-		fmt.Fprintf(&b, up, len(s.lines))
+		fmt.Fprintf(&b, up, s.rows())
 	}
 	for _, l := range lines {
 		b.WriteString(l + rest + "\n")
@@ -58,6 +84,6 @@ func (s *screen) clear() {
 	if len(s.lines) == 0 {
 		return
 	}
-	_, _ = fmt.Fprintf(s.out, "\r"+up+erase, len(s.lines))
+	_, _ = fmt.Fprintf(s.out, "\r"+up+erase, s.rows())
 	s.lines = nil
 }

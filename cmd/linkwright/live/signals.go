@@ -9,8 +9,11 @@ import (
 	"syscall"
 )
 
-// ExitKilled is the exit code after a second Ctrl-C, as shells have it.
-const ExitKilled = 130
+// Exit codes as shells have them.
+const (
+	ExitKilled = 130 // after a second Ctrl-C
+	ExitUnread = 141 // nobody reads standard output any more, as after "| head"
+)
 
 // Stopped is why a process that got a signal stops.
 type Stopped struct{ Signal os.Signal }
@@ -32,11 +35,14 @@ func StoppedBy(ctx context.Context) error {
 }
 
 // Signals gives a context that ends with the first SIGINT or SIGTERM, so that what has begun can be finished. A SIGINT after that ends the
-// process at once.
+// process at once. If nobody reads the output any more, a write to it fails, and does not end the process: a report that is not read is no
+// reason to leave what has begun.
 func Signals(ctx context.Context, stderr io.Writer) (_ context.Context, stop func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	signals, over := make(chan os.Signal, 2), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	unread := make(chan os.Signal, 1) // of which nothing is taken: the error of the write says the same
+	signal.Notify(unread, syscall.SIGPIPE)
 	go func() {
 		for {
 			select {
@@ -53,6 +59,7 @@ func Signals(ctx context.Context, stderr io.Writer) (_ context.Context, stop fun
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
+		signal.Stop(unread)
 		close(over)
 		end(nil)
 	}

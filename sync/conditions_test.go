@@ -17,11 +17,14 @@ import (
 var westEast = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
 
 // leads has somebody lead the link west→east.
-func (r *memoryEnv) leads() {
+func (r *memoryEnv) leads() { r.ledBy("controller-east-0") }
+
+// ledBy has a pod lead the link west→east; empty: its controller gave the Lease back.
+func (r *memoryEnv) ledBy(pod string) {
 	r.t.Helper()
 	lease := map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "service-mirror-write-east", "namespace": "linkerd-multicluster"},
-		"spec": map[string]any{"holderIdentity": "controller-east-0"},
+		"spec": map[string]any{"holderIdentity": pod},
 	}
 	if err := r.Cluster("west").Put("service-mirror", lease); err != nil {
 		r.t.Fatal(err)
@@ -69,6 +72,37 @@ func TestOncePersistsWhatItKnows(t *testing.T) {
 			r.t.Errorf("a link whose credential was verified in the sync: %+v", c)
 		}
 	})
+}
+
+// A controller that ends gives its Lease back. A sync waits until the next one holds it, and is not clean if none does within its patience.
+func TestOnceAwaitsLeader(t *testing.T) {
+	for name, tt := range map[string]struct {
+		back time.Duration // when the next controller takes the Lease
+		want int           // ends that still wait
+	}{
+		"in time":  {10 * time.Second, 0},
+		"too late": {2 * time.Minute, 1},
+	} {
+		single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
+			if got, err := r.loop().Once(r.t.Context(), 1); err != nil || !got.Clean() {
+				r.t.Fatalf("%s: %v%s", name, err, rows(got))
+			}
+			controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-east"}
+			if err := r.Cluster("west").Remove(controller); err != nil {
+				r.t.Fatal(err)
+			}
+			r.ledBy("")
+			next := time.AfterFunc(tt.back, r.leads)
+			defer next.Stop()
+			got, err := r.loop().Once(r.t.Context(), 1)
+			if c := got.Counts(); err != nil || c.Waiting != tt.want || got.Clean() != (tt.want == 0) {
+				r.t.Errorf("%s: %+v: %v%s", name, c, err, rows(got))
+			}
+			if c := r.persisted(); (c.Status == object.True) != (tt.want == 0) {
+				r.t.Errorf("%s: %+v", name, c)
+			}
+		})
+	}
 }
 
 // In a daemon, too, no rate limit holds a transition back: a link that is ready, fails and is ready again says so at once.

@@ -27,7 +27,7 @@ func resources() []resource {
 		{
 			kind: "link", use: "[SOURCE/TARGET...]", list: report.Overview.LinkList,
 			long: `List links as the clusters' inventories record them, with their status.
-AGE is the time since READY changed.`,
+AGE is the time since READY or its reason changed.`,
 			ref: func(name string) (string, bool) {
 				p, ok := cli.ParsePair(name)
 				return "link/" + string(p.Source) + "/" + string(p.Target), ok && cli.CheckPair(p) == nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
@@ -21,7 +22,12 @@ import (
 // opening is what status opens with, as the record and the leases say.
 func (c installed) opening(ctx context.Context, known inventory.Record) report.Opening {
 	writers := c.writers(ctx, slices.Sorted(maps.Keys(known.Clusters)))
-	return report.Opening{Revision: recordedRevision(known.Revision), Leader: c.leader(ctx), Writers: writers, At: time.Now()}
+	revision := recordedRevision(known.Revision)
+	if known.Denied != nil {
+		in := object.Installation{Owner: c.owner, Namespace: c.namespace}
+		revision.Denied = object.Because(reason.PruneLimitExceeded, "%s", known.Denied.Message(in))
+	}
+	return report.Opening{Revision: revision, Leader: c.leader(ctx), Writers: writers, At: time.Now()}
 }
 
 // leader reads the installation's lease; nil: there is none, or who asks may not read it.

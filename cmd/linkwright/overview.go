@@ -182,9 +182,6 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 		}
 	})
 	out.Links, out.Decisions = recordedLinks(out.Clusters, found, known.Clusters), decide.Decisions(known, out.At)
-	if known.Denied != nil {
-		out.Denied = known.Denied.Message(object.Installation{Owner: c.owner, Namespace: c.namespace})
-	}
 	c.suspended(&out, known)
 	out.Clusters = withUnrecorded(out)
 	return out, nil

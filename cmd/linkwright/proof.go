@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -242,6 +243,8 @@ func (p *proof) then(c object.Change) string {
 	switch {
 	case len(said) == 0 && p.blocked[c.End] != nil:
 		return "nothing, because this end is blocked"
+	case len(said) == 0 && p.replaced(c):
+		return "replaces its token"
 	case len(said) == 0:
 		return "nothing"
 	}
@@ -251,7 +254,7 @@ func (p *proof) then(c object.Change) string {
 // notes show what no diff shows.
 func (p *proof) notes(out io.Writer) {
 	for _, c := range p.adoptions {
-		if c.Key.Kind == "Secret" {
+		if p.replaced(c) {
 			cli.Say(out, p.credential(c))
 		}
 	}
@@ -262,13 +265,16 @@ func (p *proof) notes(out io.Writer) {
 	}
 }
 
+// replaced reports whether a credential is another account's, so that the next sync replaces it.
+func (p *proof) replaced(c object.Change) bool {
+	account := render.Account(p.snapshot.Owner, c.End.Link.Source)
+	return c.Key.Kind == "Secret" && c.End.IsSource() && subject(linkerd.TokenOf(p.body(c))) != account.Namespace+"/"+account.Name
+}
+
 // credential is a line about how one is replaced without an interruption.
 func (p *proof) credential(c object.Change) string {
 	account := render.Account(p.snapshot.Owner, c.End.Link.Source)
-	was := "another account"
-	if sub := subject(linkerd.TokenOf(p.body(c))); sub != "" {
-		was = sub
-	}
+	was := cmp.Or(subject(linkerd.TokenOf(p.body(c))), "another account")
 	loaded := "the service mirror reads it when the Link changes, in the same sync"
 	if c.Key.Namespace != p.spec(c.End.Cluster).MulticlusterNamespace {
 		loaded = "linkerd-destination uses the former token until linkwright restarts it, within 5 minutes"

@@ -26,7 +26,7 @@ func statusCommand() *cobra.Command {
 
 The first line says which revision is applied in which clusters, which one is
 observed and why it is not applied, and which process leads, or when the last
-sync ended. AGE is the time since READY changed.
+sync ended. AGE is the time since READY or its reason changed.
 
 Without --repo it shows the conditions that the last "run" or "sync" wrote into
 the clusters' inventories. It asks the clusters in the management cluster's

@@ -40,7 +40,7 @@ func applying() Group {
 		{
 			Code:    ObjectExists,
 			Meaning: "An object of that name exists and is not linkwright's.",
-			Remedy:  "Run `linkwright adopt` if Linkerd's own tools created it. Otherwise delete or rename it, or remove the link.",
+			Remedy:  "Run `linkwright adopt SOURCE/TARGET` if a working link uses it. Otherwise delete or rename it, or remove the link.",
 		},
 		{
 			Code:    NotAdoptable,

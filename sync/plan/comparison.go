@@ -7,6 +7,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -49,18 +50,32 @@ func (c *comparison) differs(want object.Desired, current state.Cluster) ([]obje
 	return replaceRefused(c.Snapshot, out)
 }
 
-// conflict returns why an object that is not linkwright's blocks an end, and what to do. If Linkerd's own tools may have made the object, it can be
-// adopted: its name shows that, and its labels if they were read.
+// conflict returns why an object that is not linkwright's blocks an end, and what to do.
 func (c *comparison) conflict(end object.End, k object.Key, observed object.Observation) *object.Reason {
-	at, target, do := c.Spec(end.Cluster).Linkerd, end.Link.Target, ""
-	r := observed.Record(k)
+	r, do := observed.Record(k), "delete or rename it, or remove the link"
+	if adopt := c.Command(fmt.Sprintf("adopt %s/%s", end.Link.Source, end.Link.Target)); c.adoptable(end, k, observed) {
+		if do = "run " + adopt; end.IsSource() {
+			do = "if a working link uses it, run " + adopt + "; otherwise delete or rename it, or remove the link"
+		}
+	}
+	return object.Because(reason.ObjectExists, "%s exists and is %s (written by %s): %s", k, r.Mark, r.Writers(), do)
+}
+
+// adoptable reports whether adopt takes an object. In a source, Linkerd's own tools may have made it: its name shows that, and its labels if they were
+// read. In a target it has the name of linkwright's account, token or binding: a release left it, or a backup restored it.
+func (c *comparison) adoptable(end object.End, k object.Key, observed object.Observation) bool {
+	if observed.Record(k).Mark != object.Unmarked {
+		return false
+	}
+	if !end.IsSource() {
+		source, ok := render.SourceOf(c.Owner, k)
+		return ok && source == end.Link.Source
+	}
+	at, target := c.Spec(end.Cluster).Linkerd, end.Link.Target
 	body, _ := observed.Body(k)
 	_, named := linkerd.BelongsTo(at, k, target)
-	if _, known := linkerd.Adoptable(at, k, body, target); r.Mark == object.Unmarked && end.IsSource() && named && (known || body.IsZero()) {
-		do = fmt.Sprintf("if Linkerd's own tools created it, run %s; otherwise ", c.Command(fmt.Sprintf("adopt %s/%s", end.Link.Source, target)))
-	}
-	return object.Because(reason.ObjectExists, "%s exists and is %s (written by %s): %sdelete or rename it, or remove the link",
-		k, r.Mark, r.Writers(), do)
+	_, known := linkerd.Adoptable(at, k, body, target)
+	return named && (known || body.IsZero())
 }
 
 // kindName returns an object's kind as Observation.Unserved names it.

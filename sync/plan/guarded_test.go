@@ -52,7 +52,7 @@ func TestConflict(t *testing.T) {
 }
 
 // What is in the way is to be adopted where Linkerd's own tools may have made it, and not where its content says otherwise,
-// nor what no link consists of.
+// nor what no link consists of. In the target, linkwright's own names show it.
 func TestConflictIsAdoptable(t *testing.T) {
 	for name, tt := range map[string]struct {
 		key   object.Key
@@ -64,7 +64,8 @@ func TestConflictIsAdoptable(t *testing.T) {
 		"a Link to the target":    {linkKey("east"), object.Unmarked, object.NewBody([]byte(`{"spec":{"targetClusterName":"east"}}`)), true},
 		"a Link to another one":   {linkKey("east"), object.Unmarked, object.NewBody([]byte(`{"spec":{"targetClusterName":"north"}}`)), false},
 		"another installation's":  {deployment("east"), object.Theirs, object.Body{}, false},
-		"of the target's end":     {access, object.Unmarked, object.Body{}, false},
+		"of the target's end":     {access, object.Unmarked, object.Body{}, true},
+		"there, of another one":   {access, object.Theirs, object.Body{}, false},
 	} {
 		s := linked(t, "")
 		cluster := api.ClusterName("west")

@@ -132,7 +132,7 @@ func (o ordering) progressesAlone(r Row) bool {
 		return declared && len(o.Access(l).Tokens) > 0 || o.WrittenElsewhere[o.Other(r.End)]
 	case reason.NotReady:
 		return slices.ContainsFunc(r.Unready, func(u Unready) bool { return !u.Failed })
-	case reason.WaitingForReplacement: // objects become ready
+	case reason.WaitingForReplacement, reason.ControllerNotLeading: // objects become ready, or have a holder
 		return true
 	case reason.WaitingForSource, reason.CredentialInUse:
 		return o.WrittenElsewhere[r.End.Link.Source]

@@ -36,8 +36,9 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	s.snapshot.Release = nil
-	if step := Next(s.now(), "east", s.renderer()); step.Rows[1].Why == nil || step.Rows[1].Why.Code != reason.ObjectExists {
-		t.Errorf("after it: %v", statuses(step))
+	step := Next(s.now(), "east", s.renderer())
+	if why := step.Rows[1].Why; why == nil || why.Code != reason.ObjectExists || !strings.HasSuffix(why.Message, ": run linkwright adopt west/east") {
+		t.Errorf("after it: %v, %v", statuses(step), why)
 	}
 	s.snapshot.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
 	s.settle()

@@ -57,7 +57,7 @@ func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
 	d := o.document()
 	for _, l := range d.Links {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
-			return describeLink(l, page{revision: d.AppliedRevision, events: linkEvents(l), now: d.at, offline: true}), true
+			return describeLink(o.detailed(l), page{revision: d.AppliedRevision, events: linkEvents(l), now: d.at, offline: true}), true
 		}
 	}
 	return Answer{}, false

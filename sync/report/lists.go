@@ -131,10 +131,13 @@ func revisionEvents(all []output.Revision) (out []output.Event) {
 		switch {
 		case r.Since.IsZero():
 			continue
-		case r.Reason != nil:
-			e.Type, e.Status, e.Reason, e.Message = output.Warning, object.False, string(r.Reason.Code), r.Reason.Message
-		default:
+		case r.Reason == nil:
 			e.Type, e.Status, e.Reason = output.Normal, object.True, output.Applied
+		default:
+			e.Type, e.Status, e.Reason, e.Message = output.Warning, object.False, string(r.Reason.Code), r.Reason.Message
+			if r.State == output.Applied { // except its removals
+				e.Status = object.True
+			}
 		}
 		out = append(out, e)
 	}

@@ -38,7 +38,7 @@ east  True  Ready  0123456789abcdef0123456789abcdef01234567  1/3  west→old for
 `},
 		"revisions": {o.RevisionList().Answer(true), Text, `
 REVISION      STATE     AGE  CLUSTERS   MESSAGE
-0123456789ab  Applied        east,west
+0123456789ab  Applied        east,west  PruneLimitExceeded: this revision would remove 2 clusters
 fedcba987654  Observed  60s  other      InvalidDeclarations: a.yaml:3:1: x
 `},
 		"events": {o.EventList().Answer(true), Text, `

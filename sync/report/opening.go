@@ -18,6 +18,7 @@ type Revision struct {
 	Applied, Observed api.Commit
 	Why               *object.Reason // nil: the observed one is applied
 	Since             time.Time
+	Denied            *object.Reason    // what the applied one may not remove, and what people can do; nil: it may remove everything
 	Links             int               // that the applied one has written: declared, and not suspended
 	Suspended         []api.ClusterName // in which the applied one has nothing written
 	SuspendedLinks    []api.Pair        // that Links does not count although their clusters are written
@@ -44,6 +45,7 @@ type openingDoc struct {
 	leader    *leaderDoc
 	writers   []leaderDoc // processes with --only-write; sorted by cluster
 	clusters  []carried
+	denied    string    // the applied revision, if its removals are denied; empty: they are not
 	at        time.Time // what ages are counted to; zero: none are shown
 }
 
@@ -62,11 +64,14 @@ type carried struct {
 
 func openingDocOf(m mask, o Opening, clusters []carried) openingDoc {
 	r := o.Revision
-	return openingDoc{
-		observedDoc{string(r.Observed), m.reason(r.Why), r.Since.UTC()},
-		revisionsOf(m, r, clusters),
-		leaderAt(m, o.Leader, o.At), writersAt(m, o.Writers, o.At), clusters, o.At,
+	d := openingDoc{
+		observed: observedDoc{string(r.Observed), m.reason(r.Why), r.Since.UTC()}, revisions: revisionsOf(m, r, clusters),
+		leader: leaderAt(m, o.Leader, o.At), writers: writersAt(m, o.Writers, o.At), clusters: clusters, at: o.At,
 	}
+	if r.Denied != nil {
+		d.denied = string(r.Applied)
+	}
+	return d
 }
 
 func (d openingDoc) leaderOutput() *output.Leader {
@@ -113,19 +118,7 @@ func (d openingDoc) applied() string {
 	}
 	var parts []string
 	for commit, names := range in {
-		where := fmt.Sprintf("in %d of %s (%s)", len(names), count(len(d.clusters), "cluster"), strings.Join(names, ", "))
-		if len(names) == len(d.clusters) {
-			where = "in all " + count(len(names), "cluster")
-			if len(names) == 1 {
-				where = "in the only cluster"
-			}
-		}
-		switch commit {
-		case "":
-			parts = append(parts, "no revision is applied "+where)
-		default:
-			parts = append(parts, "revision "+api.Commit(commit).Short()+" is applied "+where)
-		}
+		parts = append(parts, d.appliedIn(commit, names))
 	}
 	if read == 0 {
 		return ""
@@ -133,6 +126,27 @@ func (d openingDoc) applied() string {
 	slices.Sort(parts)
 	line := strings.Join(parts, "; ")
 	return strings.ToUpper(line[:1]) + line[1:] + ". "
+}
+
+// appliedIn says that a revision is applied in some clusters; an empty one: that none is.
+func (d openingDoc) appliedIn(commit string, names []string) string {
+	all := count(len(d.clusters), "cluster")
+	where := fmt.Sprintf("in %d of %s (%s)", len(names), all, strings.Join(names, ", "))
+	switch {
+	case len(d.clusters) == 1:
+		where = "in the only cluster"
+	case len(names) == len(d.clusters) && commit == "":
+		where = "in any of " + all
+	case len(names) == len(d.clusters):
+		where = "in all " + all
+	}
+	switch commit {
+	case "":
+		return "no revision is applied " + where
+	case d.denied:
+		where += ", except its removals (denied)"
+	}
+	return "revision " + api.Commit(commit).Short() + " is applied " + where
 }
 
 // line says why the observed revision is not applied; empty: it is.

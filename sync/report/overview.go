@@ -54,7 +54,6 @@ type Overview struct {
 	Links     []RecordedLink
 	Clusters  []RecordedCluster
 	Decisions []Decision // of people, that are in effect or not understood
-	Denied    string     // what the applied revision is denied to remove, and what people can do; empty: nothing
 	Ages      bool       // show how long ago moments were
 }
 
@@ -66,7 +65,7 @@ func (o Overview) AsDeclared() bool {
 			return false
 		}
 	}
-	return o.current() && o.Denied == "" && o.unwritten() == 0 && !slices.ContainsFunc(o.Clusters, func(c RecordedCluster) bool {
+	return o.current() && o.Revision.Denied == nil && o.unwritten() == 0 && !slices.ContainsFunc(o.Clusters, func(c RecordedCluster) bool {
 		return c.Why != nil || len(c.Cleanup) > 0 || o.other(c.Name) != ""
 	})
 }
@@ -124,7 +123,7 @@ func (o Overview) document() overviewDoc {
 	return overviewDoc{opening: opening, declared: o.Revision.Links, at: opening.at, Status: output.Status{
 		TypeMeta: output.Of(output.KindStatus), AsDeclared: o.AsDeclared(),
 		AppliedRevision: string(o.Revision.Applied), ObservedRevision: string(o.Revision.Observed),
-		Denied: m.line(o.Denied), UnwrittenLinks: o.unwritten(), Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
+		Denied: o.denial(m), UnwrittenLinks: o.unwritten(), Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
 		Decisions: decisionsOf(o.Decisions), Revisions: opening.revisions, Links: links, Clusters: o.clusters(m, links),
 	}}
 }
@@ -149,6 +148,23 @@ func (o Overview) links(m mask) []output.Link {
 		})
 	}
 	return out
+}
+
+// denial is what the applied revision may not remove; empty: it may remove everything.
+func (o Overview) denial(m mask) string {
+	if o.Revision.Denied == nil {
+		return ""
+	}
+	return m.line(o.Revision.Denied.Message)
+}
+
+// detailed is a link with the whole message of what denies it: inventories record the code alone.
+func (o Overview) detailed(l output.Link) output.Link {
+	why := redacting(nil).reason(o.Revision.Denied)
+	if why != nil && l.Reason != nil && l.Reason.Code == reason.Denied && l.Reason.Message == string(why.Code) {
+		l.Reason = why
+	}
+	return l
 }
 
 // reasonOf is the reason of a condition; nil if it says nothing more than that all is well.

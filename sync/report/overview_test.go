@@ -93,6 +93,12 @@ func TestOverviewOpens(t *testing.T) {
 			"What was observed is not applied: InvalidDeclarations: x. " + last, false,
 		},
 		{"a cluster is behind", Overview{Clusters: both, Opening: revised(Revision{Applied: next, Observed: next})}, inBoth + last, false},
+		{"released", Overview{Clusters: []RecordedCluster{{Name: "east"}, {Name: "west"}}}, "No revision is applied in any of 2 clusters. No lease of linkwright run or sync is found.", true},
+		{
+			"its removals are denied",
+			Overview{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Denied: object.Because(reason.PruneLimitExceeded, "no")})},
+			"Revision 0123456789ab is applied in all 2 clusters, except its removals (denied). " + last, false,
+		},
 		{"they are suspended", Overview{Clusters: both, Opening: revised(Revision{Applied: next, Suspended: []api.ClusterName{"east", "west"}})}, inBoth + last, true},
 		{"nothing is written there", Overview{Clusters: []RecordedCluster{{Name: "east"}}, Opening: revised(Revision{Applied: next})}, "No revision is applied in the only cluster. " + last, true},
 	} {

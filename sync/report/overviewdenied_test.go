@@ -3,11 +3,36 @@ package report
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
+
+// overLimit is an installation whose applied revision may not remove its one link.
+func overLimit() Overview {
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	denied := []object.Condition{
+		{Type: object.Ready, Status: object.False, Reason: reason.Denied, Message: "PruneLimitExceeded", Since: at},
+		{Type: object.Stalled, Status: object.True, Reason: reason.Denied, Message: "PruneLimitExceeded", Since: at},
+	}
+	later := denied[0]
+	later.Since = at.Add(time.Second)
+	o := Overview{
+		Links:    []RecordedLink{{Pair: api.Pair{Source: "west", Target: "east"}, Source: RecordedEnd, Target: RecordedEnd, Conditions: denied, Denied: &later}},
+		Clusters: []RecordedCluster{{Name: "east", Applied: "0123456789abcdef"}, {Name: "west", Applied: "0123456789abcdef"}},
+	}
+	o.Revision = Revision{
+		Applied: "0123456789abcdef", Observed: "0123456789abcdef", Since: at,
+		Denied: object.Because(reason.PruneLimitExceeded, "this revision would remove 2 clusters; run linkwright approve 0123456789ab"),
+	}
+	return o
+}
 
 // What is denied is said before the links, in every format, and is not as declared.
 func TestDeniedIsShown(t *testing.T) {
-	o := Overview{Denied: "this revision would remove 2 clusters; run linkwright approve 0123456789ab"}
+	o := overLimit()
 	for _, f := range []Format{Text, Markdown, JSON, YAML} {
 		var out strings.Builder
 		if err := o.Write(&out, f); err != nil || !strings.Contains(out.String(), "linkwright approve 0123456789ab") {
@@ -16,5 +41,30 @@ func TestDeniedIsShown(t *testing.T) {
 	}
 	if o.AsDeclared() {
 		t.Error("something is denied, and all is as declared")
+	}
+}
+
+// Every list that shows the applied revision, and the page of a link, says what is denied and which command approves it.
+func TestDeniedIsShownEverywhere(t *testing.T) {
+	o := overLimit()
+	link, _ := o.LinkAnswer(o.Links[0].Pair)
+	const why = "PruneLimitExceeded: this revision would remove 2 clusters; run linkwright approve 0123456789ab"
+	for name, tt := range map[string]struct {
+		answer Answer
+		want   []string
+	}{
+		"get revisions": {o.RevisionList().Answer(true), []string{"0123456789ab  Applied", "east,west  " + why}},
+		"events":        {o.EventList().Answer(true), []string{"Warning  PruneLimitExceeded  revision/0123456789ab  Applied is True: this revision would remove 2 clusters; run linkwright approve 0123456789ab"}},
+		"describe link": {link, []string{"Status:     Denied", "Reason:     PruneLimitExceeded", "run linkwright approve 0123456789ab", "Next step:  Restore the declarations"}},
+	} {
+		text := writtenAs(t, tt.answer, Text)
+		for _, want := range tt.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not show %q:\n%s", name, want, text)
+			}
+		}
+		if n := strings.Count(text, "Ready is False: PruneLimitExceeded"); n > 1 {
+			t.Errorf("%s shows one condition of both ends %d times:\n%s", name, n, text)
+		}
 	}
 }

@@ -24,7 +24,8 @@ func revisionsOf(m mask, r Revision, clusters []carried) []output.Revision {
 	}
 	applied, observed := string(r.Applied), string(r.Observed)
 	if applied != "" {
-		if one := add(applied, output.Applied); r.Why == nil {
+		one := add(applied, output.Applied)
+		if one.Reason = m.reason(r.Denied); r.Why == nil {
 			one.Since = r.Since.UTC()
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
@@ -74,12 +75,15 @@ func (c clusterDoc) writes() (written, failed int) {
 	return written, failed
 }
 
-// conditions are those that may be shown.
+// conditions are those that may be shown. What both ends of a link record is shown once.
 func (m mask) conditions(all []object.Condition) []object.Condition {
 	out := make([]object.Condition, 0, len(all))
 	for _, c := range all {
 		c.Reason, c.Message = reason.Code(line(string(c.Reason))), m.line(c.Message)
-		out = append(out, c)
+		repeats := func(before object.Condition) bool { return before.SameState(c) && before.Message == c.Message }
+		if !slices.ContainsFunc(out, repeats) {
+			out = append(out, c)
+		}
 	}
 	return out
 }

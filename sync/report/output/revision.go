@@ -21,7 +21,7 @@ type Revision struct {
 	// State is Applied if the commit's declarations apply, Observed if it was seen and does not apply, and Superseded if a cluster still has it
 	// while another one applies.
 	State string `json:"state" jsonschema:"enum=Applied,enum=Observed,enum=Superseded"`
-	// Reason says why an observed revision does not apply.
+	// Reason says why an observed revision does not apply, or what an applied one may not remove.
 	Reason *object.Reason `json:"reason,omitempty"`
 	// Since is when that became so. It is absent if the record does not say.
 	Since time.Time `json:"since,omitzero"`

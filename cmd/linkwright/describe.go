@@ -123,6 +123,7 @@ func (d described) offline(h *cli.ManagementFlags, c *cobra.Command, arg string,
 	if !found {
 		return notFound(o, c.Name(), arg)
 	}
+	showAge(o, c, as)
 	return cli.Write(c.OutOrStdout(), as, a)
 }
 

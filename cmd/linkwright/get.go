@@ -160,7 +160,17 @@ func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(rep
 	if len(c.Flags().Args()) == 1 && all.Len() == 1 && c.Name() != "events" { // as kubectl get NAME
 		a = all.One(!l.noHeaders)
 	}
+	if c.Name() != "events" {
+		showAge(o, c, l.out.Format)
+	}
 	return cli.Write(c.OutOrStdout(), l.out.Format, a)
+}
+
+// showAge says on standard error how old recorded states are, if no process keeps them current. Programs read READY.
+func showAge(o report.Overview, c *cobra.Command, as report.Format) {
+	if text := as == report.Text || as == report.Wide; text && o.AsRecorded() != "" {
+		cli.Say(c.ErrOrStderr(), o.AsRecorded())
+	}
 }
 
 // listPrinter prints a list, and then the items that changed. A name that chooses nothing is an error only at first: it may come back.

@@ -47,7 +47,7 @@ With --repo it reads the repository and the clusters, verifies credentials as
 		check: func(arg string) error {
 			pair, ok := cli.ParsePair(arg)
 			if !ok {
-				return cli.Usage("%q is not a link: write SOURCE/TARGET", arg)
+				return cli.Usage("%q is not a link: write SOURCE/TARGET%s", arg, cli.DidYouMeanLink(arg, nil))
 			}
 			return cli.CheckPair(pair)
 		},

@@ -98,7 +98,11 @@ func (r resource) command() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range args {
 				if _, ok := r.ref(name); !ok {
-					return cli.Usage("%q names no %s: write %s", name, r.kind, strings.Trim(r.use, "[.]"))
+					hint := ""
+					if r.kind == "link" {
+						hint = cli.DidYouMeanLink(name, nil)
+					}
+					return cli.Usage("%q names no %s: write %s%s", name, r.kind, strings.Trim(r.use, "[.]"), hint)
 				}
 			}
 			return l.show(&h, c, func(o report.Overview) (report.Listing, error) { return r.chosen(o, args) })

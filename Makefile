@@ -37,7 +37,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # The linter runs vet's analyzers, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane kubectl check test bench-once demo demo-svg image image-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-clusters fuzz soak soak-histories bench bench-isolation tools
+.PHONY: help build controlplane kubectl check test bench-once demo demo-svg clusters image image-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,11 @@ demo: demo-size controlplane build ## CLUSTERS (2 to 5) linked from a local Git 
 .PHONY: demo-size
 demo-size:
 	@case '$(CLUSTERS)' in [2-5]) ;; *) echo 'CLUSTERS=$(CLUSTERS): the demo runs 2 to 5 clusters' >&2; exit 2 ;; esac
+
+# With kubectl, which the tutorials use.
+clusters: controlplane build kubectl ## start two clusters with Linkerd, west and east, for the tutorials; Ctrl-C cleans up
+	$(GO) build -o bin/demo ./hack/demo
+	CLUSTERS=2 ONLY=clusters exec bin/demo
 
 demo-svg: ## record a run of the demo as docs/demo.svg
 	DEMO_ONCE=1 DEMO_SVG=docs/demo.svg $(MAKE) demo

@@ -31,7 +31,7 @@ func adoptCommand() *cobra.Command {
 		Long: `Take over links that were made by hand or by Helm: by link-gen, the chart's
 controllers, or the older "linkerd multicluster link". The repository must
 declare them. LINK is the name of a Link or a Mesh, or a link as any output
-shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET" or SOURCE-TARGET.
+shows it: SOURCE/TARGET, "SOURCE → TARGET" or "SOURCE->TARGET".
 
 It first shows, object by object, what the adoption writes and what the next
 sync changes, by dry runs. Then it asks, unless you use --yes. Without --yes and
@@ -44,7 +44,7 @@ leaves them when you remove the link from the chart's values.
 It takes over only what Linkerd's own tools made, by name and label. It takes
 the Leases of "run" and "sync", also those of --only-write. While a daemon holds
 one of them, it does nothing, and the exit code is 5.`,
-		Example: `  linkwright adopt west-east --repo URL --kubeconfig management.yaml
+		Example: `  linkwright adopt west/east --repo URL --kubeconfig management.yaml
   linkwright adopt --all --repo URL --kubeconfig management.yaml --yes
   linkwright adopt west/east --repo URL --kubeconfig management.yaml --owner blue --from-owner linkwright --yes`,
 		RunE: func(c *cobra.Command, args []string) error {

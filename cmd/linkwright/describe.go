@@ -47,7 +47,7 @@ With --repo it reads the repository and the clusters, verifies credentials as
 		check: func(arg string) error {
 			pair, ok := cli.ParsePair(arg)
 			if !ok {
-				return cli.Usage("%q is not a link: write SOURCE/TARGET", arg)
+				return cli.Usage("%q is not a link: write SOURCE/TARGET%s", arg, cli.DidYouMeanLink(arg, nil))
 			}
 			return cli.CheckPair(pair)
 		},
@@ -123,6 +123,7 @@ func (d described) offline(h *cli.ManagementFlags, c *cobra.Command, arg string,
 	if !found {
 		return notFound(o, c.Name(), arg)
 	}
+	showAge(o, c, as)
 	return cli.Write(c.OutOrStdout(), as, a)
 }
 

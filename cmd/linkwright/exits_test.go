@@ -20,7 +20,7 @@ func typed(repo string) map[string][]string {
 	from := []string{"--repo", repo, "--allow-file-repo"}
 	with := func(words ...string) []string { return append(words, from...) }
 	return map[string][]string{
-		"abandon": {"east", "--yes"}, "accept cluster": {"east=1"}, "adopt": with("--all"),
+		"abandon": {"east", "--yes"}, "accept cluster": {"east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a"}, "adopt": with("--all"),
 		"allow non-fast-forward": {strings.Repeat("0123456789", 4)}, "approve": {"3f9c0e51b7a2"}, "check": with(), "cluster add": {"east", "--context", "dead", repo},
 		"describe cluster": with("east"), "describe link": with("west/east"), "diff": with(), "events": {}, "explain": {"link"}, "get clusters": {}, "get links": {}, "get revisions": {}, "import": {"--context", "dead"}, "man": {},
 		"rbac": {repo}, "reconcile": {}, "release": with("--all"), "render": with("--save-facts", filepath.Join(repo, "facts.yaml")), "resume": {"east"},
@@ -80,7 +80,7 @@ func exitCases(dir, repo string) []exitCase {
 			"suspend": {"east"}, "sync": from, "uninstall": from, "validate": {repo}, "version": {},
 		}, want: cli.ExitUsage, words: "xml"},
 		{name: "an unknown dry run", more: []string{"--dry-run", "yes"}, args: map[string][]string{
-			"abandon": {"east"}, "accept cluster": {"east=1"}, "adopt": from, "allow non-fast-forward": {"x"}, "approve": {"x"}, "cluster add": {"east"}, "reconcile": {},
+			"abandon": {"east"}, "accept cluster": {"east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a"}, "adopt": from, "allow non-fast-forward": {"x"}, "approve": {"x"}, "cluster add": {"east"}, "reconcile": {},
 			"release": from, "resume": {"east"}, "rotate": from, "suspend": {"east"}, "sync": from, "uninstall": from,
 		}, want: cli.ExitUsage, words: "want none, client or server"},
 	}

@@ -20,13 +20,14 @@ import (
 func explainCommand() *cobra.Command {
 	var out cli.Format
 	c := &cobra.Command{
-		Use:   "explain [KIND[.FIELD...] | REASON]",
-		Short: "Explain a field of a declaration, or a reason",
+		Use:   "explain [KIND[.FIELD...] | REASON | STATUS]",
+		Short: "Explain a field of a declaration, a reason or a status",
 		Long: `Explain a field of a declaration: its type, default and values, and the fields
 below it. Leave out indexes of lists: mesh.spec.except.source is the source of a
 link that a mesh leaves out.
 
-With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
+With a REASON, such as GatewayNotAlive, or a STATUS, such as Stalled, explain
+what it means and what to do.`,
 		Example: `  linkwright explain
   linkwright explain cluster
   linkwright explain link.spec.controller.replicas -o json
@@ -76,6 +77,14 @@ func reasonNamed(name string) (e reason.Entry, like string) {
 		codes = append(codes, string(e.Code))
 	}
 	return reason.Entry{}, cli.DidYouMean(name, codes)
+}
+
+// explainable adds to an error about one word which reasons and statuses are like it.
+func explainable(path []string, like string, err error) error {
+	if len(path) > 1 || like == "" {
+		return err
+	}
+	return fmt.Errorf("there is no kind, reason or status %q%s", path[0], like)
 }
 
 // reasoned is what a reason means and what to do, as the reference page has it.

@@ -98,7 +98,11 @@ func (r resource) command() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range args {
 				if _, ok := r.ref(name); !ok {
-					return cli.Usage("%q names no %s: write %s", name, r.kind, strings.Trim(r.use, "[.]"))
+					hint := ""
+					if r.kind == "link" {
+						hint = cli.DidYouMeanLink(name, nil)
+					}
+					return cli.Usage("%q names no %s: write %s%s", name, r.kind, strings.Trim(r.use, "[.]"), hint)
 				}
 			}
 			return l.show(&h, c, func(o report.Overview) (report.Listing, error) { return r.chosen(o, args) })
@@ -160,7 +164,17 @@ func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(rep
 	if len(c.Flags().Args()) == 1 && all.Len() == 1 && c.Name() != "events" { // as kubectl get NAME
 		a = all.One(!l.noHeaders)
 	}
+	if c.Name() != "events" {
+		showAge(o, c, l.out.Format)
+	}
 	return cli.Write(c.OutOrStdout(), l.out.Format, a)
+}
+
+// showAge says on standard error how old recorded states are, if no process keeps them current. Programs read READY.
+func showAge(o report.Overview, c *cobra.Command, as report.Format) {
+	if text := as == report.Text || as == report.Wide; text && o.AsRecorded() != "" {
+		cli.Say(c.ErrOrStderr(), o.AsRecorded())
+	}
 }
 
 // listPrinter prints a list, and then the items that changed. A name that chooses nothing is an error only at first: it may come back.

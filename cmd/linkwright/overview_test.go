@@ -164,6 +164,11 @@ func TestStatusWithoutRepository(t *testing.T) {
 		!strings.HasPrefix(out, "Revision "+l.headOf()[:12]+" is applied in all 2 clusters. The last sync, by ") {
 		t.Errorf("-o wide: %s", out)
 	}
+	for _, args := range [][]string{{"get", "links"}, {"describe", "link", "west/east"}} {
+		if code, out := l.bare(args...); code != cli.ExitDone || !strings.Contains(out, "No process syncs: this is as recorded ") {
+			t.Errorf("%v after a sync: %d %s", args, code, out)
+		}
+	}
 	if code, out := l.bare("status", "--namespace", "default"); code != cli.ExitError || !strings.Contains(out, "no record") {
 		t.Errorf("in another namespace: %d %s", code, out)
 	}

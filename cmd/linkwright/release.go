@@ -32,9 +32,8 @@ func releaseCommand() *cobra.Command {
 annotations at both ends, and then the inventories. It deletes and changes
 nothing that Linkerd uses, so the links go on working, with the accounts and
 tokens that linkwright made. LINK is the name of a Link or a Mesh, or a link as
-any output shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET" or
-SOURCE-TARGET. Use one of the first three for a link that is not declared any
-more.
+any output shows it: SOURCE/TARGET, "SOURCE → TARGET" or "SOURCE->TARGET". A
+link that is not declared any more has only these.
 
 It first shows what it gives up, and asks, unless you use --yes. Without --yes
 and without a terminal it stops there; the exit code is 4 if there is something
@@ -42,7 +41,7 @@ to do, and 0 if not. A link that is still declared is then Blocked with
 ObjectExists: remove its declaration, or take it over again with "adopt". It
 takes the Leases of "run" and "sync", also those of --only-write. While a daemon
 holds one of them, it does nothing, and the exit code is 5.`,
-		Example: `  linkwright release west-east --repo URL --kubeconfig management.yaml
+		Example: `  linkwright release west/east --repo URL --kubeconfig management.yaml
   linkwright release --all --repo URL --kubeconfig management.yaml --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.SomeOrAll(args, t.all); err != nil {

@@ -28,7 +28,7 @@ func rotateCommand() *cobra.Command {
 		Short: "Replace the tokens of links",
 		Long: `Replace the tokens of links, or of all links. LINK is the name of a Link or a
 Mesh, or a link as any output shows it: SOURCE/TARGET, "SOURCE → TARGET",
-"SOURCE->TARGET" or SOURCE-TARGET.
+or "SOURCE->TARGET".
 
 The inventory of each link's end in its target records the request. "run" and
 "sync" then have the target issue another token, and write it to the source.
@@ -43,7 +43,7 @@ With --revoke it is removed like the others, for example after a leak.
 A suspended link gets its token when it is resumed. The command writes nothing
 but the request, and needs no Lease. It does not replace a token of mode
 Existing: your secret manager does.`,
-		Example: `  linkwright rotate west-east --repo URL --kubeconfig management.yaml
+		Example: `  linkwright rotate west/east --repo URL --kubeconfig management.yaml
   linkwright rotate west/east --revoke --repo URL --kubeconfig management.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.Shows(c, !f.Writing.Dry(), out.Format)

@@ -72,8 +72,27 @@ func newCluster(c *testbed.Cluster, gateway string) (*cluster, error) {
 	}, nil
 }
 
-// startClusters starts the clusters, and creates what a user of linkwright has before its first run.
+// startClusters starts the clusters, exports a Service of each, and creates what a user of linkwright has before its first run.
 func (d *demo) startClusters(ctx context.Context) error {
+	if err := d.startBed(ctx); err != nil {
+		return err
+	}
+	var g errgroup.Group
+	for _, c := range d.clusters {
+		g.Go(func() error { return c.export(ctx) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if err := d.cluster(management).createAccess(ctx, d.clusters); err != nil {
+		return err
+	}
+	d.showClusters()
+	return nil
+}
+
+// startBed starts the clusters, and what linkwright reads of Linkerd in them.
+func (d *demo) startBed(ctx context.Context) error {
 	names, err := clusterNames(d.Clusters)
 	if err != nil {
 		return err
@@ -97,14 +116,7 @@ func (d *demo) startClusters(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if err := d.startMirrors(ctx); err != nil {
-		return err
-	}
-	if err := d.cluster(management).createAccess(ctx, d.clusters); err != nil {
-		return err
-	}
-	d.showClusters()
-	return nil
+	return d.startMirrors(ctx)
 }
 
 func (d *demo) showClusters() {
@@ -117,11 +129,16 @@ func (d *demo) showClusters() {
 	d.screen.table(rows)
 }
 
-// installLinkerd installs what linkwright reads of Linkerd, and exports one Service.
+// installLinkerd installs what linkwright reads of Linkerd.
 func (c *cluster) installLinkerd(ctx context.Context) error {
 	if err := testbed.InstallLinkerd(ctx, c.Config, testbed.Linkerd{GatewayAddresses: []string{c.Gateway}}); err != nil {
 		return fmt.Errorf("cluster %s: %w", c.Name, err)
 	}
+	return nil
+}
+
+// export exports one Service.
+func (c *cluster) export(ctx context.Context) error {
 	err := testbed.Export(ctx, c.Config, testbed.Exported{
 		Namespace: shop, Name: exported,
 		Labels: map[string]string{testbed.ExportedLabel: "true", testbed.FederatedLabel: "member"},

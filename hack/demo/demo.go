@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -17,6 +19,7 @@ type options struct {
 	Linkwright string // path of the binary
 	Clusters   int    // how many
 	Once       bool   // end after the script
+	Idle       bool   // only start clusters, and link nothing
 	SVG        string // path of the picture to write after the script, or ""
 	In         io.Reader
 }
@@ -47,6 +50,8 @@ func play(ctx context.Context, out io.Writer, o options) error {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = errInterrupted
+	case err == nil && o.Idle && !o.Once:
+		err = d.stayIdle(ctx)
 	case err == nil && !o.Once:
 		err = d.stayUp(ctx)
 	}
@@ -61,14 +66,24 @@ func (d *demo) run(ctx context.Context) error {
 		return fmt.Errorf("make directory: %w", err)
 	}
 	d.dir = dir
+	if err := claim(dir); err != nil {
+		return err
+	}
+	removeDead(filepath.Dir(dir))
 	d.atClose(func() error { return os.RemoveAll(dir) })
-	for _, step := range d.script() {
+	script := d.script()
+	if d.Idle {
+		script = d.onlyClusters()
+	}
+	for _, step := range script {
 		d.screen.heading(step.title)
 		if err := d.whileDaemonRuns(ctx, step.do); err != nil {
 			return err
 		}
 	}
-	d.screen.result("All checks passed.")
+	if !d.Idle {
+		d.screen.result("All checks passed.")
+	}
 	return nil
 }
 
@@ -92,7 +107,7 @@ func (d *demo) whileDaemonRuns(ctx context.Context, do func(context.Context) err
 	err := do(ctx)
 	select {
 	case <-daemon.ended:
-		return fmt.Errorf("the daemon ended: %v", daemon.err) //nolint:errorlint // the error may be nil
+		return fmt.Errorf("the daemon ended: %w", cmp.Or(daemon.err, errors.New("it was stopped")))
 	default:
 		return err
 	}

@@ -2,8 +2,8 @@
 // repository, the daemon. It links all clusters, moves a gateway, removes a link, and checks after each step what the
 // clusters have. Then everything keeps running until Ctrl-C. The exit code is 1 if a check failed.
 //
-// The environment sets CLUSTERS, the number of clusters; DEMO_ONCE=1, to end after the script; and DEMO_SVG, the path
-// of a picture of the script's screen to write.
+// The environment sets CLUSTERS, the number of clusters; ONLY=clusters, to start clusters and link nothing; DEMO_ONCE=1, to
+// end after the script; and DEMO_SVG, the path of a picture of the script's screen to write.
 package main
 
 import (
@@ -48,6 +48,13 @@ func parse(getenv func(string) string) (options, error) {
 			return o, fmt.Errorf("DEMO_ONCE=%s: want 1 or 0", text)
 		}
 		o.Once = once
+	}
+	switch text := getenv("ONLY"); text {
+	case "":
+	case "clusters":
+		o.Idle, o.SVG = true, ""
+	default:
+		return o, fmt.Errorf("ONLY=%s: want clusters", text)
 	}
 	if text := getenv("CLUSTERS"); text != "" {
 		n, err := strconv.Atoi(text)

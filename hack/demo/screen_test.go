@@ -90,7 +90,7 @@ func TestWrap(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for _, wrong := range []string{"CLUSTERS=1", "CLUSTERS=6", "CLUSTERS=-2", "CLUSTERS=three", "DEMO_ONCE=perhaps"} {
+	for _, wrong := range []string{"CLUSTERS=1", "CLUSTERS=6", "CLUSTERS=-2", "CLUSTERS=three", "DEMO_ONCE=perhaps", "ONLY=links"} {
 		name, value, _ := strings.Cut(wrong, "=")
 		_, err := parse(func(n string) string { return map[string]string{name: value}[n] })
 		if err == nil || !strings.Contains(err.Error(), wrong) {

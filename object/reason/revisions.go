@@ -10,6 +10,7 @@ const (
 	NotReported         Code = "NotReported"
 	Leaving             Code = "Leaving"
 	NotRead             Code = "NotRead"
+	NotSynced           Code = "NotSynced"
 )
 
 func revisions() Group {
@@ -53,6 +54,12 @@ func revisions() Group {
 			Code:    NotRead,
 			Meaning: "Nothing is known of the link, because its cluster was not read.",
 			Remedy:  "Run `linkwright status --repo`.",
+		},
+		{
+			Code: NotSynced,
+			Meaning: "`status` without a repository: nobody knows whether the link is still Ready, because the process that synced its " +
+				"source stopped renewing its Lease.",
+			Remedy: "Start `linkwright run` again. `linkwright status --repo URL` shows how the link is now.",
 		},
 	}}
 }

@@ -23,6 +23,7 @@ const (
 	FederatedOneWay    = "FederatedOneWay"
 	SameSelector       = "SameSelector"
 	NothingMirrored    = "NothingMirrored"
+	IgnoredReplicas    = "IgnoredReplicas"
 	Unlinked           = "Unlinked"
 	UnusedOverlay      = "UnusedOverlay"
 	Unjudged           = "Unjudged"
@@ -87,6 +88,8 @@ func checks() []check {
 		{Rule{SameSelector, "Remote discovery or federation selects the same services that are mirrored through the gateway."}, sameSelectors, onlyValid},
 		// The controller would run for nothing.
 		{Rule{NothingMirrored, "A link can mirror nothing, because it has no gateway, no remote discovery and no federation."}, nothingMirrored, onlyValid},
+		// linkwright never applies them.
+		{Rule{IgnoredReplicas, "A link declares replicas of its controller, and the SyncPolicy ignores them."}, ignoredReplicas, onlyValid},
 		// No mesh selects it, perhaps because a label is missing.
 		{Rule{Unlinked, "No link leads to or from a cluster."}, unlinked, onlyValid},
 		// Its patches reach nothing.

@@ -30,6 +30,17 @@ func (l Leader) lost(now time.Time) bool {
 	return l.Holder != "" && !l.Renewed.IsZero() && now.After(l.Renewed.Add(l.Lasts))
 }
 
+// leads says that somebody holds the lease and renews it.
+func (l Leader) leads(now time.Time) bool { return l.Holder != "" && !l.lost(now) }
+
+// ended is when the holder last renewed the lease, or when the last sync ended after which it was released; zero: neither is known.
+func (l Leader) ended() time.Time {
+	if l.Holder == "" && !l.Last.At.IsZero() {
+		return l.Last.At
+	}
+	return l.Renewed
+}
+
 // still is the same without when a leader renewed its lease last, which it does again and again.
 func (l Leader) still(now time.Time) Leader {
 	if l.Holder != "" && !l.lost(now) {

@@ -38,6 +38,18 @@ func (o Opening) current() bool {
 	return o.Revision.Why == nil && (o.Leader == nil || !dead(*o.Leader)) && !slices.ContainsFunc(o.Writers, dead)
 }
 
+// syncedBy is who syncs a cluster, or synced it last; the zero value: nobody is known.
+func (o Opening) syncedBy(name api.ClusterName) Leader {
+	at := slices.IndexFunc(o.Writers, func(l Leader) bool { return l.Only == name })
+	switch leads := o.Leader != nil && o.Leader.leads(o.At); {
+	case at >= 0 && !leads:
+		return o.Writers[at]
+	case o.Leader != nil:
+		return *o.Leader
+	}
+	return Leader{}
+}
+
 // openingDoc is an Opening as it may be shown, over clusters and the revisions that they carry.
 type openingDoc struct {
 	observed  observedDoc

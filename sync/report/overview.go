@@ -84,6 +84,28 @@ func (o Overview) WithoutTime() Overview {
 	return o
 }
 
+// AsRecorded says of which clusters no process syncs the links, and how old what they record is; empty: all are synced, or nobody knows.
+func (o Overview) AsRecorded() string {
+	var names []string
+	var newest time.Time
+	for _, c := range o.Clusters {
+		if by := o.syncedBy(c.Name); !by.leads(o.At) && !by.ended().IsZero() {
+			names = append(names, string(c.Name))
+			if by.ended().After(newest) {
+				newest = by.ended()
+			}
+		}
+	}
+	which := ""
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) < len(o.Clusters):
+		which = " " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("No process syncs%s: this is as recorded %s ago.", which, age(newest, o.At))
+}
+
 // Unread says that no cluster could be read at all.
 func (o Overview) Unread() bool {
 	return len(o.Clusters) > 0 && !slices.ContainsFunc(o.Clusters, func(c RecordedCluster) bool { return c.Why == nil })

@@ -193,6 +193,44 @@ func TestOverviewSuspended(t *testing.T) {
 	}
 }
 
+// If the process that synced a link's source died, nobody knows whether the link is still ready. After a sync that ended, all is shown as
+// recorded. A reader learns both without status.
+func TestOverviewNotSynced(t *testing.T) {
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: reason.Healthy, Since: at.Add(-time.Hour)}}
+	stalled := []object.Condition{{Type: object.Ready, Status: object.False, Reason: "X"}, {Type: object.Stalled, Status: object.True}}
+	lease := func(only api.ClusterName, holder string, renewed time.Time) Leader {
+		return Leader{Only: only, Holder: holder, Renewed: renewed, Lasts: 15 * time.Second}
+	}
+	live, dead, ended := lease("", "pod", at.Add(5*time.Minute)), lease("", "pod", at), lease("", "", at)
+	writers := []Leader{lease("east", "pod-1", at.Add(5*time.Minute)), lease("west", "pod-2", at)}
+	const unknown = " Unknown NotSynced: no process syncs west, so nothing is known since 2026-11-22 15:04:05Z"
+	for name, tt := range map[string]struct {
+		leader  *Leader
+		writers []Leader
+		want    string
+	}{
+		"a process leads": {&live, nil, "True Ready , False Stalled X; "},
+		"it died":         {&dead, nil, "Unknown" + unknown + ", False Stalled X; No process syncs: this is as recorded 5m ago."},
+		"a sync ended":    {&ended, nil, "True Ready , False Stalled X; No process syncs: this is as recorded 5m ago."},
+		"one of them":     {nil, writers, "Unknown" + unknown + ", False Stalled X; No process syncs west: this is as recorded 5m ago."},
+		"nobody is known": {nil, nil, "True Ready , False Stalled X; "},
+	} {
+		o := Overview{Opening: Opening{Leader: tt.leader, Writers: tt.writers, At: at.Add(5 * time.Minute)}, Clusters: []RecordedCluster{{Name: "east"}, {Name: "west"}}}
+		for i, conditions := range [][]object.Condition{ready, stalled} {
+			pair := api.Pair{Source: "west", Target: api.ClusterName(rune('a' + i))}
+			o.Links = append(o.Links, RecordedLink{Pair: pair, Source: RecordedEnd, Target: RecordedEnd, Conditions: conditions})
+		}
+		var rows []string
+		for _, l := range o.document().Links {
+			rows = append(rows, l.Ready+" "+l.Status+" "+message(l.Status, l.Reason))
+		}
+		if got := strings.Join(rows, ", ") + "; " + o.AsRecorded(); got != tt.want {
+			t.Errorf("%s: %s\nwant %s", name, got, tt.want)
+		}
+	}
+}
+
 // Links that are declared, and of which nothing was ever written, are in no inventory: the applied revision says how many there are.
 func TestOverviewUnwritten(t *testing.T) {
 	one := RecordedLink{Source: RecordedEnd, Conditions: []object.Condition{{Type: object.Ready, Status: object.True}}}

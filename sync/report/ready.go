@@ -20,7 +20,10 @@ import (
 //	it is True, and a Secret is gone   False    SecretMissing
 //	it is not, and a Secret is gone    as it is recorded, and names the Secret
 //	it is True of another revision     False    RevisionMismatch
+//	the process that synced is lost    Unknown  NotSynced, unless it is Stalled
 //	else                               as it is recorded
+//
+// That is how Kubernetes shows a node whose kubelet stopped reporting.
 func (o Overview) ready(l RecordedLink) object.Condition {
 	at := slices.IndexFunc(l.Conditions, func(c object.Condition) bool { return c.Type == object.Ready })
 	is := func(status string, code reason.Code, message string) object.Condition {
@@ -41,10 +44,14 @@ func (o Overview) ready(l RecordedLink) object.Condition {
 		c := l.Conditions[at]
 		c.Message = strings.TrimPrefix(c.Message+"; ", "; ") + fmt.Sprintf("%s is missing", l.Missing[0])
 		return c
-	case l.Conditions[at].Status != object.True:
-	case len(l.Missing) > 0:
+	case l.Conditions[at].Status == object.True && len(l.Missing) > 0:
 		return is(object.False, reason.SecretMissing, fmt.Sprintf("%s is missing", l.Missing[0]))
-	default:
+	case statusWord(l, l.Conditions[at]) != object.Stalled && o.syncedBy(l.Pair.Source).lost(o.At):
+		died := o.syncedBy(l.Pair.Source).Renewed
+		c := is(object.Unknown, reason.NotSynced, "no process syncs "+string(l.Pair.Source)+", so nothing is known since "+moment(died))
+		c.Since = died
+		return c
+	case l.Conditions[at].Status == object.True:
 		for _, name := range []api.ClusterName{l.Pair.Source, l.Pair.Target} {
 			if other := o.other(name); other != "" {
 				return is(object.False, reason.RevisionMismatch, fmt.Sprintf("revision %s is not applied in %s, which carries %s", o.Revision.Applied.Short(), name, other.Short()))

@@ -11,8 +11,8 @@ import (
 )
 
 // Links are the links that arguments name, in any spelling that an output shows: SOURCE/TARGET, SOURCE → TARGET,
-// SOURCE->TARGET, SOURCE-TARGET, or the name of a Link or a Mesh, which is all links of that. Undeclared ones can be named by
-// their clusters, if loose; not with a hyphen, which names of clusters may hold.
+// SOURCE->TARGET, or the name of a Link or a Mesh, which is all links of that. Undeclared ones can be named by their clusters,
+// if loose.
 func Links(f *fleet.Fleet, args []string, loose bool) (map[api.Pair]bool, error) {
 	out := map[api.Pair]bool{}
 	for _, arg := range args {
@@ -43,12 +43,6 @@ func linksNamed(f *fleet.Fleet, arg string, loose bool) ([]api.Pair, error) {
 	for l := range f.Links() {
 		if _, name, _ := strings.Cut(l.From, " "); name == arg {
 			meanings[l.From] = append(meanings[l.From], l.Pair())
-		}
-	}
-	for l := range f.Links() {
-		pair, from := l.Pair(), meanings[l.From]
-		if string(pair.Source)+"-"+string(pair.Target) == arg && !slices.Contains(from, pair) {
-			meanings[string(pair.Source)+"/"+string(pair.Target)] = []api.Pair{pair}
 		}
 	}
 	names := slices.Sorted(maps.Keys(meanings))
@@ -96,7 +90,27 @@ func noLink(f *fleet.Fleet, arg string) error {
 	case len(names) > most:
 		listed += fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return fmt.Errorf("no link %s is declared: name a Link or a Mesh of the repository, or SOURCE/TARGET; declared are %s", arg, listed)
+	declared := func(p api.Pair) bool {
+		_, found := f.Link(p)
+		return found
+	}
+	return fmt.Errorf("no link %s is declared: name a Link or a Mesh of the repository, or SOURCE/TARGET%s; declared are %s", arg, DidYouMeanLink(arg, declared), listed)
+}
+
+// DidYouMeanLink is a part of an error about a text that is no link: the link that it names if a hyphen stands for the slash. Empty if
+// that is no such link, or several are, because names of clusters have hyphens, too. Without a filter, any link may be meant.
+func DidYouMeanLink(text string, is func(api.Pair) bool) string {
+	var found []string
+	for i, r := range text {
+		p := api.Pair{Source: api.ClusterName(text[:i]), Target: api.ClusterName(text[min(i+1, len(text)):])}
+		if r == '-' && CheckPair(p) == nil && (is == nil || is(p)) {
+			found = append(found, string(p.Source)+"/"+string(p.Target))
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return " (did you mean " + found[0] + "?)"
 }
 
 // Clusters are those that are named, or all; in order.

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -153,12 +155,23 @@ func (h *ManagementFlags) Check() error {
 	return nil
 }
 
+// CheckUID refuses what no API server gives an object as its uid.
+func CheckUID(uid string) error {
+	if !regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(uid) {
+		return fmt.Errorf("%q is no uid: kubectl get namespace kube-system --output jsonpath={.metadata.uid} shows that of a cluster", uid)
+	}
+	return nil
+}
+
 func (h *ManagementFlags) accepted() (map[api.ClusterName]string, error) {
 	out := map[api.ClusterName]string{}
 	for _, a := range h.decisions.accept {
 		name, uid, ok := strings.Cut(a, "=")
 		if !ok || name == "" || uid == "" {
 			return nil, Usage("--accept-cluster %q: want NAME=UID", a)
+		}
+		if err := CheckUID(uid); err != nil {
+			return nil, Usage("--accept-cluster %q: want NAME=UID: %w", a, err)
 		}
 		out[api.ClusterName(name)] = uid
 	}

@@ -42,7 +42,11 @@ identity. "sync" also has the flag --accept-cluster.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			name, uid, _ := strings.Cut(args[0], "=")
 			one := inventory.Decision{Kind: inventory.AcceptCluster, Cluster: api.ClusterName(name), UID: uid}
-			if err := one.Check(); err != nil && !d.withdraw {
+			err := one.Check()
+			if err == nil {
+				err = cli.CheckUID(uid)
+			}
+			if err != nil && !d.withdraw {
 				return cli.Usage("%q: want NAME=UID: %w", args[0], err)
 			}
 			return d.decide(c, func(r *inventory.Record, by string) (outcome, error) { return d.accept(r, by, one) })

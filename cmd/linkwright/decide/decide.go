@@ -246,7 +246,10 @@ func checkRecorded(r inventory.Record, name api.ClusterName) error {
 	if len(names) == 0 {
 		return fmt.Errorf("the record has no cluster %s: linkwright has not written to any cluster yet", name)
 	}
-	return fmt.Errorf("the record has no cluster %s: linkwright wrote only to %s", name, strings.Join(names, ", "))
+	recorded := func(p api.Pair) bool {
+		return slices.Contains(names, string(p.Source)) && slices.Contains(names, string(p.Target))
+	}
+	return fmt.Errorf("the record has no cluster %s%s: linkwright wrote only to %s", name, cli.DidYouMeanLink(string(name), recorded), strings.Join(names, ", "))
 }
 
 // command is how the same command is given again with other words.

@@ -118,6 +118,11 @@ func TestDecisionsOfCommands(t *testing.T) {
 			[]string{"the record has no cluster eats"},
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
+		{
+			"reconcile a link with a hyphen", func() (outcome, error) { return d.reconcile(&r, "bob", []string{"east-west"}) },
+			[]string{"the record has no cluster east-west (did you mean east/west?): linkwright wrote only to east, west"},
+			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
+		},
 		{"resume what is not suspended", func() (outcome, error) {
 			return d.resume(&r, []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
 		}, []string{"linkwright suspend has not suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},

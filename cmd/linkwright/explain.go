@@ -14,17 +14,19 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [KIND[.FIELD...] | REASON]",
-		Short: "Explain a field of a declaration, or a reason",
+		Use:   "explain [KIND[.FIELD...] | REASON | STATUS]",
+		Short: "Explain a field of a declaration, a reason or a status",
 		Long: `Explain a field of a declaration: its type, default and values, and the fields
 below it. Leave out indexes of lists: mesh.spec.except.source is the source of a
 link that a mesh leaves out.
 
-With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
+With a REASON, such as GatewayNotAlive, or a STATUS, such as Stalled, explain
+what it means and what to do.`,
 		Example: `  linkwright explain
   linkwright explain cluster
   linkwright explain link.spec.controller.replicas
@@ -34,14 +36,16 @@ With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
 			if len(args) == 0 {
 				return explainKinds(c.OutOrStdout())
 			}
-			if e, ok := reason.Find(reason.Code(args[0])); ok {
-				_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", e.Code, reasoned(e))
-				return err
+			for _, e := range append(reason.All(), report.Words()...) {
+				if string(e.Code) == args[0] {
+					_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", e.Code, reasoned(e))
+					return err
+				}
 			}
 			path := fieldPath(args[0])
 			kind, err := api.Declaration(path[0])
 			if err != nil {
-				return cli.Usage("%w", err)
+				return cli.Usage("%w", explainable(path, err))
 			}
 			f, err := kind.Find(path[1:]...)
 			if err != nil {
@@ -51,6 +55,19 @@ With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
 			return err
 		},
 	}
+}
+
+// explainable adds to an error about one word which reasons and statuses are like it.
+func explainable(path []string, err error) error {
+	var words []string
+	for _, e := range append(reason.All(), report.Words()...) {
+		words = append(words, string(e.Code))
+	}
+	hint := cli.DidYouMean(path[0], words)
+	if len(path) > 1 || hint == "" {
+		return err
+	}
+	return fmt.Errorf("there is no kind, reason or status %q%s", path[0], hint)
 }
 
 // reasoned is what a reason means and what to do, as the reference page has it.

@@ -7,14 +7,15 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
-// explained are the kinds and reasons, or the fields below what is typed: link.spec.controller.
+// explained are the kinds, reasons and statuses, or the fields below what is typed: link.spec.controller.
 func explained(c *cobra.Command, args []string, typed string) []string {
 	dot := strings.LastIndex(typed, ".")
 	if dot < 0 {
 		out := kinds(c, args, typed)
-		for _, e := range reason.All() {
+		for _, e := range append(reason.All(), report.Words()...) {
 			out = append(out, string(e.Code))
 		}
 		if len(out) > 0 && isKind(typed) {

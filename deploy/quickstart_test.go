@@ -187,8 +187,8 @@ func (q *quickstart) follow(command string) {
 		if code, out := q.typed(words[1:]...); code != 0 {
 			q.Fatalf("%s: exit code %d\n%s", command, code, out)
 		}
-	case strings.HasPrefix(command, "kubectl --context ") && words[3] == "apply" && words[4] == "-k" && len(words) == 6:
-		q.apply(words[2], build(q.T, filepath.Join("..", words[5]), map[string]bool{}))
+	case strings.HasPrefix(command, "kubectl --context ") && words[3] == "apply" && words[4] == "--server-side" && words[5] == "-k" && len(words) == 7:
+		q.apply(words[2], build(q.T, filepath.Join("..", words[6]), map[string]bool{}))
 	default:
 		q.Fatalf("the README has a command that this test cannot follow: %s", command)
 	}

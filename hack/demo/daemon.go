@@ -67,6 +67,14 @@ func (d *daemon) stop() error {
 	}
 }
 
+// how says how the process ended, in parentheses; empty: it stopped as it was asked to.
+func (d *daemon) how() string {
+	if d.err == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%v)", d.err)
+}
+
 // address is where the daemon serves HTTP, from its log.
 func (d *daemon) address() string {
 	text, err := os.ReadFile(d.log)

@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/linkwright/linkwright/hack/demo/recording"
 	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/hack/testbed"
 )
@@ -49,7 +48,7 @@ func TestStayUp(t *testing.T) {
 	}
 	for _, try := range d.tries() {
 		for _, s := range try.steps {
-			if n := utf8.RuneCountInString("   " + s); n > recording.MaxWidth {
+			if n := utf8.RuneCountInString("   " + s); n > 80 {
 				t.Errorf("%d columns: %s", n, s)
 			}
 		}
@@ -60,7 +59,7 @@ func TestStayUp(t *testing.T) {
 	go func() { ended <- d.stayUp(ctx) }()
 	seen.wait(ctx, t, "Delete a controller")
 	seen.wait(ctx, t, "The daemon has ended (exit status 3). Press Enter")
-	for typed, want := range map[string]string{"d\n": "Deleting Deployment controller-west in cluster east failed", "\n": "The daemon runs again"} {
+	for typed, want := range map[string]string{"d\n": "Deleting Deployment controller-west in cluster east failed", "help\n": "Type d and press Enter", "\n": "The daemon runs again"} {
 		go func() { _, _ = io.WriteString(user, typed) }()
 		seen.wait(ctx, t, want)
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -64,6 +66,10 @@ func (d *demo) run(ctx context.Context) error {
 		return fmt.Errorf("make directory: %w", err)
 	}
 	d.dir = dir
+	if err := claim(dir); err != nil {
+		return err
+	}
+	removeDead(filepath.Dir(dir))
 	d.atClose(func() error { return os.RemoveAll(dir) })
 	script := d.script()
 	if d.Idle {
@@ -101,7 +107,7 @@ func (d *demo) whileDaemonRuns(ctx context.Context, do func(context.Context) err
 	err := do(ctx)
 	select {
 	case <-daemon.ended:
-		return fmt.Errorf("the daemon ended: %v", daemon.err) //nolint:errorlint // the error may be nil
+		return fmt.Errorf("the daemon ended: %w", cmp.Or(daemon.err, errors.New("it was stopped")))
 	default:
 		return err
 	}

@@ -23,8 +23,14 @@ func (d *demo) stayIdle(ctx context.Context) error {
 	d.screen.note("\nThe clusters run until you press Ctrl-C. In a second terminal, begin with:\n")
 	d.screen.note("   export KUBECONFIG=%s", quote(path))
 	d.screen.note("   export PATH=%s:\"$PATH\"", quote(filepath.Dir(d.Linkwright)))
-	<-ctx.Done()
-	return nil
+	for gone := d.watchClusters(ctx); ; {
+		select {
+		case name := <-gone:
+			d.clusterEnded(name)
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // writeKubeconfig writes a kubeconfig with a context for each cluster, which has its name.

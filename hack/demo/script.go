@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -55,7 +56,11 @@ func (d *demo) commitMesh(ctx context.Context) error {
 
 // start starts the daemon, also again after it ended.
 func (d *demo) start() error {
-	cmd := exec.Command(d.Linkwright, append([]string{"run", "--listen", "127.0.0.1:0"}, d.repoFlags()...)...)
+	listen := "127.0.0.1:0"
+	if d.daemon != nil { // a browser keeps the address of the former one
+		listen = cmp.Or(d.daemon.address(), listen)
+	}
+	cmd := exec.Command(d.Linkwright, append([]string{"run", "--listen", listen}, d.repoFlags()...)...)
 	started, err := startDaemon(cmd, filepath.Join(d.dir, "daemon.log"))
 	if err == nil {
 		d.daemon = started

@@ -22,30 +22,58 @@ func (d *demo) stayUp(ctx context.Context) error {
 	if err := d.showTries(); err != nil {
 		return err
 	}
-	typed, repaired := d.read(ctx), make(chan string)
+	typed, repaired, gone := d.read(ctx), make(chan string), d.watchClusters(ctx)
 	ended := d.daemon.ended
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case name := <-gone:
+			d.clusterEnded(name)
 		case <-ended:
-			d.screen.note("\nThe daemon has ended (%v). Press Enter to start it again.", d.daemon.err)
+			d.screen.note("\nThe daemon has ended%s. Press Enter to start it again.", d.daemon.how())
 			ended = nil
 		case text := <-repaired:
 			d.screen.note("%s", text)
 		case line := <-typed:
 			switch {
-			case line == "d":
+			case strings.EqualFold(line, "d"):
 				d.deleteController(ctx, repaired)
-			case ended == nil:
+			case line == "" && ended == nil:
 				if err := d.start(); err != nil {
 					return err
 				}
 				ended = d.daemon.ended
 				d.screen.note("The daemon runs again, as process %d.", d.daemon.cmd.Process.Pid)
+			default:
+				d.screen.note("Type d and press Enter to delete a controller. Press Ctrl-C to end the demo.")
 			}
 		}
 	}
+}
+
+func (d *demo) clusterEnded(name string) {
+	d.screen.note("\nCluster %s has ended, because one of its processes did.", name)
+	d.screen.note("It does not start again. Press Ctrl-C to end the demo.")
+}
+
+// watchClusters sends the name of each cluster that ends by itself.
+func (d *demo) watchClusters(ctx context.Context) <-chan string {
+	gone := make(chan string)
+	for _, c := range d.clusters {
+		go func() {
+			select {
+			case <-c.Ended():
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case gone <- c.Name:
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return gone
 }
 
 // read sends the lines that the user types.

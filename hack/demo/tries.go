@@ -38,12 +38,13 @@ func (d *demo) showTries() error {
 	if err != nil {
 		return err
 	}
-	d.screen.note("\nEverything keeps running until you press Ctrl-C. In a second terminal, begin with:\n")
+	d.screen.note("\nEverything runs until you press Ctrl-C. In a second terminal, begin with:\n")
 	d.screen.note("   . %s", env)
 	d.screen.note("   linkwright status")
+	d.screen.note("   linkwright check --repo $DEMO/fleet.git")
 	d.screen.note("   tail -f $DEMO/daemon.log &   # what linkwright does")
 	if address := d.daemon.address(); address != "" {
-		d.screen.note("\nA browser shows linkwright's report at http://%s/report.json.", address)
+		d.screen.note("\nA browser shows linkwright's report here: http://%s/report.json", address)
 	}
 	for i, t := range d.tries() {
 		d.screen.note("\n%d. %s", i+1, t.title)
@@ -64,6 +65,7 @@ func (d *demo) writeEnv() (path string, err error) {
 		"export DEMO=" + quote(d.dir),
 		"export PATH=" + quote(filepath.Dir(d.Linkwright)) + `:"$PATH"`,
 		"export LINKWRIGHT_KUBECONFIG=" + quote(d.cluster(management).Kubeconfig) + " LINKWRIGHT_NAMESPACE=" + namespace,
+		"export LINKWRIGHT_ALLOW_FILE_REPO=true", // LINKWRIGHT_REPO would make status read the repository
 		"export KUBECONFIG=" + quote(strings.Join(kubeconfigs, ":")),
 	}
 	path = filepath.Join(d.dir, "env")
@@ -83,15 +85,16 @@ func (d *demo) tries() []try {
 	return []try{
 		{"Delete a controller", []string{
 			"Type d and press Enter, here in the first terminal.",
-			"→ linkwright creates it again. This terminal shows after how many seconds.",
+			"→ linkwright creates it again. This terminal shows how long that took.",
 			"Or, if you have kubectl (make kubectl builds one):",
-			"kubectl --context " + string(link.Source) + " -n " + testbed.Multicluster + " delete deployment " + controller,
+			"kubectl --context " + string(link.Source) + " -n " + testbed.Multicluster + " \\",
+			"  delete deployment " + controller,
 		}},
 		{"Push an invalid declaration", []string{
 			"sed -i 's/target:/taget:/' $DEMO/fleet/links.yaml",
 			"git -C $DEMO/fleet commit -qam 'a typo' && git -C $DEMO/fleet push -q",
 			"sleep 6; linkwright status",
-			"→ The first line says that the commit is not applied, and which line of which file is wrong.",
+			"→ The first line says that the commit is not applied, and what is wrong.",
 			"git -C $DEMO/fleet revert --no-edit HEAD && git -C $DEMO/fleet push -q",
 			"sleep 6; linkwright status",
 			"→ The new commit is applied. The links were never interrupted.",
@@ -99,7 +102,7 @@ func (d *demo) tries() []try {
 		{"Suspend a link during an incident", []string{
 			fmt.Sprintf("linkwright suspend %s/%s --reason incident", link.Source, link.Target),
 			"Type d and press Enter in the first terminal, then: linkwright status",
-			"→ The controller stays deleted. The status lists who suspended the link, and why.",
+			"→ The controller stays deleted. The status lists who suspended it, and why.",
 			fmt.Sprintf("linkwright resume %s/%s", link.Source, link.Target),
 			"→ The controller is back.",
 		}},
@@ -112,9 +115,10 @@ func (d *demo) tries() []try {
 		{"Kill the daemon", []string{
 			fmt.Sprintf("kill -KILL %d", d.daemon.cmd.Process.Pid),
 			"Type d and press Enter in the first terminal.",
-			"→ The controller stays deleted. Linkerd keeps using everything else that linkwright created.",
+			"→ The controller stays deleted. Linkerd keeps using everything else.",
 			"Press Enter in the first terminal.",
-			"→ The new daemon creates the controller after 15 s, when the Lease of the killed one has expired.",
+			"→ The new daemon creates the controller after 15 s, when the Lease of the",
+			"  killed one has expired.",
 		}},
 	}
 }
@@ -124,5 +128,5 @@ func (d *demo) whileStopped(cluster string) string {
 	if d.Clusters == 2 {
 		return "The link is Unknown, and so is cluster " + cluster + "."
 	}
-	return "The links from " + cluster + " are Unknown. Links between the other clusters stay Ready."
+	return "Links from " + cluster + " are Unknown. Links of the others stay Ready."
 }

@@ -180,6 +180,9 @@ func (c *Cluster) signal(sig syscall.Signal) error {
 	return nil
 }
 
+// Ended is closed when the cluster has ended, also by itself: it ends with any of its processes.
+func (c *Cluster) Ended() <-chan struct{} { return c.ended }
+
 // Stop ends the cluster for good: connections are refused from then on. It
 // returns when its processes and its directory are gone.
 func (c *Cluster) Stop() error {
@@ -189,6 +192,9 @@ func (c *Cluster) Stop() error {
 
 func (c *Cluster) end() error {
 	err := c.stdin.Close()
+	if errors.Is(err, os.ErrClosed) { // the supervisor has ended by itself
+		err = nil
+	}
 	select {
 	case <-c.ended:
 	case <-time.After(stopGrace):

@@ -123,9 +123,15 @@ func (l revisionLoader) load(c *cobra.Command, rev string) (*fleet.Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	fl, err := l.LoadOr(c.Context(), c.ErrOrStderr(), declared.Origin{Snapshot: snap, Dir: l.dir})
-	if err != nil {
+	fl, problems, err := l.Load(c.Context(), declared.Origin{Snapshot: snap, Dir: l.dir})
+	for _, p := range problems {
+		cli.Say(c.ErrOrStderr(), rev+":"+report.Line(p)) // as git grep names a file of a revision
+	}
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("revision %s: %w", rev, err)
+	case fl == nil:
+		return nil, cli.Exit{Code: cli.ExitInvalid, Err: fmt.Errorf("revision %s is invalid", rev)}
 	}
 	return fl, nil
 }

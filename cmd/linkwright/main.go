@@ -145,6 +145,9 @@ func wrongFlag(c *cobra.Command, err error) error {
 		})
 		like = cli.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 	}
+	if required, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && required.GetFlag() != nil {
+		like = ": " + required.GetFlag().Usage
+	}
 	return cli.Usage("%w%s\nSee: %s --help", err, like, c.CommandPath())
 }
 
@@ -157,9 +160,9 @@ func ofCommand(check cobra.PositionalArgs) cobra.PositionalArgs {
 		if check == nil || check(c, args) == nil {
 			return nil
 		}
-		got := "it has none"
+		got := "none"
 		if len(args) > 0 {
-			got = fmt.Sprintf("it has %q", args)
+			got = strings.Join(args, " ")
 		}
 		return fmt.Errorf("%s: wrong arguments: %s\nUsage: %s\nSee: %s --help", c.CommandPath(), got, c.UseLine(), c.CommandPath())
 	}

@@ -58,7 +58,9 @@ func (g *GitFlags) Open() (*source.Source, error) {
 	if g.Options.Repo == "" {
 		return nil, Usage("--repo is missing: give the Git repository with the declarations")
 	}
-	g.local()
+	if err := g.local(); err != nil {
+		return nil, err
+	}
 	o, err := g.auth.options(g.Options)
 	if err != nil {
 		return nil, err

@@ -8,29 +8,33 @@ import (
 )
 
 // local makes of a directory of this machine the repository that holds it: its absolute root, and in front of --path the way
-// from there. What is no directory stays as it is, to be judged as an address.
-func (g *GitFlags) local() {
+// from there. What is no directory stays as it is, to be judged as an address, unless it is written as a path.
+func (g *GitFlags) local() error {
 	o := &g.Options
 	if !g.Here && !o.Allow.File {
-		return
+		return nil
 	}
 	if strings.HasPrefix(o.Repo, "file://") {
 		o.Allow.File = true
-		return
+		return nil
 	}
 	info, err := os.Stat(o.Repo)
-	if err != nil || !info.IsDir() {
-		return
+	switch address := strings.Contains(o.Repo, ":"); {
+	case err != nil && !address:
+		return Usage("--repo %s: no such directory, and no address of a repository", o.Repo)
+	case err != nil || !info.IsDir():
+		return nil //nolint:nilerr // an address is judged later
 	}
 	dir, err := filepath.Abs(o.Repo)
 	if err != nil {
-		return
+		return Usage("--repo %s: %w", o.Repo, err)
 	}
 	root, below := repositoryOf(dir)
 	o.Repo, o.Allow.File = root, true
 	if below != "" {
 		o.Path = path.Join(below, filepath.ToSlash(o.Path))
 	}
+	return nil
 }
 
 // repositoryOf gives the root of the repository in which a directory lies, and the way down from there; a directory in none is

@@ -57,7 +57,7 @@ func explained(args []string) (report.Answer, error) {
 	path := fieldPath(args[0])
 	kind, err := api.Declaration(path[0])
 	if err != nil {
-		return report.Answer{}, cli.Usage("%w%s", err, like)
+		return report.Answer{}, cli.Usage("%w", explainable(path, like, err))
 	}
 	f, err := kind.Find(path[1:]...)
 	if err != nil {

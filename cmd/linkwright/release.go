@@ -96,7 +96,7 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 	left := r.unreleased(w)
 	switch {
 	case len(changes) == 0 && len(left) > 0:
-		sayLeft(r.out, left)
+		sayLeft(r.out, left, "left")
 		return cli.Exit{Code: cli.ExitPartial}
 	case len(changes) == 0:
 		cli.Say(r.out.notes, "nothing to give up")

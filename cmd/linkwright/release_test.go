@@ -145,10 +145,13 @@ func (l *lab) uninstallsBegun() {
 		l.t.Fatal(err)
 	}
 	l.must(cli.ExitPartial, []string{"east: left: ", "west: left: "}, "uninstall", "--yes", "--wait", "2s")
-	for _, more := range [][]string{nil, {"--yes", "--wait", "1s"}} {
-		got := l.must(cli.ExitPartial, []string{"east→west in east: is being removed: Draining", "east: left: ", "west: left: "}, append([]string{"uninstall"}, more...)...)
+	for _, tt := range []struct{ more, want []string }{
+		{nil, []string{"east: holds now: ", "west: holds now: ", "holds its Lease"}},
+		{[]string{"--yes", "--wait", "1s"}, []string{"east: left: ", "west: left: "}},
+	} {
+		got := l.must(cli.ExitPartial, append(tt.want, "east→west in east: is being removed: Draining"), append([]string{"uninstall"}, tt.more...)...)
 		if strings.Contains(got.out, "nothing of linkwright is left") {
-			l.t.Errorf("uninstall %v, with a drain that goes on:\n%s", more, got.out)
+			l.t.Errorf("uninstall %v, with a drain that goes on:\n%s", tt.more, got.out)
 		}
 	}
 	if record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{}); err != nil {

@@ -146,7 +146,8 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 		}
 		return cmp.Or(errors.Join(u.rehearse(ctx, all), stopped(steps)), errPending)
 	}
-	sayLeft(u.out, left)
+	sayLeft(u.out, left, "holds now")
+	cli.Say(u.out.notes, "Stop the daemon and processes with --only-write first: while one of them holds its Lease, nothing is removed, and the exit code is 5.")
 	if u.Writing.Dry() {
 		return cmp.Or(stopped(steps), errPending)
 	}
@@ -200,7 +201,7 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 		return errors.Join(cli.ShownVerdict(out.format, r, failed), err)
 	}
 	left := plan.Left(w, nil)
-	sayLeft(out, left)
+	sayLeft(out, left, "left")
 	err = cli.ShownVerdict(out.format, r, failed)
 	if err == nil && len(left) > 0 {
 		err = cli.Exit{Code: cli.ExitPartial}
@@ -209,13 +210,13 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 }
 
 // sayLeft writes a line for each cluster that still holds something.
-func sayLeft(out printer, left []plan.LeftOver) {
+func sayLeft(out printer, left []plan.LeftOver, what string) {
 	for _, l := range left {
 		switch {
 		case l.Unread != nil:
 			cli.Say(out.notes, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
 		case len(l.Objects) > 0:
-			cli.Say(out.notes, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, plural(len(l.Objects), "object"), l.Objects[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: %s: %s, the first is %s", l.Cluster, what, plural(len(l.Objects), "object"), l.Objects[0]))
 		}
 		if len(l.Orphans) > 0 {
 			cli.Say(out.notes, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, plural(len(l.Orphans), "object"), l.Orphans[0]))

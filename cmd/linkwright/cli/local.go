@@ -19,11 +19,11 @@ func (g *GitFlags) local() error {
 		return nil
 	}
 	info, err := os.Stat(o.Repo)
-	if err != nil && !strings.Contains(o.Repo, ":") && o.Repo != "" {
+	switch address := strings.Contains(o.Repo, ":"); {
+	case err != nil && !address:
 		return Usage("--repo %s: no such directory, and no address of a repository", o.Repo)
-	}
-	if err != nil || !info.IsDir() {
-		return nil
+	case err != nil || !info.IsDir():
+		return nil //nolint:nilerr // an address is judged later
 	}
 	dir, err := filepath.Abs(o.Repo)
 	if err != nil {

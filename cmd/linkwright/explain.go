@@ -70,7 +70,7 @@ func explained(args []string) (report.Answer, error) {
 // reasonNamed is the reason of a name, in any case of its letters; zero: there is none. like names similar ones.
 func reasonNamed(name string) (e reason.Entry, like string) {
 	var codes []string
-	for _, e := range reason.All() {
+	for _, e := range append(reason.All(), report.Words()...) {
 		if strings.EqualFold(string(e.Code), name) {
 			return e, ""
 		}

@@ -15,7 +15,7 @@ func readme() howTo {
 		{at: "apiVersion: linkwright.dev/v1alpha1", run: func(r *reader, text string) { r.write("link.yaml", text) }},
 		{at: "linkwright validate .", after: func(r *reader) { r.push("Declare the mesh") }, shows: []string{"valid: 2 clusters"}},
 		{at: "linkwright cluster add --all . --management-kubeconfig ../west.yaml", shows: []string{"Secret linkwright/east written"}},
-		{at: "kubectl --context west apply -k examples/install/management", run: inCheckout},
+		{at: "kubectl --context west apply --server-side -k examples/install/management", run: inCheckout},
 		{at: "linkwright validate PATH", before: (*reader).discovering, words: map[string]string{"PATH": "fleet"}, shows: []string{"valid: 2 clusters, 2 links"}},
 		{at: "linkwright diff main..branch --repo URL", exit: 1, shows: []string{"no longer declared"}},
 		{at: "linkwright describe link west/east", shows: []string{"Ready:      True"}},
@@ -34,7 +34,7 @@ func inCheckout(r *reader, text string) {
 
 func install() howTo {
 	return howTo{file: "docs/how-to/install.md", given: (*reader).linked, acts: []act{
-		{at: "kubectl --context west apply -k examples/install/management", run: inCheckout},
+		{at: "kubectl --context west apply --server-side -k examples/install/management", run: inCheckout},
 		{at: "kubectl --context west --namespace linkwright get pods", shows: []string{"linkwright-", "Ready"}},
 		{at: "linkwright sync", words: map[string]string{"sync": "sync --repo URL"}},
 	}}
@@ -90,8 +90,8 @@ linkwright sync --repo URL
 func rotate() howTo {
 	synced := func(r *reader) { r.do("linkwright sync --repo URL") }
 	return howTo{file: "docs/how-to/rotate.md", given: (*reader).linked, acts: []act{
-		{at: "linkwright rotate west-east --repo URL", after: synced},
-		{at: "linkwright rotate west-east --revoke --repo URL", after: synced},
+		{at: "linkwright rotate west/east --repo URL", after: synced},
+		{at: "linkwright rotate west/east --revoke --repo URL", after: synced},
 		{at: "linkwright rotate --repo URL", after: synced},
 		{at: "linkwright status", after: func(r *reader) { r.do("! linkwright status | grep CredentialInUse") }},
 		{at: "linkwright resume NAME", before: func(r *reader) { r.do("linkwright suspend west/east --reason incident") }, words: map[string]string{"NAME": "west/east"}},

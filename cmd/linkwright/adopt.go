@@ -46,7 +46,7 @@ the Leases of "run" and "sync", also those of --only-write. While a daemon holds
 one of them, it does nothing, and the exit code is 5.`,
 		Example: `  linkwright adopt west/east --repo URL --kubeconfig management.yaml
   linkwright adopt --all --repo URL --kubeconfig management.yaml --yes
-  linkwright adopt west/east --repo URL --kubeconfig management.yaml --owner blue --from-owner linkwright --yes`,
+  linkwright adopt west/east --repo URL --owner blue --from-owner linkwright`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := t.checkAdoption(args, rules); err != nil {
 				return err

@@ -37,7 +37,7 @@ Without --repo, HASH is what "linkwright status" shows as denied. With --repo
 and --ref you approve a pull request before it is merged: "linkwright diff"
 shows its HASH.`,
 		Example: `  linkwright approve 3f9c0e51b7a2 --kubeconfig management.yaml
-  linkwright approve 3f9c0e51b7a2 --repo URL --ref retire-east --kubeconfig management.yaml`,
+  linkwright approve 3f9c0e51b7a2 --repo URL --ref retire-east`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {

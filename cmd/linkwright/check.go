@@ -33,8 +33,8 @@ its flags by environment variables then, such as LINKWRIGHT_REPO. It does not
 use Linkerd's --kubeconfig, --context and --namespace.
 
 The exit code is 4 if a check failed; with --watch, if the last one did.`,
-		Example: `  linkwright check --repo https://git.example.com/mesh/fleet.git --kubeconfig management.yaml -o short
-  LINKWRIGHT_REPO=https://git.example.com/mesh/fleet.git LINKWRIGHT_KUBECONFIG=management.yaml linkerd check`,
+		Example: `  linkwright check --repo URL --kubeconfig management.yaml -o short
+  LINKWRIGHT_REPO=URL LINKWRIGHT_KUBECONFIG=management.yaml linkerd check`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if extension() == "" {

@@ -42,7 +42,7 @@ Without --repo it shows what the clusters' inventories record, as "status" does.
 With --repo it reads the repository and the clusters, verifies credentials as
 "check" does, and also shows all stages and what the next sync would write.`,
 		Example: `  linkwright describe link west/east --kubeconfig management.yaml
-  linkwright describe link west/east --repo https://git.example.com/mesh/fleet.git`,
+  linkwright describe link west/east --repo URL`,
 	}, described{
 		check: func(arg string) error {
 			pair, ok := cli.ParsePair(arg)
@@ -73,7 +73,7 @@ Without --repo it shows what the management cluster's record and the cluster's
 inventories say, as "status" does. With --repo it reads the repository and the
 clusters, and also shows its base and what the next sync would write there.`,
 		Example: `  linkwright describe cluster east --kubeconfig management.yaml
-  linkwright describe cluster east --repo https://git.example.com/mesh/fleet.git`,
+  linkwright describe cluster east --repo URL`,
 	}, described{
 		check: func(arg string) error {
 			if err := api.CheckClusterName(api.ClusterName(arg)); err != nil {

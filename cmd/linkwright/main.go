@@ -91,24 +91,9 @@ func newRoot() *cobra.Command {
 		Use:   "linkwright",
 		Short: "GitOps for Linkerd multicluster",
 		Long: `linkwright keeps Linkerd multicluster links as a Git repository declares them.
-
-You commit which clusters exist and which of them are linked. linkwright renders
-what each cluster must hold, applies it, and deletes what it owns and you no
-longer declare.
-
-Check a repository:     linkwright validate PATH
-See what it renders:    linkwright render PATH
-See what changes:       linkwright diff main..my-branch --repo URL
-Sync once:              linkwright sync --repo URL
-Keep clusters in sync:  linkwright run --repo URL
-See which links work:   linkwright status
-
-Flags are also environment variables (--repo is LINKWRIGHT_REPO), and keys of a
-config file (repo: URL); see --config.
-
-Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid
-declarations, 4 not all is as declared, or interrupted, 5 lease held by another,
-64 usage, 130 interrupted twice, 141 output closed.`,
+Flags are also environment variables (--repo is LINKWRIGHT_REPO), see --config.
+Exit codes: 0 done, 1 different (diff only), 2 error, 3 invalid declarations,
+4 not all is as declared, 5 lease held by another, 64 usage.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

@@ -35,7 +35,7 @@ read the output, do not apply it.
 With --save-facts it reads the clusters, and writes their facts to a file that
 you can use with --facts.`,
 		Example: `  linkwright render . --cluster west
-  linkwright render --repo URL --kubeconfig management.yaml --save-facts facts.yaml`,
+  linkwright render --repo URL --save-facts facts.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.Management.Check(); err != nil {

@@ -42,6 +42,8 @@ It serves /healthz, /readyz, /metrics, and / with the last report as JSON. With
 
 A daemon follows decisions in the management cluster within seconds. Record one
 with linkwright accept, allow, abandon, approve, suspend, resume or reconcile.`,
+		Example: `  linkwright run --repo https://git.example.com/mesh/fleet.git
+  linkwright run --repo URL --kubeconfig management.yaml --observe`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			e, err := f.Open(c.Context(), c.ErrOrStderr(), s.hook.check, func() error { return status.check(f.Git.Options.Repo) })

@@ -31,7 +31,8 @@ code is 5.
 It waits up to --wait for what happens by itself, such as a token that the API
 server issues, or pods that end. The next sync continues with the rest.`,
 		Example: `  linkwright sync --repo https://git.example.com/mesh/fleet.git --git-token-file token
-  linkwright sync --repo git@git.example.com:mesh/fleet.git --git-ssh-key-file id --git-known-hosts-file known_hosts`,
+  linkwright sync --repo git@git.example.com:mesh/fleet.git \
+      --git-ssh-key-file id --git-known-hosts-file known_hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.Shows(c, !f.Writing.Dry(), out.Format)

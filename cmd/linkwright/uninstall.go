@@ -52,7 +52,7 @@ its Lease, the command does nothing, and the exit code is 5.
 To keep the links, use "release".`,
 		Example: `  linkwright uninstall --repo URL --kubeconfig management.yaml
   linkwright uninstall --repo URL --kubeconfig management.yaml --yes --wait 15m
-  linkwright uninstall --repo URL --kubeconfig management.yaml --yes --abandon-cluster east`,
+  linkwright uninstall --repo URL --yes --abandon-cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return t.do(c, out.Format, func(e engine, _ *fleet.Fleet) (task, error) {

@@ -24,7 +24,7 @@ The management cluster records the decision until its record has no such
 cluster. The next sync drops the decision if the cluster is declared: remove its
 declaration first. "sync" also has the flag --abandon-cluster. The command asks
 before it records anything, unless you use --yes.`,
-		Example: `  linkwright abandon east --reason "data centre closed" --kubeconfig management.yaml
+		Example: `  linkwright abandon east --reason "data centre closed"
   linkwright abandon east --dry-run=server --kubeconfig management.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -36,7 +36,7 @@ makes them again for this one. Declare the new name as a second name first
 
 The management cluster records the decision until the record has the new
 identity. "sync" also has the flag --accept-cluster.`,
-		Example: `  linkwright accept cluster east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a --kubeconfig management.yaml
+		Example: `  linkwright accept cluster east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a
   linkwright accept cluster east --withdraw --kubeconfig management.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -25,7 +25,7 @@ func allowNonFastForwardCommand() *cobra.Command {
 	var d deciding
 	c := &cobra.Command{
 		Use:   "non-fast-forward COMMIT",
-		Short: "Allow a commit that does not descend from what was applied before",
+		Short: "Allow a commit that does not descend from the applied one",
 		Long: `Allow a commit that does not descend from the applied one, and all its
 descendants: after a forced push, or if you replaced the repository. COMMIT has
 all 40 digits, as reports show it. You may allow a commit before you push it.
@@ -33,7 +33,7 @@ all 40 digits, as reports show it. You may allow a commit before you push it.
 The management cluster records the decision until every cluster carries the
 commit, and for 7 days at most. "sync" also has the flag
 --allow-non-fast-forward.`,
-		Example: `  linkwright allow non-fast-forward 89abcdef0123456789abcdef0123456789abcdef --reason "secret removed from history"`,
+		Example: `  linkwright allow non-fast-forward 89abcdef0123 --reason "secret removed"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			one := inventory.Decision{Kind: inventory.AllowNonFastForward, Revision: api.Commit(args[0])}

@@ -25,8 +25,8 @@ who suspended it, why, and until when. Declare it if it lasts longer.
 
 The management cluster records it. Suspending the same again replaces your
 former suspension.`,
-		Example: `  linkwright suspend east --reason "incident 42" --until 2h --kubeconfig management.yaml
-  linkwright suspend west/east --reason "network change" --until 2026-11-25T18:00:00Z --kubeconfig management.yaml`,
+		Example: `  linkwright suspend east --reason "incident 42" --until 2h
+  linkwright suspend west/east --reason "change" --until 2026-11-25T18:00:00Z`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			all, err := suspensions(args)

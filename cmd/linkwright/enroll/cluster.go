@@ -58,8 +58,8 @@ func clusterAddCommand() *cobra.Command {
 	e := enrollment{f: &cli.Common{}, done: &results{}}
 	var out cli.Format
 	c := &cobra.Command{
-		Use:   "add (NAME --context CONTEXT [PATH | REPO@REV] | --all (PATH | REPO@REV))",
-		Short: "Give linkwright access to a cluster, or to all, with your own login",
+		Use:   "add (NAME --context CONTEXT|--all) [PATH|REPO@REV]",
+		Short: "Give linkwright access to a cluster, or to all",
 		Long: `Give linkwright access to a cluster, with your own login. In the cluster of a
 context of your kubeconfig it creates an account with the rights it needs there.
 In the management cluster it creates a Secret with a kubeconfig of that account,
@@ -83,8 +83,10 @@ The token expires after --ttl, or sooner if the API server says so. linkwright
 renews it after two thirds of that time. If linkwright was down for longer, run
 this command again: it changes what differs, and keeps a token that works.`,
 		Example: `  linkwright cluster add --all . --management-kubeconfig ../west.yaml
-  linkwright cluster add east . --context kind-east --management-kubeconfig ../west.yaml
-  linkwright cluster add east --context kind-east --management-kubeconfig management.yaml > east.yaml`,
+  linkwright cluster add east . --context kind-east \
+      --management-kubeconfig ../west.yaml
+  linkwright cluster add east --context kind-east \
+      --management-kubeconfig ../west.yaml > east.yaml`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error

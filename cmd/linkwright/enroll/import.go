@@ -46,7 +46,8 @@ Clusters have the names of their contexts, or those of --name. Linkerd Links
 name their targets, so use the names that the links use. Put the output into a
 repository, read it, and go on with "validate", "diff" and "adopt".`,
 		Example: `  linkwright import --kubeconfig ~/.kube/config --context east --context west > fleet.yaml
-  linkwright import --kubeconfig config --context kind-a --context kind-b --name kind-a=east --name kind-b=west`,
+  linkwright import --kubeconfig config --context kind-a --context kind-b \
+      --name kind-a=east --name kind-b=west`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			names, err := f.check()

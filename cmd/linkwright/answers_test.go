@@ -61,7 +61,7 @@ func answersOfClusters() []answered {
 		{"suspend nowhere --reason x", cli.ExitError, ""},
 		{"resume west/east", cli.ExitDone, output.KindDecisionList},
 		{"reconcile east", cli.ExitDone, output.KindDecisionList},
-		{"accept cluster new=1 --dry-run=client", cli.ExitDone, output.KindDecisionList},
+		{"accept cluster new=8c3f1b52-6f0e-4f5e-9d8e-2f7f0c0a1b2c --dry-run=client", cli.ExitDone, output.KindDecisionList},
 		{"allow non-fast-forward 0123456789012345678901234567890123456789 --dry-run=server", cli.ExitDone, output.KindDecisionList},
 		{"abandon east", cli.ExitPartial, output.KindDecisionList},
 		{"abandon east --dry-run=client", cli.ExitDone, output.KindDecisionList},

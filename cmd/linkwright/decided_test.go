@@ -16,7 +16,8 @@ import (
 // decides runs a command that records a decision, which must end with the code and say all the words.
 func (l *lab) decides(code int, words []string, args ...string) {
 	l.t.Helper()
-	got, out := l.bare(args...)
+	got, out, said := l.apart(args...)
+	out += said
 	if got != code {
 		l.t.Errorf("%v: exit code %d, want %d\n%s", args, got, code, out)
 	}

@@ -165,8 +165,8 @@ func TestStatusWithoutRepository(t *testing.T) {
 		t.Errorf("-o wide: %s", out)
 	}
 	for _, args := range [][]string{{"get", "links"}, {"describe", "link", "west/east"}} {
-		if code, out := l.bare(args...); code != cli.ExitDone || !strings.Contains(out, "No process syncs: this is as recorded ") {
-			t.Errorf("%v after a sync: %d %s", args, code, out)
+		if code, out, said := l.apart(args...); code != cli.ExitDone || !strings.Contains(said, "No process syncs: this is as recorded ") {
+			t.Errorf("%v after a sync: %d %s%s", args, code, out, said)
 		}
 	}
 	if code, out := l.bare("status", "--namespace", "default"); code != cli.ExitError || !strings.Contains(out, "no record") {

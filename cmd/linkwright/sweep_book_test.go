@@ -128,7 +128,9 @@ func (b *book) open(group []*deed) bool {
 	})
 }
 
-func (b *book) late() bool { return !b.until.IsZero() && time.Now().After(b.until) }
+func (b *book) late() bool {
+	return !b.until.IsZero() && time.Now().After(b.until) && slices.ContainsFunc(b.pages, func(p *page) bool { return p.played > 0 })
+}
 
 // note adds the points of an undisturbed run that no lab has seen yet.
 func (b *book) note(d *deed, points []point) {

@@ -20,7 +20,7 @@ func (g *GitFlags) local() error {
 	}
 	info, err := os.Stat(o.Repo)
 	switch address := strings.Contains(o.Repo, ":"); {
-	case err != nil && !address && o.Repo != "":
+	case err != nil && !address && o.Repo != "" && !o.Allow.File: // with it, a directory may come back, as a server may
 		return Usage("--repo %s: no such directory, and no address of a repository", o.Repo)
 	case err != nil || !info.IsDir():
 		return nil //nolint:nilerr // an address is judged later

@@ -214,6 +214,7 @@ func TestClusters(t *testing.T) {
 		answered("d")
 		d.Nth([]api.ClusterName{"x", "y"}, 1)
 		time.Sleep(15 * time.Second)
+		synctest.Wait()
 		want := []string{
 			"1.8 waiting 2s: clusters a, b, c, and 2 more (2s)",
 			"6.8 waiting 7s: cluster d (5s)",

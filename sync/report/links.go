@@ -84,10 +84,16 @@ func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
 		l.Phase = plan.Waiting
 	}
 	worse := severity(target.Phase) - severity(l.Phase)
-	if worse > 0 || worse == 0 && source.Why == nil {
+	waits := knowsSource && waitsForSource(target, source)
+	if !waits && (worse > 0 || worse == 0 && source.Why == nil) {
 		l.Phase, l.Why = target.Phase, target.Why
 	}
 	return l
+}
+
+// waitsForSource reports whether a target's end only waits for the source's, whose reason says more, such as Draining.
+func waitsForSource(target, source plan.Row) bool {
+	return target.Why != nil && target.Why.Code == reason.WaitingForSource && source.Why != nil
 }
 
 // absent is the row of an end that no cluster reports: gone only if the link is leaving, and its cluster was read, or left the record with all that was

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -109,5 +110,26 @@ func TestClusterState(t *testing.T) {
 	}
 	if got := (Cluster{Name: "a"}).Status(); got != Unknown {
 		t.Errorf("State of a cluster that had no turn: %s", got)
+	}
+}
+
+// The target's end of a link that is being removed waits for the source's, which says what is being done there.
+func TestLeavingLinkShowsItsSource(t *testing.T) {
+	pair := api.Pair{Source: "west", Target: "east"}
+	source := plan.Row{
+		End: object.End{Cluster: "west", Link: pair}, Phase: plan.Changing, Leaving: true,
+		Why: object.Because(reason.Draining, "2 mirrored Services left"),
+	}
+	target := plan.Row{
+		End: object.End{Cluster: "east", Link: pair}, Phase: plan.Waiting, Leaving: true,
+		Why: object.Because(reason.WaitingForSource, "the access of cluster west stays until it has removed its end of the link"),
+	}
+	ends := map[endOf]plan.Row{{pair, true}: source, {pair, false}: target}
+	if got := linkRow(Report{}, pair, ends); got.Why != source.Why {
+		t.Errorf("reason %v, want that of the source", got.Why)
+	}
+	delete(ends, endOf{pair, true})
+	if got := linkRow(Report{}, pair, ends); got.Why != target.Why {
+		t.Errorf("the source was not read: reason %v, want that of the target", got.Why)
 	}
 }

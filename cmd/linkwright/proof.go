@@ -312,7 +312,7 @@ func (p *proof) after(out io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.next)) {
 		d.Clusters = append(d.Clusters, p.next[name])
 	}
-	cli.Say(out, "\nAfter the adoption, the next sync of these links changes:\n")
+	cli.Say(out, "\nAfter the adoption, the next sync writes these objects once more, to manage their fields. Beside that, it changes:\n")
 	return d.Write(out, report.Text, func(name api.ClusterName) string { return p.snapshot.Clusters[name].Facts.UID })
 }
 

@@ -31,6 +31,9 @@ type Pair struct{ Source, Target ClusterName }
 // String gives source→target.
 func (p Pair) String() string { return string(p.Source) + "→" + string(p.Target) }
 
+// Name gives source/target, as commands take and show links.
+func (p Pair) Name() string { return string(p.Source) + "/" + string(p.Target) }
+
 // IsZero reports whether this is no pair: the base of a cluster.
 func (p Pair) IsZero() bool { return p == Pair{} }
 

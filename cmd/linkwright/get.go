@@ -30,7 +30,7 @@ func resources() []resource {
 AGE is the time since READY or its reason changed.`,
 			ref: func(name string) (string, bool) {
 				p, ok := cli.ParsePair(name)
-				return "link/" + string(p.Source) + "/" + string(p.Target), ok && cli.CheckPair(p) == nil
+				return "link/" + p.Name(), ok && cli.CheckPair(p) == nil
 			},
 		},
 		{

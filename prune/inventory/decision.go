@@ -92,7 +92,7 @@ func (d Decision) Link() api.Pair { return api.Pair{Source: d.Source, Target: d.
 func (d Decision) Object() string {
 	switch {
 	case d.Source != "" || d.Target != "":
-		return string(d.Source) + "/" + string(d.Target)
+		return d.Link().Name()
 	case d.Kind == AllowNonFastForward:
 		return string(d.Revision)
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/linkwright/linkwright/object"
@@ -53,7 +52,7 @@ func (c *comparison) differs(want object.Desired, current state.Cluster) ([]obje
 // conflict returns why an object that is not linkwright's blocks an end, and what to do.
 func (c *comparison) conflict(end object.End, k object.Key, observed object.Observation) *object.Reason {
 	r, do := observed.Record(k), "delete or rename it, or remove the link"
-	if adopt := c.Command(fmt.Sprintf("adopt %s/%s", end.Link.Source, end.Link.Target)); c.adoptable(end, k, observed) {
+	if adopt := c.Command("adopt " + end.Link.Name()); c.adoptable(end, k, observed) {
 		if do = "run " + adopt; end.IsSource() {
 			do = "if a working link uses it, run " + adopt + "; otherwise delete or rename it, or remove the link"
 		}

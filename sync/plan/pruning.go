@@ -157,9 +157,8 @@ func (p *pruning) usedByOthers(end object.End) *object.Reason {
 	if end.IsSource() || live.IsZero() || live.Mark != object.Unmarked {
 		return nil
 	}
-	link := string(end.Link.Source) + "/" + string(end.Link.Target)
 	return object.Because(reason.ObjectExists, "%s in cluster %s is not linkwright's, and may use this account: declare the link and run %s, or delete that Link; %s keeps both",
-		k, at, p.Command("adopt "+link), p.Command("release "+link))
+		k, at, p.Command("adopt "+end.Link.Name()), p.Command("release "+end.Link.Name()))
 }
 
 // ignoreOrphans is for callers that do not need orphans.

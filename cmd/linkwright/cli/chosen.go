@@ -80,8 +80,7 @@ func noLink(f *fleet.Fleet, arg string) error {
 	const most = 10
 	var names []string
 	for l := range f.Links() {
-		pair := l.Pair()
-		names = append(names, string(pair.Source)+"/"+string(pair.Target))
+		names = append(names, l.Pair().Name())
 	}
 	listed := strings.Join(names[:min(len(names), most)], ", ")
 	switch {
@@ -104,7 +103,7 @@ func DidYouMeanLink(text string, is func(api.Pair) bool) string {
 	for i, r := range text {
 		p := api.Pair{Source: api.ClusterName(text[:i]), Target: api.ClusterName(text[min(i+1, len(text)):])}
 		if r == '-' && CheckPair(p) == nil && (is == nil || is(p)) {
-			found = append(found, string(p.Source)+"/"+string(p.Target))
+			found = append(found, p.Name())
 		}
 	}
 	if len(found) != 1 {

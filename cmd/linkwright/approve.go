@@ -43,7 +43,6 @@ shows its HASH.`,
 			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {
 				return cli.Usage("%q is not a hash: want 12 hexadecimal digits, as the message of PruneLimitExceeded shows them", args[0])
 			}
-			f.Management.LogAs(out.Format)
 			found, err := approveDenied(&f, c, &out, args[0])
 			if found || err != nil && (f.Git.Options.Repo == "" || !errors.Is(err, errNotDenied)) {
 				return err

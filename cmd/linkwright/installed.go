@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/record"
@@ -51,4 +53,27 @@ func (c installed) record(ctx context.Context) (inventory.Record, error) {
 		err = record.NoRecord(c.owner, c.namespace)
 	}
 	return known, err
+}
+
+// missingSecrets are the Secrets of sources' ends that are not there. If they may not be read, none counts as missing.
+func missingSecrets(ctx context.Context, conn object.Cluster, all []inventory.Inventory) map[object.Key]bool {
+	out, names := map[object.Key]bool{}, map[string][]string{}
+	for _, inv := range all {
+		for _, k := range inv.Entries {
+			if inv.End.IsSource() && !inv.Leaving && k.Kind == "Secret" && k.Group == "" {
+				names[k.Namespace] = append(names[k.Namespace], k.Name)
+			}
+		}
+	}
+	for ns, each := range names {
+		slices.Sort(each)
+		each = slices.Compact(each)
+		seen, err := conn.Observe(ctx, []object.Watch{{Version: "v1", Kind: "Secret", Namespace: ns, Names: each}})
+		for _, name := range each {
+			if k := (object.Key{Kind: "Secret", Namespace: ns, Name: name}); err == nil && seen.Record(k).IsZero() {
+				out[k] = true
+			}
+		}
+	}
+	return out
 }

@@ -258,29 +258,6 @@ func (c installed) inventories(ctx context.Context, name api.ClusterName, known 
 	return out, err
 }
 
-// missingSecrets are the Secrets of sources' ends that are not there. If they may not be read, none counts as missing.
-func missingSecrets(ctx context.Context, conn object.Cluster, all []inventory.Inventory) map[object.Key]bool {
-	out, names := map[object.Key]bool{}, map[string][]string{}
-	for _, inv := range all {
-		for _, k := range inv.Entries {
-			if inv.End.IsSource() && !inv.Leaving && k.Kind == "Secret" && k.Group == "" {
-				names[k.Namespace] = append(names[k.Namespace], k.Name)
-			}
-		}
-	}
-	for ns, each := range names {
-		slices.Sort(each)
-		each = slices.Compact(each)
-		seen, err := conn.Observe(ctx, []object.Watch{{Version: "v1", Kind: "Secret", Namespace: ns, Names: each}})
-		for _, name := range each {
-			if k := (object.Key{Kind: "Secret", Namespace: ns, Name: name}); err == nil && seen.Record(k).IsZero() {
-				out[k] = true
-			}
-		}
-	}
-	return out
-}
-
 // unreadNames says for each cluster, and for its second names, whether it could not be read.
 func unreadNames(clusters []report.RecordedCluster, known map[api.ClusterName]inventory.KnownCluster) map[api.ClusterName]bool {
 	out := map[api.ClusterName]bool{}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
-	"github.com/linkwright/linkwright/sync/report"
 )
 
 // Config gives the configuration of the management cluster: that of the flags, of KUBECONFIG, of the cluster in which this runs, or
@@ -59,13 +58,6 @@ func currentContext(raw []byte) string {
 		return ""
 	}
 	return config.CurrentContext
-}
-
-// LogAs has the log in JSON if the answer is, unless flags say how it is.
-func (h *ManagementFlags) LogAs(answer report.Format) {
-	if answer == report.JSON && !h.Log.given() {
-		h.Log.format = "json"
-	}
 }
 
 // Announce says once which management cluster was opened, because the current context of a kubeconfig is easily another one. Logs in JSON

@@ -23,9 +23,7 @@ import (
 )
 
 func rbacCommand() *cobra.Command {
-	var f cli.Common
-	var out cli.Format
-	var account string
+	f, out, account := cli.Common{}, cli.Format{}, ""
 	var reader, wide, confined, sweep bool
 	var only []string
 	c := &cobra.Command{
@@ -61,8 +59,7 @@ the issuer's key.`,
 			if err != nil {
 				return err
 			}
-			a.images, a.record, a.confined = f.Management.Images, f.Management.Namespace, confined && !reader
-			a.sweep = sweep
+			a.images, a.record, a.confined, a.sweep = f.Management.Images, f.Management.Namespace, confined && !reader, sweep
 			if a.name, a.reader, a.wide = object.Manager(f.Management.Owner), reader, wide; reader && wide {
 				return cli.Usage("--reader and --wide exclude each other")
 			}

@@ -18,7 +18,11 @@ import (
 	"github.com/linkwright/linkwright/hack/faultproxy"
 )
 
-func isReset(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
+// isReset: the kernel reports a reset once, to the first call on the socket. Where that was a write of the client's HTTP/2, its
+// read gets the end of the connection instead.
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF)
+}
 
 func isCut(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }
 

@@ -69,6 +69,9 @@ test: static unraced bench-once image-test controlplane build kubectl race-all #
 # Compilers, the linter and tests live for seconds to minutes: with rare garbage collection they take a sixth to a tenth less of the
 # processors. Figures are taken without it.
 check test: export GOGC = 400
+# Each program with the race detector sleeps for this long before it ends, so that other goroutines can still meet: a second if not told
+# otherwise, and there are some hundred such programs.
+export GORACE ?= atexit_sleep_ms=50
 # The first build of Kubernetes needs the memory.
 controlplane: export GOGC = 100
 

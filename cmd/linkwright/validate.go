@@ -18,7 +18,7 @@ import (
 func validateCommand() *cobra.Command {
 	var g cli.GitFlags
 	var out cli.Format
-	var o cli.KustomizeFlags
+	var o cli.DeclarationFlags
 	var factsFile string
 	var strict bool
 	c := &cobra.Command{
@@ -101,8 +101,6 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 		return p
 	}
 	p.Clusters = len(f.Clusters)
-	for range f.Links() {
-		p.Links++
-	}
+	p.Links = f.NumLinks()
 	return p
 }

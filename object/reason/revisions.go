@@ -3,6 +3,7 @@ package reason
 // Codes of revisions, and of status without a repository.
 const (
 	InvalidDeclarations Code = "InvalidDeclarations"
+	TooManyLinks        Code = "TooManyLinks"
 	RepositoryNotRead   Code = "RepositoryNotRead"
 	RevisionNotRead     Code = "RevisionNotRead"
 	NotAppliedYet       Code = "NotAppliedYet"
@@ -19,6 +20,11 @@ func revisions() Group {
 			Code:    InvalidDeclarations,
 			Meaning: "The observed revision has errors, and the applied one stays. The message names the first file and line.",
 			Remedy:  "Correct it: `linkwright validate PATH` lists all errors.",
+		},
+		{
+			Code:    TooManyLinks,
+			Meaning: "The commit declares more links than `--max-links` allows, so it is refused whole. The applied revision stays.",
+			Remedy:  "Select fewer clusters. Or raise `--max-links` and the memory limit ([limits](docs/explanation/limits.md#scale-and-versions)).",
 		},
 		{
 			Code:    RepositoryNotRead,

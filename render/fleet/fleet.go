@@ -113,6 +113,9 @@ func (f *Fleet) Link(p api.Pair) (Link, bool) {
 // Links returns all links by pair.
 func (f *Fleet) Links() iter.Seq[Link] { return slices.Values(f.out.all) }
 
+// NumLinks is how many Links returns.
+func (f *Fleet) NumLinks() int { return len(f.out.all) }
+
 func (f *Fleet) of(l links, c api.ClusterName) []Link {
 	i, found := index(f.names, c)
 	if !found || len(l.begin) == 0 {

@@ -45,22 +45,30 @@ func (o Origin) named(file string) string {
 	return path.Join(o.Dir, file)
 }
 
-// Loader builds trees and applies overlays, in children of this process.
-type Loader struct {
-	owner   string
-	sandbox *overlay.Sandbox
-	applier *overlay.Applier
+// Options are those of a Loader.
+type Options struct {
+	Owner        string
+	OverlayKinds []string     // kinds of the objects that overlays may add
+	MaxLinks     int          // that a tree may declare
+	Warn         func(string) // is called if builds cannot be isolated
 }
 
-// NewLoader starts nothing: the first build does. Once ctx has ended, no build goes on. Kinds are those of objects that overlays may bring in;
-// warn is called if builds cannot be isolated.
-func NewLoader(ctx context.Context, owner string, kinds []string, warn func(string)) (*Loader, error) {
-	allowed, err := overlay.ParseKinds(kinds)
+// Loader builds trees and applies overlays, in children of this process.
+type Loader struct {
+	owner    string
+	maxLinks int
+	sandbox  *overlay.Sandbox
+	applier  *overlay.Applier
+}
+
+// NewLoader starts nothing: the first build does. Once ctx has ended, no build goes on. Its error is about Options.OverlayKinds.
+func NewLoader(ctx context.Context, o Options) (*Loader, error) {
+	allowed, err := overlay.ParseKinds(o.OverlayKinds)
 	if err != nil {
 		return nil, err
 	}
-	cage := overlay.New(overlay.Options{Warn: warn})
-	out := &Loader{owner: owner, sandbox: cage, applier: overlay.NewApplier(cage, allowed)}
+	cage := overlay.New(overlay.Options{Warn: o.Warn})
+	out := &Loader{owner: o.Owner, maxLinks: o.MaxLinks, sandbox: cage, applier: overlay.NewApplier(cage, allowed)}
 	context.AfterFunc(ctx, out.Close)
 	return out, nil
 }
@@ -93,6 +101,9 @@ func (l *Loader) LoadWith(ctx context.Context, o Origin, at LoadOptions) (*fleet
 	}
 	f, more := fleet.Load(o.Commit, tree)
 	if problems = append(problems, more...); f != nil {
+		if excess := tooManyLinks(f, l.maxLinks); len(excess) > 0 {
+			return nil, o.place(append(problems, excess...)), nil
+		}
 		more, err = at(ctx, f)
 		problems = append(problems, more...)
 	}

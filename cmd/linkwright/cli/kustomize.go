@@ -20,21 +20,26 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// KustomizeFlags say what repositories that use kustomize may do.
-type KustomizeFlags struct {
-	kinds []string
+// DeclarationFlags bound what a repository may declare.
+type DeclarationFlags struct {
+	kinds    []string
+	maxLinks int
 }
 
-// Add adds the flags that say how kustomize builds.
-func (k *KustomizeFlags) Add(f *pflag.FlagSet) {
+// Add adds the flags that bound what a repository may declare.
+func (k *DeclarationFlags) Add(f *pflag.FlagSet) {
+	f.IntVar(&k.maxLinks, "max-links", declared.DefaultMaxLinks, "refuse a commit that declares more links: more need a higher memory limit")
 	f.StringSliceVar(&k.kinds, "overlay-kinds", overlay.DefaultKinds().Words(),
 		"kinds of the objects that overlays may add: Kind, Kind.group, or policy.linkerd.io")
 }
 
 // Open starts nothing: the first build does. Once ctx has ended, no build goes on.
 // It may have something to warn of.
-func (k *KustomizeFlags) Open(ctx context.Context, owner string, warn func(string)) (*Kustomize, error) {
-	loader, err := declared.NewLoader(ctx, owner, k.kinds, warn)
+func (k *DeclarationFlags) Open(ctx context.Context, owner string, warn func(string)) (*Kustomize, error) {
+	if k.maxLinks < 1 {
+		return nil, Usage("--max-links %d: want at least 1", k.maxLinks)
+	}
+	loader, err := declared.NewLoader(ctx, declared.Options{Owner: owner, OverlayKinds: k.kinds, MaxLinks: k.maxLinks, Warn: warn})
 	if err != nil {
 		return nil, Usage("--overlay-kinds: %w", err)
 	}

@@ -23,7 +23,7 @@ type Common struct {
 	Git            GitFlags
 	NonFastForward nonFastForwardFlags // of commands that write
 	Management     ManagementFlags
-	Overlays       KustomizeFlags
+	Overlays       DeclarationFlags
 	shown          shown
 	Writing        Writing // of commands that write; zero: the command only reads
 }

@@ -218,7 +218,7 @@ func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[
 	}
 	l.dropped[problemKey{file: p.file}] += w.more
 	for _, f := range out.value.Check() {
-		if w.reported(f.Path) {
+		if w.reported(f.Path) || f.Absent && w.reportedBelow(f.Path) {
 			continue
 		}
 		out.valid = false

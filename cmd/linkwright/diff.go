@@ -51,6 +51,9 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
 			if len(args) > 0 {
 				between.from, between.to, two = strings.Cut(args[0], "..")
 			}
+			if strings.HasPrefix(between.to, ".") { // no name of a ref begins so
+				return cli.Usage("%s: a comparison with the merge base is not supported: write REV1..REV2", args[0])
+			}
 			f.Shows(c, false, out.Format)
 			var d difference
 			var err error

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/complete"
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
@@ -139,7 +140,33 @@ func unknown(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("unknown command %q%s\nSee: %s --help", args[0], cli.DidYouMean(args[0], cli.Names(c)), c.CommandPath())
+	return fmt.Errorf("unknown command %q%s\nSee: %s --help", args[0], meantCommand(c, args[0]), c.CommandPath())
+}
+
+// meantCommand is the end of an error about a word that is none of the commands below one: similar commands, the one that takes such a word,
+// or all if they are few.
+func meantCommand(c *cobra.Command, word string) string {
+	const few = 4
+	if !c.HasParent() {
+		return cli.DidYouMean(word, cli.Names(c))
+	}
+	if near, ok := api.Nearest(word, cli.Names(c)); ok {
+		return "; did you mean " + near + "?"
+	}
+	pair, isPair := cli.ParsePair(word)
+	var uses []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			uses = append(uses, sub.Use)
+		}
+		if isPair && strings.TrimSuffix(sub.Name(), "s") == "link" {
+			return "; did you mean " + sub.CommandPath() + " " + pair.Name() + "?"
+		}
+	}
+	if len(uses) > few {
+		return ""
+	}
+	return "; want " + strings.Join(uses, " or ")
 }
 
 // wrongFlag says what is wrong with a flag, and which one it could be.

@@ -183,6 +183,9 @@ func wrongFlag(c *cobra.Command, err error) error {
 	}
 	if required, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && required.GetFlag() != nil {
 		like = ": " + required.GetFlag().Usage
+		if mode, ok := required.GetFlag().Value.(*cli.DryRun); ok {
+			like = ": " + mode.Wanted()
+		}
 	}
 	return cli.Usage("%w%s\nSee: %s --help", err, like, c.CommandPath())
 }

@@ -45,6 +45,7 @@ func main() {
 // run is the whole program: arguments in, exit code out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot() //nolint:contextcheck // ExecuteContext hands it to the commands
+	completion(root)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -124,6 +125,17 @@ Exit codes: 0 done, 1 different (diff only), 2 error, 3 invalid declarations,
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	root.Args = asUsage(unknown)
 	return root
+}
+
+// completion adds cobra's command now, which cobra would do later, with the error of any other command for a shell that it does not know.
+func completion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args = asUsage(unknown)
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
 }
 
 // commands are all below root.

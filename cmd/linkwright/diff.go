@@ -128,7 +128,9 @@ func (l revisionLoader) load(c *cobra.Command, rev string) (*fleet.Fleet, error)
 	}
 	fl, problems, err := l.Load(c.Context(), declared.Origin{Snapshot: snap, Dir: l.dir})
 	for _, p := range problems {
-		cli.Say(c.ErrOrStderr(), rev+":"+report.Line(p)) // as git grep names a file of a revision
+		if fl == nil { // warnings are validate's to show
+			cli.Say(c.ErrOrStderr(), rev+":"+report.Line(p)) // as git grep names a file of a revision
+		}
 	}
 	switch {
 	case err != nil:

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -81,6 +82,15 @@ func problemsOf(m mask, problems []api.Problem) []output.Problem {
 		out = append(out, problemOf(p))
 	}
 	return out
+}
+
+// beside are the problems that a text shows beside something else: all if one is an error, else none. A warning may be true for long, and nobody
+// reads what stands on every answer; validate and sync show it.
+func beside(problems []output.Problem) []output.Problem {
+	if slices.ContainsFunc(problems, func(p output.Problem) bool { return p.Severity == severityError }) {
+		return problems
+	}
+	return nil
 }
 
 // problemLine is a problem as one printable line.

@@ -56,6 +56,31 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestWarningsBeside: a warning that is true for long stands on the answer of a sync, and on no other answer as text; an error brings it back.
+func TestWarningsBeside(t *testing.T) {
+	warnings, all := valid().Found, several().Found
+	for name, tt := range map[string]struct {
+		answer Answer
+		want   bool
+	}{
+		"sync":            {Report{Problems: warnings}.Answer(), true},
+		"status":          {Report{Problems: warnings, ReadOnly: true}.Answer(), false},
+		"status, invalid": {Report{Problems: all, ReadOnly: true}.Answer(), true},
+		"diff":            {Diff{Problems: warnings}.Answer(nil), false},
+		"diff, invalid":   {Diff{Problems: all}.Answer(nil), true},
+	} {
+		for _, f := range []Format{Text, Markdown, JSON} {
+			var b strings.Builder
+			if err := tt.answer.Write(&b, f); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(b.String(), "selects one cluster"); got != (tt.want || f == JSON) {
+				t.Errorf("%s as %s shows the warning: %t\n%s", name, f, got, b.String())
+			}
+		}
+	}
+}
+
 // forged are names and words that others choose.
 func forged() []string {
 	return []string{

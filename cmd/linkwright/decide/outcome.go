@@ -11,9 +11,10 @@ import (
 
 // outcome is what became of decisions.
 type outcome struct {
-	changes []changed
-	after   []string // lines for people, once the record is written
-	note    string   // why what was recorded has no effect yet
+	changes   []changed
+	unchanged string   // what was as asked for already
+	after     []string // lines for people, once the record is written
+	note      string   // why what was recorded has no effect yet
 }
 
 type changed struct {
@@ -51,6 +52,9 @@ func (o outcome) text(w cli.Writing) string {
 		case report.Withdrawn:
 			lines = append(lines, w.Would("taken back: "+c.of.String()))
 		}
+	}
+	if o.unchanged != "" {
+		lines = append(lines, o.unchanged)
 	}
 	if !w.Dry() {
 		lines = append(lines, o.after...)

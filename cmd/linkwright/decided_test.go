@@ -87,7 +87,7 @@ func (r *rewoundLab) decidesUnderDaemon() {
 	r.accepts(report, undecided)
 
 	r.git("reset", "-q", "--hard", first)
-	r.decides(cli.ExitDone, []string{"recorded: Reconcile east"}, "reconcile")
+	r.decides(cli.ExitDone, []string{"recorded: Reconcile east", "A running daemon follows it"}, "reconcile")
 	r.soon("the head is refused", report("linkwright allow non-fast-forward "+first))
 	r.decides(cli.ExitDone, []string{"recorded: AllowNonFastForward " + first}, "allow", "non-fast-forward", first)
 	r.soon("the head is in force", func() bool { return report(`"appliedRevision": "`+first+`"`)() && undecided() })

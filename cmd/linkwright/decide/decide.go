@@ -107,7 +107,11 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 		defer progress.Show(c.Context(), live.Management)()
 		by = cmp.Or(by, User(c.Context(), cfg))
 		at := record.ManagementCluster{Cluster: h, Namespace: d.management.Namespace}
-		return amend(c.Context(), at, d.management.Owner, amendment{func(r *inventory.Record) (outcome, error) { return how(r, by) }, w.Recording(h)})
+		out, err = amend(c.Context(), at, d.management.Owner, amendment{func(r *inventory.Record) (outcome, error) { return how(r, by) }, w.Recording(h)})
+		if err == nil && out.followed && !w.Dry() {
+			out.unheld = !held(c.Context(), h, object.Installation{Owner: d.management.Owner, Namespace: d.management.Namespace})
+		}
+		return out, err
 	})
 }
 
@@ -222,7 +226,7 @@ func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory
 		out.add(report.Recorded, r.Decisions[at])
 		out.add(report.Replaced, replaced...)
 	}
-	out.after = []string{"A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too."}
+	out.followed = true
 	if back != "" {
 		out.after = append(out.after, "To take it back: "+back)
 	}

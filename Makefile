@@ -48,7 +48,7 @@ build: ## build bin/linkwright
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/linkwright ./cmd/linkwright
 
 controlplane: ## build the real control planes that tests and the demo run on
-	hack/controlplane/build.sh
+	@hack/controlplane/build.sh
 
 # At the version of the control planes: the outputs that the pages show are its own.
 kubectl: ## build bin/kubectl, with which tests follow the pages

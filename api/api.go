@@ -62,7 +62,7 @@ func (p Pos) String() string {
 // Problem is one finding about declarations; Hint says what to do, or is empty. See is another place that it is about, as
 // the first of two, or zero.
 // Code is a machine's word: of a warning the check that gave it, of an error only where a caller tells it from others, else
-// empty. Package fleet lists them.
+// empty, which is shown as InvalidDeclarations. Package fleet lists them.
 type Problem struct {
 	Pos           Pos
 	Warning       bool

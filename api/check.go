@@ -10,10 +10,12 @@ import (
 )
 
 // Finding is an error whose place is still a path into its document. Every kind has a Check that gives all findings
-// about its values; whether fields exist and have the right type is the decoder's business, and what is absent is never a finding.
+// about its values; whether fields exist and have the right type is the decoder's business.
 type Finding struct {
 	Path          Path
 	Message, Hint string
+	// Absent: nothing of what the field needs is declared. A problem with a field below it, such as a misspelled name, is the cause.
+	Absent bool
 }
 
 // Path leads from a document to a field: keys, and indices in decimal.

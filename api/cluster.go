@@ -223,7 +223,10 @@ func (a Access) check() []Finding {
 	}
 	switch len(ways) {
 	case 0:
-		return findingWithHint("declare kubeconfigSecret, kubeconfig or inCluster: true; or spec.sameAs, for a second name of a declared cluster", "no access is declared")
+		return []Finding{{
+			Message: "no access is declared", Absent: true,
+			Hint: "declare kubeconfigSecret, kubeconfig or inCluster: true; or spec.sameAs, for a second name of a declared cluster",
+		}}
 	case 1:
 		return a.KubeconfigSecret.check()
 	}

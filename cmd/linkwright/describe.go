@@ -172,11 +172,28 @@ func overviewOnce(h *cli.ManagementFlags, c *cobra.Command) (report.Overview, er
 
 // notFound says that there is no such link, cluster or revision, and which clusters may know more.
 func notFound(o report.Overview, kind, name string) error {
-	parts := []string{fmt.Sprintf("%s %q not found: linkwright get %ss lists what there is", kind, name, kind)}
+	parts := []string{fmt.Sprintf("%s %q not found%s: linkwright get %ss lists what there is", kind, name, meantName(o, kind, name), kind)}
 	for _, c := range o.Clusters {
 		if c.Why != nil {
 			parts = append(parts, fmt.Sprintf("cluster %s was not read (%s)", c.Name, c.Why.Code))
 		}
 	}
 	return errors.New(strings.Join(parts, "; "))
+}
+
+// meantName names what was probably meant in brackets; empty: nothing is like it.
+func meantName(o report.Overview, kind, name string) string {
+	var names []string
+	for _, r := range resources() {
+		if r.kind != kind || kind == "revision" {
+			continue
+		}
+		for _, ref := range r.list(o).Refs() {
+			names = append(names, strings.TrimPrefix(ref, kind+"/"))
+		}
+	}
+	if near, ok := api.Nearest(name, names); ok {
+		return " (did you mean " + near + "?)"
+	}
+	return ""
 }

@@ -51,6 +51,9 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
 			if len(args) > 0 {
 				between.from, between.to, two = strings.Cut(args[0], "..")
 			}
+			if strings.HasPrefix(between.to, ".") { // no name of a ref begins so
+				return cli.Usage("%s: a comparison with the merge base is not supported: write REV1..REV2", args[0])
+			}
 			f.Shows(c, false, out.Format)
 			var d difference
 			var err error
@@ -125,7 +128,9 @@ func (l revisionLoader) load(c *cobra.Command, rev string) (*fleet.Fleet, error)
 	}
 	fl, problems, err := l.Load(c.Context(), declared.Origin{Snapshot: snap, Dir: l.dir})
 	for _, p := range problems {
-		cli.Say(c.ErrOrStderr(), rev+":"+report.Line(p)) // as git grep names a file of a revision
+		if fl == nil { // warnings are validate's to show
+			cli.Say(c.ErrOrStderr(), rev+":"+report.Line(p)) // as git grep names a file of a revision
+		}
 	}
 	switch {
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -52,13 +53,41 @@ func eventsFor(about string) (eventFilter, error) {
 	if about == "" {
 		return eventFilter{}, nil
 	}
+	if filter, ok := eventsOf(about); ok {
+		return filter, nil
+	}
+	return eventFilter{}, cli.Usage("--for %q: write link/SOURCE/TARGET or cluster/NAME%s", about, meantEvents(about))
+}
+
+// eventsOf reads link/SOURCE/TARGET or cluster/NAME.
+func eventsOf(about string) (eventFilter, bool) {
 	kind, name, _ := strings.Cut(about, "/")
 	for _, r := range resources() {
 		if ref, ok := r.ref(name); ok && r.kind == kind && kind != "revision" {
-			return eventFilter{kind, strings.TrimPrefix(ref, kind+"/")}, nil
+			return eventFilter{kind, strings.TrimPrefix(ref, kind+"/")}, true
 		}
 	}
-	return eventFilter{}, cli.Usage("--for %q: write link/SOURCE/TARGET or cluster/NAME", about)
+	return eventFilter{}, false
+}
+
+// meantEvents is the end of an error about what is no link/SOURCE/TARGET and no cluster/NAME: what was probably meant.
+func meantEvents(about string) string {
+	kind, name, _ := strings.Cut(about, "/")
+	kind, isKind := api.Nearest(kind, []string{"link", "cluster"})
+	pair, isPair := cli.ParsePair(about)
+	meant := ""
+	switch {
+	case isKind && name != "":
+		meant = kind + "/" + name
+	case isPair:
+		meant = "link/" + pair.Name()
+	case api.CheckClusterName(api.ClusterName(about)) == nil:
+		meant = "cluster/" + about
+	}
+	if _, ok := eventsOf(meant); !ok {
+		return ""
+	}
+	return "; did you mean " + meant + "?"
 }
 
 // matches says that an event about an object is wanted.

@@ -82,7 +82,7 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "an unknown dry run", more: []string{"--dry-run", "yes"}, args: map[string][]string{
 			"abandon": {"east"}, "accept cluster": {"east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a"}, "adopt": from, "allow non-fast-forward": {"x"}, "approve": {"x"}, "cluster add": {"east"}, "reconcile": {},
 			"release": from, "resume": {"east"}, "rotate": from, "suspend": {"east"}, "sync": from, "uninstall": from,
-		}, want: cli.ExitUsage, words: "want none, client or server"},
+		}, want: cli.ExitUsage, words: "write --dry-run=client"},
 	}
 }
 

@@ -61,6 +61,9 @@ func explained(args []string) (report.Answer, error) {
 	}
 	f, err := kind.Find(path[1:]...)
 	if err != nil {
+		if meant := fieldsAt(path[1:], kind); len(meant) > 0 {
+			err = fmt.Errorf("%s has no field %s; did you mean %s?", kind.Name, strings.Join(path[1:], "."), strings.Join(meant, " or "))
+		}
 		return report.Answer{}, cli.Usage("%w", err)
 	}
 	name := strings.Join(append([]string{kind.Name}, path[1:]...), ".")
@@ -79,12 +82,45 @@ func reasonNamed(name string) (e reason.Entry, like string) {
 	return reason.Entry{}, cli.DidYouMean(name, codes)
 }
 
-// explainable adds to an error about one word which reasons and statuses are like it.
+// explainable is the error about a path that does not begin with a kind. It names fields of that path without its beginning, or reasons and
+// statuses that are like it.
 func explainable(path []string, like string, err error) error {
+	if meant := fieldsAt(path, kindFields()...); len(meant) > 0 {
+		return fmt.Errorf("there is no kind %q; did you mean %s?", path[0], strings.Join(meant, " or "))
+	}
 	if len(path) > 1 || like == "" {
 		return err
 	}
 	return fmt.Errorf("there is no kind, reason or status %q%s", path[0], like)
+}
+
+func kindFields() (out []api.Field) {
+	for _, name := range api.Kinds() {
+		if f, err := api.Declaration(name); err == nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// fieldsAt are the first fields whose path ends in path, in any case of its letters.
+func fieldsAt(path []string, kinds ...api.Field) (out []string) {
+	const most = 4
+	ending := "." + strings.ToLower(strings.Join(path, "."))
+	var below func(f api.Field, at string)
+	below = func(f api.Field, at string) {
+		for _, b := range f.Below() {
+			name := at + "." + b.Name
+			if strings.HasSuffix(strings.ToLower(name), ending) {
+				out = append(out, name)
+			}
+			below(b, name)
+		}
+	}
+	for _, k := range kinds {
+		below(k, k.Name)
+	}
+	return out[:min(len(out), most)]
 }
 
 // reasoned is what a reason means and what to do, as the reference page has it.

@@ -43,7 +43,9 @@ func TestGetChooses(t *testing.T) {
 		{"link", []string{"west/north", "east/west"}, "link/east/west link/west/north"},
 		{"link", []string{"west/east"}, `link "west/east" not found: linkwright get links lists what there is; cluster north was not read (Unreachable)`},
 		{"cluster", []string{"east"}, "cluster/east"},
-		{"cluster", []string{"eas"}, `cluster "eas" not found: linkwright get clusters lists what there is; cluster north was not read (Unreachable)`},
+		{"cluster", []string{"eas"}, `cluster "eas" not found (did you mean east?): linkwright get clusters lists what there is; cluster north was not read (Unreachable)`},
+		{"cluster", []string{"wset"}, `cluster "wset" not found (did you mean west?): linkwright get clusters lists what there is; cluster north was not read (Unreachable)`},
+		{"link", []string{"wset/north"}, `link "wset/north" not found (did you mean west/north?): linkwright get links lists what there is; cluster north was not read (Unreachable)`},
 		{"revision", []string{"0123456"}, "revision/0123456789abcdef"},
 	} {
 		for _, r := range resources() {

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/complete"
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
@@ -44,6 +45,7 @@ func main() {
 // run is the whole program: arguments in, exit code out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot() //nolint:contextcheck // ExecuteContext hands it to the commands
+	completion(root)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -125,6 +127,17 @@ Exit codes: 0 done, 1 different (diff only), 2 error, 3 invalid declarations,
 	return root
 }
 
+// completion adds cobra's command now, which cobra would do later, with the error of any other command for a shell that it does not know.
+func completion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args = asUsage(unknown)
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+}
+
 // commands are all below root.
 func commands(root *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
@@ -139,7 +152,33 @@ func unknown(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("unknown command %q%s\nSee: %s --help", args[0], cli.DidYouMean(args[0], cli.Names(c)), c.CommandPath())
+	return fmt.Errorf("unknown command %q%s\nSee: %s --help", args[0], meantCommand(c, args[0]), c.CommandPath())
+}
+
+// meantCommand is the end of an error about a word that is none of the commands below one: similar commands, the one that takes such a word,
+// or all if they are few.
+func meantCommand(c *cobra.Command, word string) string {
+	const few = 4
+	if !c.HasParent() {
+		return cli.DidYouMean(word, cli.Names(c))
+	}
+	if near, ok := api.Nearest(word, cli.Names(c)); ok {
+		return "; did you mean " + near + "?"
+	}
+	pair, isPair := cli.ParsePair(word)
+	var uses []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			uses = append(uses, sub.Use)
+		}
+		if isPair && strings.TrimSuffix(sub.Name(), "s") == "link" {
+			return "; did you mean " + sub.CommandPath() + " " + pair.Name() + "?"
+		}
+	}
+	if len(uses) > few {
+		return ""
+	}
+	return "; want " + strings.Join(uses, " or ")
 }
 
 // wrongFlag says what is wrong with a flag, and which one it could be.
@@ -156,6 +195,9 @@ func wrongFlag(c *cobra.Command, err error) error {
 	}
 	if required, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && required.GetFlag() != nil {
 		like = ": " + required.GetFlag().Usage
+		if mode, ok := required.GetFlag().Value.(*cli.DryRun); ok {
+			like = ": " + mode.Wanted()
+		}
 	}
 	return cli.Usage("%w%s\nSee: %s --help", err, like, c.CommandPath())
 }

@@ -88,7 +88,7 @@ func showProblems(w io.Writer, as report.Format, p report.Problems) error {
 	return nil
 }
 
-// problemsOf counts what is declared, too; a nil fleet declares nothing.
+// problemsOf counts what is declared, too, unless there is no fleet.
 func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	p := report.Problems{Found: found}
 	for _, r := range slices.Concat(fleet.Rules(), fleet.SecretRules()) {
@@ -100,7 +100,6 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	if f == nil {
 		return p
 	}
-	p.Clusters = len(f.Clusters)
-	p.Links = f.NumLinks()
+	p.Declared = &report.Declared{Clusters: len(f.Clusters), Links: f.NumLinks()}
 	return p
 }

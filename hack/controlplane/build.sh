@@ -24,7 +24,11 @@ if command -v flock >/dev/null; then
 	flock 9
 	built && exit 0
 fi
-echo "building bin/controlplane and bin/kwok (5 to 9 minutes the first time)" >&2
+if [ -x "$bin/controlplane" ] && [ -x "$bin/kwok" ]; then
+	echo "building bin/controlplane and bin/kwok again, because their sources or the Go release may have changed" >&2
+else
+	echo "building bin/controlplane and bin/kwok (5 to 9 minutes, if Go has not built their packages before)" >&2
+fi
 rm -f "$stamp"
 out=$(mktemp -d "$bin/.build.XXXXXX")
 trap 'rm -rf "$out"' EXIT INT TERM

@@ -60,10 +60,10 @@ func (o *originals) locate(p parsed) parsed {
 	at, found := o.in(file)[identity(p.root)]
 	if !found {
 		(&position{}).applyTo(p.root)
-		return parsed{o.root, p.root}
+		return parsed{file: o.root, root: p.root}
 	}
 	at.applyTo(p.root)
-	return parsed{file, p.root}
+	return parsed{file: file, root: p.root}
 }
 
 // plainOrigin matches nearly all origins; parsing each as YAML would be half of the cost.

@@ -11,8 +11,9 @@ import (
 
 // parsed is one YAML document of a file. It is not kept after decoding: a node takes some 200 bytes.
 type parsed struct {
-	file string
-	root *yaml.Node
+	file       string
+	root       *yaml.Node
+	misspelled bool // its apiVersion or its kind is, which is a problem of its own
 }
 
 func (p parsed) pos(n *yaml.Node) api.Pos {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -124,18 +125,27 @@ func lint(x *lintInput, hasErrors bool) []api.Problem {
 
 // problems reports what was suppressed because of errors.
 func (s suppressed) problems() []api.Problem {
-	var what string
-	switch {
-	case s.names && s.warnings:
-		what = "names of undeclared clusters, and some warnings,"
-	case s.names:
-		what = "names of undeclared clusters"
-	case s.warnings:
-		what = "some warnings"
-	default:
-		return nil
+	var what []string
+	for _, part := range []struct {
+		suppressed bool
+		what       string
+	}{
+		{s.documents, "other errors in documents of unknown kind or version"},
+		{s.names, "names of undeclared clusters"},
+		{s.warnings, "some warnings"},
+	} {
+		if part.suppressed {
+			what = append(what, part.what)
+		}
 	}
-	return []api.Problem{{Code: Unjudged, Warning: true, Message: what + " are reported once these errors are corrected"}}
+	switch len(what) {
+	case 0:
+		return nil
+	case 1:
+	default:
+		what[len(what)-1] = "and " + what[len(what)-1] + ","
+	}
+	return []api.Problem{{Code: Unjudged, Warning: true, Message: strings.Join(what, ", ") + " are reported once these errors are corrected"}}
 }
 
 // firstFew keeps the first ten problems by position, and counts the rest in the last message.

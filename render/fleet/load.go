@@ -59,6 +59,7 @@ type loader struct {
 
 	secretFiles  map[string]bool // files in which secrets were found
 	unknownKinds map[string]bool // names in documents whose kind is unknown: any may be a cluster
+	unchecked    bool            // a document of linkwright was not checked further, because its kind or its version is unknown
 }
 
 // declarations are the decoded documents of a tree, by kind.
@@ -75,14 +76,15 @@ type declarations struct {
 func (l *loader) joiner() *joiner {
 	return &joiner{
 		problemCollector: l.problemCollector, declarations: l.declarations, tree: l.tree,
-		incomplete: l.incomplete, namesUnknown: l.namesUnknown, unknownKinds: l.unknownKinds,
+		incomplete: l.incomplete, namesUnknown: l.namesUnknown, unknownKinds: l.unknownKinds, suppressed: suppressed{documents: l.unchecked},
 	}
 }
 
 // suppressed is what was not reported because of other errors.
 type suppressed struct {
-	names    bool // undeclared names, because unread documents may declare them
-	warnings bool // warnings of checks that need valid declarations
+	documents bool // other errors of documents, because their kind or version is unknown
+	names     bool // undeclared names, because unread documents may declare them
+	warnings  bool // warnings of checks that need valid declarations
 }
 
 // declared is one document and its value; valid: it has no problem of its own.
@@ -102,13 +104,13 @@ func (l *loader) decode(p parsed) {
 		l.fail(p.pos(key), "another declaration begins here, without --- before it", "write --- on a line of its own before it")
 	}
 	for _, part := range parts {
-		l.decodeOne(parsed{p.file, part})
+		l.decodeOne(parsed{file: p.file, root: part})
 	}
 }
 
 func (l *loader) decodeOne(p parsed) {
 	l.documents++
-	switch kind := l.kind(p); kind {
+	switch l.kind(&p) {
 	case "Cluster":
 		l.clusters = append(l.clusters, decode[api.ClusterDoc](l, p))
 	case "Link":
@@ -134,35 +136,64 @@ func (l *loader) addUnknownKind(p parsed) {
 	l.unknownKinds[name] = true
 }
 
-// kind reads apiVersion and kind of a document, or adds a problem if it is no declaration.
-func (l *loader) kind(p parsed) string {
+// kind reads apiVersion and kind of a document. Of a misspelled one it adds a problem and returns the kind that is probably meant; empty: it
+// is no declaration, or its kind is unknown.
+func (l *loader) kind(p *parsed) string {
 	if p.root.Kind != yaml.MappingNode {
 		l.fail(p.at(), "expected a declaration, found "+describe(p.root), "")
 		return ""
 	}
+	if l.secretFiles[p.file] && mayReveal(p.root) { // reported as a secret
+		return ""
+	}
 	fail := func(n *yaml.Node, message, hint string) {
 		l.add(withIdentity(api.Problem{Pos: p.pos(n), Message: message, Hint: hint}, identity(p.root)))
+		p.misspelled = true
 	}
-	version, kind := child(p.root, "apiVersion"), text(child(p.root, "kind"))
-	kinds := []string{"Cluster", "Link", "Mesh", "SyncPolicy"}
+	readable := l.version(p, fail)
+	kind := text(child(p.root, "kind"))
+	near, known := api.Nearest(kind, declarationKinds())
 	switch {
-	case l.secretFiles[p.file] && mayReveal(p.root): // reported as a secret
-	case version == nil:
-		fail(p.root, "apiVersion is missing", cmp.Or(otherCase(p.root, "apiVersion"), "write apiVersion: "+api.GroupVersion))
-	case text(version) != api.GroupVersion && (strings.HasPrefix(text(version), groupPrefix) || mistyped(text(version))):
-		fail(version, "apiVersion: expected "+api.GroupVersion+", found "+describe(version), otherVersion(text(version)))
-	case text(version) != api.GroupVersion:
-		fail(version, strings.TrimSuffix("this is not a declaration: its apiVersion is "+describe(version)+", its kind "+short(kind), ", its kind "),
-			foreignHint(kind))
-	case child(p.root, "kind") == nil:
-		fail(p.root, "kind is missing", cmp.Or(otherCase(p.root, "kind"), "Cluster, Link, Mesh or SyncPolicy"))
-	case !slices.Contains(kinds, kind):
-		fail(child(p.root, "kind"), "kind: expected Cluster, Link, Mesh or SyncPolicy, found "+describe(child(p.root, "kind")),
-			api.DidYouMean(kind, kinds))
-	default:
-		return kind
+	case !readable:
+		return ""
+	case !known || kind != near:
+		l.failKind(p, fail)
 	}
-	return ""
+	l.unchecked = l.unchecked || !known
+	return near
+}
+
+func declarationKinds() []string { return []string{"Cluster", "Link", "Mesh", "SyncPolicy"} }
+
+// version checks apiVersion. It reports whether this release can read the document, which a misspelled apiVersion does not prevent.
+func (l *loader) version(p *parsed, fail func(n *yaml.Node, message, hint string)) bool {
+	node := child(p.root, "apiVersion")
+	written := text(node)
+	switch {
+	case node == nil:
+		fail(p.root, "apiVersion is missing", cmp.Or(otherCase(p.root, "apiVersion"), "write apiVersion: "+api.GroupVersion))
+		l.unchecked = true
+		return false
+	case written == api.GroupVersion:
+		return true
+	case strings.HasPrefix(written, groupPrefix) || mistyped(written):
+		fail(node, "apiVersion: expected "+api.GroupVersion+", found "+describe(node), otherVersion(written))
+		l.unchecked = l.unchecked || !mistyped(written)
+		return mistyped(written)
+	}
+	kind := text(child(p.root, "kind"))
+	fail(node, strings.TrimSuffix("this is not a declaration: its apiVersion is "+describe(node)+", its kind "+short(kind), ", its kind "), foreignHint(kind))
+	return false
+}
+
+// failKind adds the problem of a document whose kind is missing or unknown.
+func (l *loader) failKind(p *parsed, fail func(n *yaml.Node, message, hint string)) {
+	node := child(p.root, "kind")
+	if node == nil {
+		fail(p.root, "kind is missing", cmp.Or(otherCase(p.root, "kind"), "Cluster, Link, Mesh or SyncPolicy"))
+		return
+	}
+	fail(node, "kind: expected Cluster, Link, Mesh or SyncPolicy, found "+describe(node), api.DidYouMean(text(node), declarationKinds()))
 }
 
 // otherCase is the hint for a key that is written in other capitals.
@@ -212,13 +243,13 @@ func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[
 	if err := into(plain, &out.value); err != nil {
 		w.fail(p.root, nil, err.Error(), "")
 	}
-	out.valid = len(w.problems)+w.more == 0
+	out.valid = len(w.problems)+w.more == 0 && !p.misspelled
 	for _, problem := range w.problems {
 		l.add(withIdentity(problem, out.identity))
 	}
 	l.dropped[problemKey{file: p.file}] += w.more
 	for _, f := range out.value.Check() {
-		if w.reported(f.Path) {
+		if w.reported(f.Path) || f.Absent && w.reportedBelow(f.Path) {
 			continue
 		}
 		out.valid = false

@@ -23,7 +23,7 @@ func parse(file string, data []byte, each func(parsed)) *fault {
 			return syntaxError(data, err)
 		}
 		if root := n.Content[0]; root.ShortTag() != "!!null" {
-			each(parsed{file, root})
+			each(parsed{file: file, root: root})
 		}
 	}
 }

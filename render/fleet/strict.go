@@ -72,6 +72,17 @@ func (w *walker) reported(at api.Path) bool {
 	return false
 }
 
+// reportedBelow reports whether a field below this one has a problem already.
+func (w *walker) reportedBelow(at api.Path) bool {
+	prefix := strings.Join(at, "\x00") + "\x00"
+	for path := range w.broken {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // value returns the plain value of a node for a type, or nil after a problem.
 func (w *walker) value(n *yaml.Node, t reflect.Type, at api.Path) any {
 	if n.Kind == yaml.AliasNode {

@@ -10,7 +10,7 @@ import (
 
 func (d diffDoc) text() string {
 	var problems strings.Builder
-	for _, p := range d.Problems {
+	for _, p := range beside(d.Problems) {
 		fmt.Fprintln(&problems, problemLine(p))
 	}
 	blocks := []string{problems.String()}

@@ -266,6 +266,10 @@ func TestWrite(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	golden(t, "status", Formats(), func(b *strings.Builder, f Format) error { return first().StatusAnswer().Write(b, f) })
+	var wide strings.Builder
+	if err := first().StatusAnswer().Write(&wide, Wide); err != nil || !strings.Contains(wide.String(), "SOURCE END") {
+		t.Errorf("status -o wide with a repository shows how ends are: %v\n%s", err, wide.String())
+	}
 	golden(t, "status-owing", Formats(), func(b *strings.Builder, f Format) error { return owing().StatusAnswer().Write(b, f) })
 	golden(t, "status-as-declared", Formats(), func(b *strings.Builder, f Format) error { return asDeclared().StatusAnswer().Write(b, f) })
 }

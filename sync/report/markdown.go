@@ -30,7 +30,7 @@ func (d document) problemList() string {
 	if d.Error != "" {
 		fmt.Fprintln(&b, "- error:", cell(d.Error))
 	}
-	return b.String() + listed(d.Problems)
+	return b.String() + listed(d.shownProblems())
 }
 
 func listed(problems []output.Problem) string {

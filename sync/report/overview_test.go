@@ -270,12 +270,12 @@ north    Unknown  Unreachable: no route[31m; to host
 		Wide: `
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
-SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE END  TARGET END  MESSAGE
-east    west    Unknown  Unknown                             Recorded    Recorded    NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
-north   east    Unknown  Unknown                             Unknown     Recorded    NotRead: cluster north was not read
-west    east    True     Ready    4s   2026-11-22 15:04:05Z  Recorded    Recorded
-west    north   False    Stalled  4s   2026-11-22 15:04:05Z  Recorded    Unknown     gateway alive: GatewayNotAlive
-west    south   False    Leaving                             Leaving     Absent      it is being removed
+SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE INVENTORY  TARGET INVENTORY  MESSAGE
+east    west    Unknown  Unknown                             Recorded          Recorded          NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
+north   east    Unknown  Unknown                             Unknown           Recorded          NotRead: cluster north was not read
+west    east    True     Ready    4s   2026-11-22 15:04:05Z  Recorded          Recorded
+west    north   False    Stalled  4s   2026-11-22 15:04:05Z  Recorded          Unknown           gateway alive: GatewayNotAlive
+west    south   False    Leaving                             Leaving           Absent            it is being removed
 
 CLUSTER  STATUS   MESSAGE
 north    Unknown  Unreachable: no route[31m; to host

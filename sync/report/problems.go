@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -14,12 +16,15 @@ type Rule struct{ Code, Help string }
 
 // Problems are what was found about one tree of declarations, in the order in which they are shown.
 type Problems struct {
-	Found           []api.Problem
-	Strict          bool   // warnings count as errors, and are shown as errors
-	Clusters, Links int    // of the fleet; 0 where there is none
-	Rules           []Rule // every kind there is, for SARIF
-	Version         string // of the program, for SARIF
+	Found    []api.Problem
+	Strict   bool      // warnings count as errors, and are shown as errors
+	Declared *Declared // nil: an error keeps it from being known
+	Rules    []Rule    // every kind there is, for SARIF
+	Version  string    // of the program, for SARIF
 }
+
+// Declared is how much is declared.
+type Declared struct{ Clusters, Links int }
 
 // Valid says that nothing found is an error.
 func (p Problems) Valid() bool { return p.document().Valid }
@@ -65,6 +70,8 @@ func problemOf(f api.Problem) output.Problem {
 	out := output.Problem{Severity: severityError, Place: place(f.Pos), Code: f.Code, Message: f.Message, Hint: f.Hint}
 	if f.Warning {
 		out.Severity = severityWarning
+	} else {
+		out.Code = cmp.Or(f.Code, unnamed)
 	}
 	if f.See != (api.Pos{}) {
 		see := place(f.See)
@@ -83,13 +90,25 @@ func problemsOf(m mask, problems []api.Problem) []output.Problem {
 	return out
 }
 
+// beside are the problems that a text shows beside something else: all if one is an error, else none. A warning may be true for long, and nobody
+// reads what stands on every answer; validate and sync show it.
+func beside(problems []output.Problem) []output.Problem {
+	if slices.ContainsFunc(problems, func(p output.Problem) bool { return p.Severity == severityError }) {
+		return problems
+	}
+	return nil
+}
+
 // problemLine is a problem as one printable line.
 func problemLine(p output.Problem) string { return Line(findingDoc{p}.problem()) }
 
 func (p Problems) document() problemsDoc {
 	d := problemsDoc{output.ProblemList{
-		TypeMeta: output.Of(output.KindProblemList), Strict: p.Strict, Clusters: p.Clusters, Links: p.Links, Items: []output.Problem{},
+		TypeMeta: output.Of(output.KindProblemList), Strict: p.Strict, Items: []output.Problem{},
 	}}
+	if p.Declared != nil {
+		d.Clusters, d.Links = &p.Declared.Clusters, &p.Declared.Links
+	}
 	for _, f := range p.Found {
 		f.Warning = f.Warning && !p.Strict
 		if f.Warning {
@@ -126,7 +145,9 @@ func (d problemsDoc) sum() string {
 	var parts []string
 	verdict := "valid"
 	if d.Valid {
-		parts = append(parts, count(d.Clusters, "cluster"), count(d.Links, "link"))
+		if d.Clusters != nil && d.Links != nil {
+			parts = append(parts, count(*d.Clusters, "cluster"), count(*d.Links, "link"))
+		}
 	} else {
 		verdict = "invalid"
 		parts = append(parts, count(d.Errors, "error"))

@@ -37,7 +37,7 @@ func several() Problems {
 // valid is a fleet with a warning only.
 func valid() Problems {
 	p := several()
-	p.Clusters, p.Links, p.Found = 5, 1, p.Found[len(p.Found)-1:]
+	p.Declared, p.Found = &Declared{5, 1}, p.Found[len(p.Found)-1:]
 	return p
 }
 
@@ -45,7 +45,7 @@ func TestProblems(t *testing.T) {
 	strict := valid()
 	strict.Strict = true
 	for name, p := range map[string]Problems{
-		"problems": several(), "problems-valid": valid(), "problems-strict": strict, "problems-none": {Clusters: 2, Links: 2},
+		"problems": several(), "problems-valid": valid(), "problems-strict": strict, "problems-none": {Declared: &Declared{2, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, ProblemFormats(), func(b *strings.Builder, f Format) error { return p.Write(b, f) })
@@ -53,6 +53,31 @@ func TestProblems(t *testing.T) {
 	}
 	if err := several().Write(nil, Markdown); err == nil || !strings.Contains(err.Error(), "want github, sarif, text, json or yaml") {
 		t.Errorf("Write(markdown): %v", err)
+	}
+}
+
+// TestWarningsBeside: a warning that is true for long stands on the answer of a sync, and on no other answer as text; an error brings it back.
+func TestWarningsBeside(t *testing.T) {
+	warnings, all := valid().Found, several().Found
+	for name, tt := range map[string]struct {
+		answer Answer
+		want   bool
+	}{
+		"sync":            {Report{Problems: warnings}.Answer(), true},
+		"status":          {Report{Problems: warnings, ReadOnly: true}.Answer(), false},
+		"status, invalid": {Report{Problems: all, ReadOnly: true}.Answer(), true},
+		"diff":            {Diff{Problems: warnings}.Answer(nil), false},
+		"diff, invalid":   {Diff{Problems: all}.Answer(nil), true},
+	} {
+		for _, f := range []Format{Text, Markdown, JSON} {
+			var b strings.Builder
+			if err := tt.answer.Write(&b, f); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(b.String(), "selects one cluster"); got != (tt.want || f == JSON) {
+				t.Errorf("%s as %s shows the warning: %t\n%s", name, f, got, b.String())
+			}
+		}
 	}
 }
 
@@ -135,7 +160,7 @@ func TestGitHub(t *testing.T) {
 			key, value, _ := strings.Cut(p, "=")
 			got[key] = unescape.Replace(value)
 		}
-		want := map[string]string{"file": word, "line": "3", "col": "4", "title": "linkwright: Invalid"}
+		want := map[string]string{"file": word, "line": "3", "col": "4", "title": "linkwright: InvalidDeclarations"}
 		if diff := cmp.Diff(want, got); diff != "" || command != "error" {
 			t.Errorf("GitHub(%q): command %q, properties -want +got\n%s", word, command, diff)
 		}

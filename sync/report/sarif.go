@@ -10,11 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// unnamed is the rule of what has no Code.
-const unnamed = "Invalid"
+// unnamed is the code of an error that has no Code of its own, and the rule of what has none.
+const unnamed = string(reason.InvalidDeclarations)
 
 // sarifLog is the Static Analysis Results Interchange Format 2.1.0 (OASIS), as far as it is used here: what code
 // scanning requires, and nothing that it would reject.

@@ -73,7 +73,7 @@ func TestSARIF(t *testing.T) {
 		}
 		ids = append(ids, rule["id"].(string))
 	}
-	if diff := cmp.Diff([]string{"Invalid", "Lonely", "UnknownField"}, ids); diff != "" {
+	if diff := cmp.Diff([]string{"InvalidDeclarations", "Lonely", "UnknownField"}, ids); diff != "" {
 		t.Errorf("rules: -want +got\n%s", diff)
 	}
 	prints := map[any]bool{}

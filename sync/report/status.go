@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,11 +66,16 @@ func (s statusDoc) markdown() string {
 	return paragraphs(s.opening, s.doc.problemList(), markdownTable(linkRows(s.Links, s.doc.at, false)), markdownTable(s.clusterRows()), s.doc.pendingTable())
 }
 
-// linkRows are cells, the first row being the head. Ages are counted to now; zero: there are none.
+// linkRows are cells, the first row being the head. Ages are counted to now; zero: there are none. Without a repository nobody knows how ends
+// are, and the columns of ends are about their inventories.
 func linkRows(links []output.Link, now time.Time, wide bool) [][]string {
 	head := []string{"source", "target", "ready", "status", "age", "message"}
 	if wide {
-		head = []string{"source", "target", "ready", "status", "age", "since", "source end", "target end", "message"}
+		of := "inventory"
+		if slices.ContainsFunc(links, func(l output.Link) bool { return l.SourceEnd.Status != "" || l.TargetEnd.Status != "" }) {
+			of = "end"
+		}
+		head = []string{"source", "target", "ready", "status", "age", "since", "source " + of, "target " + of, "message"}
 	}
 	rows, shown := [][]string{head}, shownOnce{}
 	for _, l := range links {

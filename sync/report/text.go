@@ -23,10 +23,18 @@ func (d document) problems() string {
 	if d.Error != "" {
 		fmt.Fprintln(&b, "error:", d.Error)
 	}
-	for _, p := range d.Problems {
+	for _, p := range d.shownProblems() {
 		fmt.Fprintln(&b, problemLine(p))
 	}
 	return b.String()
+}
+
+// shownProblems are those that a text shows: of a sync all.
+func (d document) shownProblems() []output.Problem {
+	if d.ReadOnly {
+		return beside(d.Problems)
+	}
+	return d.Problems
 }
 
 // notable are the links worth a line.

@@ -18,6 +18,10 @@ func checkRef(ref string) error {
 		if _, err := semver.NewConstraint(rule); err != nil {
 			return fmt.Errorf("ref %q: %w (write a range like semver:1.x or semver:>=1.2.0 <2.0.0)", ref, err)
 		}
+		return nil
+	}
+	if strings.ContainsAny(ref, "~^") || strings.Contains(ref, "@{") { // no name has them: git-check-ref-format(1)
+		return fmt.Errorf("ref %q: expressions such as HEAD~1 are not supported (name a branch, a tag or a hash; git rev-parse prints the hash of an expression)", ref)
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func (s *Source) Poll(ctx context.Context) (Snapshot, error) {
 }
 
 // At returns the snapshot of a branch, a tag, or a commit that a branch or tag reaches, by its hash or four digits of it and more. All 40 digits are
-// a commit and never a name; so are fewer after "commit:". Neighbours like main~1 are not understood. A commit that the store holds costs no
+// a commit and never a name; so are fewer after "commit:". Expressions such as main~1 are an error. A commit that the store holds costs no
 // request; one that no ref names may cost fetching the whole history.
 func (s *Source) At(ctx context.Context, rev string) (Snapshot, error) {
 	if err := checkRef(rev); err != nil {

@@ -263,7 +263,11 @@ func TestAt(t *testing.T) {
 			t.Errorf("At(%q) = %s, %v; want %s", rev, got.Commit, err, want)
 		}
 	}
-	for _, rev := range []string{"nope", "main~1", "123", strings.Repeat("1", 40), "beef0"} {
+	for _, rev := range []string{"HEAD~1", "main^", "main@{1}"} {
+		_, err := s.At(t.Context(), rev)
+		refuse(t, err, rev, "not supported (name a branch, a tag or a hash")
+	}
+	for _, rev := range []string{"nope", "123", strings.Repeat("1", 40), "beef0"} {
 		if _, err := s.At(t.Context(), rev); !errors.Is(err, source.ErrRefGone) {
 			t.Errorf("At(%q): %v is not %v", rev, err, source.ErrRefGone)
 		}

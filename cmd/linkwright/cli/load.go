@@ -17,11 +17,13 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// LoadOr reports the problems on stderr, and turns a tree without a fleet into an exit code.
+// LoadOr turns a tree without a fleet into an exit code, and shows its problems on stderr. Warnings of a fleet are validate's to show.
 func (k *Kustomize) LoadOr(ctx context.Context, stderr io.Writer, o declared.Origin) (*fleet.Fleet, error) {
 	f, problems, err := k.Load(ctx, o)
-	for _, p := range problems {
-		Say(stderr, report.Line(p))
+	if f == nil {
+		for _, p := range problems {
+			Say(stderr, report.Line(p))
+		}
 	}
 	if err != nil {
 		return nil, err

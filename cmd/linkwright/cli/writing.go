@@ -43,10 +43,15 @@ func (d *DryRun) Type() string { return "mode" }
 // Set implements pflag.Value.
 func (d *DryRun) Set(word string) error {
 	if !slices.Contains([]DryRun{DryRunNone, DryRunClient, DryRunServer}, DryRun(word)) {
-		return errors.New("want none, client or server")
+		return errors.New(d.Wanted())
 	}
 	*d = DryRun(word)
 	return nil
+}
+
+// Wanted says which values there are.
+func (d *DryRun) Wanted() string {
+	return "write --dry-run=client to show what would be written, or --dry-run=server to also have the API servers check it"
 }
 
 // Writing are the flags of every command that writes.

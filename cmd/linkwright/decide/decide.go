@@ -106,12 +106,36 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	return d.confirmed(c, func(w cli.Writing) (out outcome, err error) {
 		defer progress.Show(c.Context(), live.Management)()
 		by = cmp.Or(by, User(c.Context(), cfg))
-		err = record.ManagementCluster{Cluster: h, Namespace: d.management.Namespace}.AmendBy(c.Context(), d.management.Owner, func(r *inventory.Record) (err error) {
-			out, err = how(r, by)
-			return err
-		}, w.Recording(h))
+		at := record.ManagementCluster{Cluster: h, Namespace: d.management.Namespace}
+		out, err = amend(c.Context(), at, d.management.Owner, amendment{func(r *inventory.Record) (outcome, error) { return how(r, by) }, w.Recording(h)})
+		if err == nil && out.followed && !w.Dry() {
+			out.unheld = !held(c.Context(), h, object.Installation{Owner: d.management.Owner, Namespace: d.management.Namespace})
+		}
 		return out, err
 	})
+}
+
+// amendment is how the record is changed and written.
+type amendment struct {
+	change func(*inventory.Record) (outcome, error)
+	write  func(context.Context, object.Change) error
+}
+
+// errUnchanged ends an amendment that changes nothing, so that nothing is written.
+var errUnchanged = errors.New("nothing changes")
+
+// amend changes the record, and gives what became of decisions.
+func amend(ctx context.Context, at record.ManagementCluster, owner string, a amendment) (out outcome, err error) {
+	err = at.AmendBy(ctx, owner, func(r *inventory.Record) (err error) {
+		if out, err = a.change(r); err == nil && len(out.changes) == 0 {
+			err = errUnchanged
+		}
+		return err
+	}, a.write)
+	if errors.Is(err, errUnchanged) {
+		err = nil
+	}
+	return out, err
 }
 
 // confirmed amends the record and shows what became of it. A command that asks first shows what would become of it.
@@ -202,7 +226,7 @@ func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory
 		out.add(report.Recorded, r.Decisions[at])
 		out.add(report.Replaced, replaced...)
 	}
-	out.after = []string{"A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too."}
+	out.followed = true
 	if back != "" {
 		out.after = append(out.after, "To take it back: "+back)
 	}

@@ -149,7 +149,8 @@ func TestDecisionsOfCommands(t *testing.T) {
 	}
 }
 
-// Resumed is what is named, whoever suspended it; all of what is named must be suspended.
+// Resumed is what is named, whoever suspended it. What is not suspended is no error, unless the record does not know it. Nothing is written if
+// nothing changes.
 func TestResume(t *testing.T) {
 	all := []inventory.Decision{
 		{Kind: inventory.Suspend, Cluster: "east", By: "a"},
@@ -157,16 +158,50 @@ func TestResume(t *testing.T) {
 		{Kind: inventory.Suspend, Source: "west", Target: "east", By: "a"},
 		{Kind: inventory.Reconcile, Cluster: "east", By: "a"},
 	}
-	for args, want := range map[string]int{"east": 2, "west/east": 3, "west→east": 3, "east west/east": 1, "": 1, "west": 4, "east north": 4} {
-		r := inventory.Record{}
-		r.Decide(all...)
-		named, err := suspensions(strings.Fields(args))
+	const notWest = "linkwright suspend has not suspended west (if it is declared with suspend: true, change the declaration); the record has:"
+	for _, tt := range []struct {
+		args    string // first command, and the same once more
+		left    int
+		says    string
+		says2nd string
+		writes  int
+		err     string
+	}{
+		{"east", 2, "taken back: Suspend east, by b", "linkwright suspend has not suspended east", 1, ""},
+		{"west/east", 3, "taken back: Suspend west/east", "linkwright suspend has not suspended west/east", 1, ""},
+		{"west→east", 3, "taken back: Suspend west/east", "linkwright suspend has not suspended west/east", 1, ""},
+		{"east west/east", 1, "taken back: Suspend east, by b", "linkwright suspend has not suspended east, west/east", 1, ""},
+		{"east west", 2, notWest, "linkwright suspend has not suspended east, west (", 1, ""},
+		{"", 1, "taken back: Suspend west/east", "nothing is suspended by linkwright suspend", 1, ""},
+		{"west", 4, notWest, notWest, 0, ""},
+		{"east north", 4, "", "", 0, "the record has no cluster north"},
+	} {
+		management := managed(t)
+		r, err := management.Record(t.Context(), object.DefaultOwner)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = (&deciding{}).resume(&r, named)
-		if (err == nil) != (want < 4) || len(r.Decisions) != want {
-			t.Errorf("resume %q: %v, %d left, want %d", args, err, len(r.Decisions), want)
+		r.Decide(all...)
+		named, err := suspensions(strings.Fields(tt.args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writes := 0
+		again := func() string {
+			out, err := amend(t.Context(), management, object.DefaultOwner, amendment{func(now *inventory.Record) (outcome, error) {
+				now.Decisions = r.Decisions
+				out, err := (&deciding{}).resume(now, named)
+				r.Decisions = now.Decisions
+				return out, err
+			}, func(context.Context, object.Change) error { writes++; return nil }})
+			if err != nil {
+				return err.Error()
+			}
+			return out.text(cli.Writing{})
+		}
+		first, second := again(), again()
+		if !strings.Contains(first, tt.says+tt.err) || !strings.Contains(second, tt.says2nd+tt.err) || writes != tt.writes || len(r.Decisions) != tt.left {
+			t.Errorf("resume %q: %d writes, %d left, it says\n%s\nand again\n%s", tt.args, writes, len(r.Decisions), first, second)
 		}
 	}
 }

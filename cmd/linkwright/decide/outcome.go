@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,9 +12,12 @@ import (
 
 // outcome is what became of decisions.
 type outcome struct {
-	changes []changed
-	after   []string // lines for people, once the record is written
-	note    string   // why what was recorded has no effect yet
+	changes   []changed
+	unchanged string   // what was as asked for already
+	followed  bool     // a process follows what was recorded
+	unheld    bool     // and none runs
+	after     []string // lines for people, once the record is written
+	note      string   // why what was recorded has no effect yet
 }
 
 type changed struct {
@@ -34,6 +38,9 @@ func (o outcome) answer(w cli.Writing) report.Answer {
 		d := reported(c.of)
 		if d.Change = c.how; c.how == report.Recorded {
 			d.Note = o.note
+			if o.unheld {
+				d.Note = cmp.Or(o.note, notHeld)
+			}
 		}
 		all = append(all, d)
 	}
@@ -52,11 +59,25 @@ func (o outcome) text(w cli.Writing) string {
 			lines = append(lines, w.Would("taken back: "+c.of.String()))
 		}
 	}
+	if o.unchanged != "" {
+		lines = append(lines, o.unchanged)
+	}
 	if !w.Dry() {
+		if o.followed {
+			lines = append(lines, o.follows())
+		}
 		lines = append(lines, o.after...)
 	}
 	if o.note != "" {
 		lines = append(lines, fmt.Sprintf("Note: %s.", o.note))
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// follows says which process follows what was recorded, and when.
+func (o outcome) follows() string {
+	if o.unheld {
+		return notHeld + "."
+	}
+	return "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too."
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 func resumeCommand() *cobra.Command {
@@ -37,21 +38,31 @@ cluster or link that is declared with suspend: true: change the declaration.`,
 	return c
 }
 
-// resume ends suspensions of what is named, or all; what is named and not suspended is an error, and nothing is resumed.
+// resume ends suspensions of what is named, or all. What is not suspended stays as it is, and that is no error, so that a command may be repeated.
+// If the record does not know a name, nothing is resumed.
 func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) (outcome, error) {
 	of := func(one inventory.Decision) func(inventory.Decision) bool {
 		return func(o inventory.Decision) bool { return o.Kind == inventory.Suspend && o.Object() == one.Object() }
 	}
 	var missing []string
 	for _, one := range named {
-		if !slices.ContainsFunc(r.Decisions, of(one)) {
-			missing = append(missing, one.Object())
+		if slices.ContainsFunc(r.Decisions, of(one)) {
+			continue
 		}
+		if err := checkSuspension(*r, one); err != nil {
+			return outcome{}, err
+		}
+		missing = append(missing, one.Object())
 	}
-	if len(missing) > 0 {
-		return outcome{}, fmt.Errorf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), list(*r))
-	}
-	return d.withdrawAll(r, "linkwright suspend has suspended nothing", func(o inventory.Decision) bool {
+	var out outcome
+	out.add(report.Withdrawn, r.RemoveDecisions(func(o inventory.Decision) bool {
 		return o.Kind == inventory.Suspend && (len(named) == 0 || slices.ContainsFunc(named, func(one inventory.Decision) bool { return of(one)(o) }))
-	})
+	})...)
+	switch {
+	case len(missing) > 0:
+		out.unchanged = fmt.Sprintf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), list(*r))
+	case len(out.changes) == 0:
+		out.unchanged = "nothing is suspended by linkwright suspend"
+	}
+	return out, nil
 }

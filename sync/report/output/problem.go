@@ -7,10 +7,10 @@ type ProblemList struct {
 	Valid bool `json:"valid"`
 	// Strict is true if warnings count as errors.
 	Strict bool `json:"strict"`
-	// Clusters is how many clusters are declared.
-	Clusters int `json:"clusters"`
-	// Links is how many links are declared.
-	Links int `json:"links"`
+	// Clusters is how many clusters are declared. It is absent if an error keeps it from being known.
+	Clusters *int `json:"clusters,omitempty"`
+	// Links is how many links are declared. It is absent if an error keeps it from being known.
+	Links *int `json:"links,omitempty"`
 	// Errors is how many problems are errors.
 	Errors int `json:"errors"`
 	// Warnings is how many problems are warnings.
@@ -24,7 +24,8 @@ type Problem struct {
 	// Severity is error or warning.
 	Severity string `json:"severity" jsonschema:"enum=error,enum=warning"`
 	Place
-	// Code names the kind of the problem. It is empty if the kind has no name.
+	// Code names the kind of the problem. Of an error without a kind of its own it is InvalidDeclarations. It is empty only if the problem counts
+	// further warnings.
 	Code string `json:"code"`
 	// Message says what is wrong.
 	Message string `json:"message"`

@@ -134,13 +134,7 @@ func (l *lab) uninstallsAgain(record *corev1.ConfigMap) {
 // asked, and the record stays.
 func (l *lab) uninstallsBegun() {
 	l.t.Helper()
-	stuck := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "stuck-west", Labels: map[string]string{"mirror.linkerd.io/mirrored-service": "true", "mirror.linkerd.io/cluster-name": "west"},
-			Annotations: map[string]string{"mirror.linkerd.io/remote-svc-fq-name": "stuck.default.svc.cluster.local", "mirror.linkerd.io/remote-resource-version": "1"},
-		},
-		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
-	}
+	stuck := testMirror("stuck", "west")
 	services := l.client("east").CoreV1().Services("default")
 	if _, err := services.Create(l.t.Context(), stuck, metav1.CreateOptions{FieldManager: "controller"}); err != nil {
 		l.t.Fatal(err)

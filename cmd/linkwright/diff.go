@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -228,9 +229,18 @@ func snapshotsDiff(owner string, before, after state.Snapshot, steps map[api.Clu
 			}
 			cd.Objects = append(cd.Objects, od)
 		}
+		slices.SortStableFunc(cd.Objects, func(a, b report.ObjectDiff) int { return deletesLast(a) - deletesLast(b) })
 		out = append(out, ends(cd, steps[name]))
 	}
 	return out
+}
+
+// deletesLast orders objects without clusters: as in a cluster, deletes come after the other writes.
+func deletesLast(o report.ObjectDiff) int {
+	if o.Action == object.Delete {
+		return 1
+	}
+	return 0
 }
 
 // bookkeeping says that an object is our own: shown nowhere.

@@ -192,6 +192,11 @@ func indented(text string) string {
 	return "  " + text
 }
 
+// UnlinksText says what is removed of links; empty: nothing is.
+func (d Diff) UnlinksText() string {
+	return paragraphs(unlinkDocsOf(redacting(nil), d.Unlinks).text()...)
+}
+
 // text is a paragraph for each group.
 func (all unlinkDocs) text() []string {
 	var blocks []string

@@ -172,35 +172,6 @@ func mirrorsOf(w state.Snapshot, link api.Pair) Mirrors {
 	return out
 }
 
-// Narrowing is a declared link whose selectors no longer choose some services.
-type Narrowing struct {
-	Link api.Pair
-	Mirrors
-	Lost []object.Key // mirrors and federated Services that may go
-}
-
-// Narrowings returns the links whose selectors the steps of Simulate narrow, sorted by link.
-func Narrowings(w state.Snapshot, steps map[api.ClusterName][]Step) (out []Narrowing) {
-	for name, all := range steps {
-		for _, s := range all {
-			for _, c := range s.Changes {
-				if c.Action != object.Drain || c.Why.Code == reason.Draining {
-					continue
-				}
-				link := c.End.Link
-				n := Narrowing{Link: link, Mirrors: mirrorsOf(w, link)}
-				if live := w.Clusters[name].Live; n.Known {
-					body, _ := live.Body(c.Key)
-					n.Lost = linkerd.SelectorsIn(c.Object.Body).Lost(linkerd.SelectorsIn(body), linkerd.MirrorsOf(w.Spec(name).Linkerd, live)[link.Target], live)
-				}
-				out = append(out, n)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b Narrowing) int { return a.Link.Compare(b.Link) })
-	return out
-}
-
 // with adds a change to the stages.
 func (u Unlink) with(cluster api.ClusterName, c object.Change) Unlink {
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -187,5 +188,26 @@ func TestNarrowings(t *testing.T) {
 			}
 		}
 		same(t, tt.name, tt.want, got)
+	}
+}
+
+// A link is new until something of it is recorded. All selectors that it gets in the end are named, also those that wait for a Secret.
+func TestNewLinks(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
+	w := s.now()
+	w.IssuedCredentials = map[api.Pair]linkerd.Credential{westEast.Link: {Token: object.NewSecret([]byte("stand-in")), Fingerprint: "print"}}
+	_, steps := Simulate(w, s.renderer())
+	want := NewLink{westEast.Link, linkerd.Chosen{
+		Mirrored: "mirror.linkerd.io/exported=true", Discovered: "mirror.linkerd.io/exported=remote-discovery", Federated: "mirror.linkerd.io/federated=member",
+	}}
+	if got := NewLinks(w, steps); len(got) != 1 || got[0] != want {
+		t.Errorf("new links: %+v", got)
+	}
+	s.settle()
+	remove(s.live["west"], linkKey("east"))
+	w = s.now()
+	_, steps = Simulate(w, s.renderer())
+	if got := NewLinks(w, steps); len(got) > 0 {
+		t.Errorf("a link that lost its Linkerd Link: %+v", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 // Diff is what would be written, cluster by cluster in name order.
 type Diff struct {
 	Problems []api.Problem
+	Created  []plan.NewLink
 	Unlinks  []plan.Unlink
 	Narrowed []plan.Narrowing
 	Clusters []ClusterDiff
@@ -82,6 +83,7 @@ func (d Diff) Write(w io.Writer, f Format, key func(api.ClusterName) string) err
 // diffDoc is a Diff as it may be shown, with what only texts need.
 type diffDoc struct {
 	output.Diff // without clusters
+	created     newLinks
 	unlinks     unlinkDocs
 	clusters    []clusterDiffDoc
 }
@@ -138,6 +140,8 @@ func (d Diff) document(key func(api.ClusterName) string) diffDoc {
 	for _, u := range out.unlinks {
 		out.Unlinks = append(out.Unlinks, u.document())
 	}
+	out.created = d.Created
+	out.Created = out.created.documents()
 	out.Narrowed = narrowedOf(m, d.Narrowed)
 	for _, c := range d.Clusters {
 		k := ""

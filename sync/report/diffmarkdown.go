@@ -21,7 +21,7 @@ func (d diffDoc) markdown() string {
 			ends = append(ends, append([]string{c.Name}, r...))
 		}
 	}
-	head := paragraphs("### linkwright: "+cell(d.sum())+"\n", listed(d.Problems), d.unlinks.markdown(room/2), d.narrowedMarkdown(), markdownTable(rows), markdownTable(ends))
+	head := paragraphs("### linkwright: "+cell(d.sum())+"\n", listed(d.Problems), d.created.markdown(room/8), d.unlinks.markdown(room/2), d.narrowedMarkdown(), markdownTable(rows), markdownTable(ends))
 	return paragraphs(head, d.blocks(room-utf8.RuneCountInString(head)))
 }
 

@@ -14,7 +14,7 @@ func (d diffDoc) text() string {
 	for _, p := range d.Problems {
 		fmt.Fprintln(&problems, problemLine(p))
 	}
-	blocks := append([]string{problems.String()}, d.unlinks.text()...)
+	blocks := append([]string{problems.String(), d.created.text()}, d.unlinks.text()...)
 	blocks = append(blocks, d.narrowedText())
 	for _, c := range d.clusters {
 		blocks = append(blocks, c.text()...)

@@ -108,7 +108,7 @@ func list(keys []object.Key, most int) string {
 		if i == most {
 			break
 		}
-		names = append(names, k.Namespace+"/"+k.Name)
+		names = append(names, line(k.Namespace+"/"+k.Name))
 	}
 	if more := len(keys) - len(names); more > 0 {
 		return fmt.Sprintf(": %s and %d more", strings.Join(names, ", "), more)

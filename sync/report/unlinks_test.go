@@ -46,10 +46,18 @@ func unlinked() Diff {
 	federated := []object.Key{{Kind: "Service", Namespace: "shop", Name: "cart-federated"}}
 	north := plan.Mirrors{Known: true, Services: services(5, "north")}
 	return Diff{
+		Created:  []plan.NewLink{newLink("north", "west", "a=b"), newLink("south", "east", "a=b"), newLink("south", "west", "")},
 		Unlinks:  []plan.Unlink{going("west", "east", plan.Mirrors{Known: true, Services: services(12, "east"), Serving: 11, Federated: federated})},
 		Narrowed: []plan.Narrowing{{Link: link("west", "north"), Mirrors: north, Lost: north.Services[:2]}, {Link: link("west", "south")}},
 		Clusters: []ClusterDiff{removedObjects("west")},
 	}
+}
+
+// newLink is a link that begins to choose services.
+func newLink(source, target api.ClusterName, mirrored string) plan.NewLink {
+	n := plan.NewLink{Link: link(source, target)}
+	n.Mirrored, n.Discovered, n.Federated = mirrored, "c=d", "e in (f,g)"
+	return n
 }
 
 // unlinkedMany are links that go in each of the ways that there are.
@@ -92,7 +100,7 @@ func TestCommentHasRoomForUnlinks(t *testing.T) {
 			if i%2 == 0 {
 				u.Waiting = object.Because(reason.Waiting, "%s is waited for", strings.Repeat("x", i%300))
 			}
-			d.Unlinks = append(d.Unlinks, u)
+			d.Unlinks, d.Created = append(d.Unlinks, u), append(d.Created, newLink("west", u.Link.Target, fmt.Sprint("n=", i)))
 		}
 		var b strings.Builder
 		if err := d.Write(&b, Markdown, nil); err != nil {

@@ -9,6 +9,8 @@ type Diff struct {
 	Different bool `json:"different"`
 	// Problems are those of the declarations.
 	Problems []Problem `json:"problems"`
+	// Created are the links that are new, sorted by source and target.
+	Created []CreatedLink `json:"created"`
 	// Unlinks are the links that are no longer declared, sorted by source and target.
 	Unlinks []Unlink `json:"unlinks"`
 	// Narrowed are the links whose selectors no longer choose some services, sorted by source and target.
@@ -28,6 +30,16 @@ type Narrowed struct {
 	// Lost are those of them that may go.
 	Lost []object.Key `json:"lost,omitempty"`
 	// Message says that in a sentence.
+	Message string `json:"message"`
+}
+
+// CreatedLink is a link of which nothing is in its source yet.
+type CreatedLink struct {
+	// Source is the source of the link.
+	Source string `json:"source"`
+	// Target is the target of the link.
+	Target string `json:"target"`
+	// Message says in sentences what the link does.
 	Message string `json:"message"`
 }
 

@@ -38,9 +38,9 @@ clusters, by server-side dry run. With REV1..REV2 it compares two revisions
 without any cluster. Facts of clusters then come from --facts, else from the
 declarations, else both sides have the same placeholders.
 
-If a link is removed, it first says what happens in order, which mirror Services
-go, and what denies or delays that. An object that is deleted is one line:
--o yaml has its body, too.
+It first says which links are new. Of each link that is removed, it says what
+happens in order, which mirror Services go, and what denies or delays that. An
+object that is deleted is one line: -o yaml has its body, too.
 
 Values of secrets are short hashes. The exit code is 1 if there are differences,
 and 4 if something is Denied or Blocked, or could not be compared.`,
@@ -177,7 +177,7 @@ func offlineDiff(f *cli.Common, c *cobra.Command, factsFile string, between revi
 	before, _ := plan.Simulate(o.Snapshot(a), renderer)
 	begin, policies := plan.WithControllers(next(o, before, b)), []plan.Policy{plan.Suspend, plan.PrunePolicy}
 	after, steps := plan.Simulate(begin, renderer, policies...)
-	d := difference{Diff: removes(begin, steps, renderer, policies), after: after}
+	d := difference{Diff: linksDiff(begin, steps, renderer, policies), after: after}
 	d.Clusters = snapshotsDiff(f.Management.Owner, before, after, steps)
 	return d, nil
 }
@@ -269,7 +269,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	w.IssuedCredentials = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	defer e.Live.Show(ctx, live.DryRuns)()
-	d := difference{after: w, Diff: removes(w, steps, e.Loop.Renderer, e.Loop.Policies)}
+	d := difference{after: w, Diff: linksDiff(w, steps, e.Loop.Renderer, e.Loop.Policies)}
 	for _, name := range sortedNames(w) {
 		cd, failed := engine{e}.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)

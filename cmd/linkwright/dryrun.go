@@ -72,7 +72,7 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 	defer e.Close(c.Context())
 	w.IssuedCredentials = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
-	d := difference{after: w, Diff: engine{e}.written(removes(w, steps, e.Loop.Renderer, e.Loop.Policies))}
+	d := difference{after: w, Diff: engine{e}.written(linksDiff(w, steps, e.Loop.Renderer, e.Loop.Policies))}
 	shown := e.Live.Show(c.Context(), live.DryRuns)
 	defer shown()
 	for _, name := range sortedNames(w) {
@@ -104,6 +104,7 @@ func (e engine) writes(name api.ClusterName) bool {
 // written leaves out links of which the process writes no end.
 func (e engine) written(d report.Diff) report.Diff {
 	d.Unlinks = slices.DeleteFunc(d.Unlinks, func(u plan.Unlink) bool { return !e.writes(u.Link.Source) && !e.writes(u.Target) })
+	d.Created = slices.DeleteFunc(d.Created, func(n plan.NewLink) bool { return !e.writes(n.Link.Source) })
 	d.Narrowed = slices.DeleteFunc(d.Narrowed, func(n plan.Narrowing) bool { return !e.writes(n.Link.Source) })
 	return d
 }

@@ -58,9 +58,11 @@ func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 	return cd
 }
 
-// removes is a diff that says what simulated steps remove of links, and nothing else yet.
-func removes(w state.Snapshot, steps map[api.ClusterName][]plan.Step, r plan.Renderer, policies []plan.Policy) report.Diff {
-	return report.Diff{Unlinks: plan.Unlinks(w, steps, r, policies...), Narrowed: plan.Narrowings(w, steps)}
+// linksDiff is a diff that says what simulated steps do to links as a whole, and nothing else yet.
+func linksDiff(w state.Snapshot, steps map[api.ClusterName][]plan.Step, r plan.Renderer, policies []plan.Policy) report.Diff {
+	return report.Diff{
+		Created: plan.NewLinks(w, steps), Unlinks: plan.Unlinks(w, steps, r, policies...), Narrowed: plan.Narrowings(w, steps),
+	}
 }
 
 // missingCredentials are stand-ins for what targets have not issued yet.

@@ -54,14 +54,45 @@ func TestApprove(t *testing.T) {
 	if offline, live := l.denied("diff", "main..retire"), l.denied("diff", "--ref", "retire"); offline != hash || live != hash {
 		t.Errorf("the same removal is called %s by a preview without clusters, %s by one with them, %s by the daemon", offline, live, hash)
 	}
-	l.must(cli.ExitPartial, []string{"nothing can be written; 2 ends denied"}, "diff", "--ref", "retire")
+	l.previews("Link west→east is no longer declared, and linkwright removes nothing of it:", cli.ExitPartial, "--ref", "retire")
 	l.must(cli.ExitError, []string{"remove nothing that needs an approval"}, "approve", hash)
 	l.answers(answered{"approve REPO --dry-run=client --ref retire " + hash, cli.ExitDone, output.KindDecisionList})
 	l.must(cli.ExitDone, []string{"approved " + hash}, "approve", "--ref", "retire", hash)
 	l.must(cli.ExitDone, []string{"1 link: ", "nothing to write"}, "sync")
 	l.git("merge", "-q", "--ff-only", "retire")
+	l.previews("Link west→east is removed:", cli.ExitDifferent)
 	l.must(cli.ExitDone, []string{"0 failed"}, "sync")
 	l.nothingOf("west", "east")
+}
+
+// previews holds that a diff says first what happens to the link, its mirror and its objects, without a body, and that a dry run of sync says the
+// same.
+func (l *lab) previews(head string, code int, ref ...string) {
+	l.t.Helper()
+	services := l.client("west").CoreV1().Services("default")
+	mirror := testMirror("stuck", "east")
+	if _, err := services.Create(l.t.Context(), mirror, metav1.CreateOptions{FieldManager: "controller"}); err != nil {
+		l.t.Fatal(err)
+	}
+	words := []string{"default/stuck-east", "linkwright deletes the controller, the Linkerd Link, the credentials and "}
+	if code == cli.ExitDifferent {
+		words = append(words, "- Deployment.apps linkerd-multicluster/controller-east\n", "No guard denies this.\n")
+	} else {
+		words = append(words, "After an approval, it goes in this order:\n", "nothing can be written; 2 ends denied")
+	}
+	first := l.must(code, words, append([]string{"diff"}, ref...)...).out
+	if !strings.HasPrefix(first, head+"\n") || strings.Contains(first, "kind: ") {
+		l.t.Errorf("diff %v: want %q first, and no body of what is deleted:\n%s", ref, head, first)
+	}
+	for _, mode := range []string{"client", "server"} {
+		got := l.run(append([]string{"sync", "--dry-run=" + mode}, ref...)...).out
+		if p, _, _ := strings.Cut(first, "\n\n"); !strings.HasPrefix(got, p+"\n\n") {
+			l.t.Errorf("sync --dry-run=%s %v: want what diff says first:\n%s\n%s", mode, ref, p, got)
+		}
+	}
+	if err := services.Delete(l.t.Context(), mirror.Name, metav1.DeleteOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 var hashNamed = regexp.MustCompile(`linkwright approve ([0-9a-f]{12})`)

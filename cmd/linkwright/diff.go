@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,10 @@ With one revision (default: --ref) it compares the revision with the live
 clusters, by server-side dry run. With REV1..REV2 it compares two revisions
 without any cluster. Facts of clusters then come from --facts, else from the
 declarations, else both sides have the same placeholders.
+
+It first says which links are new. Of each link that is removed, it says what
+happens in order, which mirror Services go, and what denies or delays that. An
+object that is deleted is one line: -o yaml has its body, too.
 
 Values of secrets are short hashes. The exit code is 1 if there are differences,
 and 4 if something is Denied or Blocked, or could not be compared.`,
@@ -175,8 +180,11 @@ func offlineDiff(f *cli.Common, c *cobra.Command, factsFile string, between revi
 	}
 	renderer := f.Management.Renderer(k)
 	before, _ := plan.Simulate(o.Snapshot(a), renderer)
-	after, steps := plan.Simulate(next(o, before, b), renderer, plan.Suspend, plan.PrunePolicy)
-	return difference{Diff: snapshotsDiff(f.Management.Owner, before, after, steps), after: after}, nil
+	begin, policies := plan.WithControllers(next(o, before, b)), []plan.Policy{plan.Suspend, plan.PrunePolicy}
+	after, steps := plan.Simulate(begin, renderer, policies...)
+	d := difference{Diff: linksDiff(begin, steps, renderer, policies), after: after}
+	d.Clusters = snapshotsDiff(f.Management.Owner, before, after, steps)
+	return d, nil
 }
 
 // next is the snapshot of a fleet in which b is declared: new clusters are empty, and clusters that b does not declare have departed.
@@ -205,13 +213,12 @@ func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 }
 
 // snapshotsDiff compares the objects of two snapshots, cluster by cluster, without linkwright's own bookkeeping.
-func snapshotsDiff(owner string, before, after state.Snapshot, steps map[api.ClusterName][]plan.Step) report.Diff {
-	var d report.Diff
+func snapshotsDiff(owner string, before, after state.Snapshot, steps map[api.ClusterName][]plan.Step) (out []report.ClusterDiff) {
 	for _, name := range sortedNames(after) {
 		cd := report.ClusterDiff{Name: name}
 		a, b := before.Clusters[name].Live, after.Clusters[name].Live
 		for _, key := range cli.SortedKeys(a, b) {
-			if bookkeeping(owner, key) {
+			if bookkeeping(owner, key) || key.Kind == "Pod" { // linkwright writes no pods: these are of simulated controllers
 				continue
 			}
 			x, inA := a.Body(key)
@@ -227,9 +234,18 @@ func snapshotsDiff(owner string, before, after state.Snapshot, steps map[api.Clu
 			}
 			cd.Objects = append(cd.Objects, od)
 		}
-		d.Clusters = append(d.Clusters, ends(cd, steps[name]))
+		slices.SortStableFunc(cd.Objects, func(a, b report.ObjectDiff) int { return deletesLast(a) - deletesLast(b) })
+		out = append(out, ends(cd, steps[name]))
 	}
-	return d
+	return out
+}
+
+// deletesLast orders objects without clusters: as in a cluster, deletes come after the other writes.
+func deletesLast(o report.ObjectDiff) int {
+	if o.Action == object.Delete {
+		return 1
+	}
+	return 0
 }
 
 // bookkeeping says that an object is our own: shown nowhere.
@@ -258,7 +274,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	w.IssuedCredentials = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	defer e.Live.Show(ctx, live.DryRuns)()
-	d := difference{after: w}
+	d := difference{after: w, Diff: linksDiff(w, steps, e.Loop.Renderer, e.Loop.Policies)}
 	for _, name := range sortedNames(w) {
 		cd, failed := engine{e}.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)

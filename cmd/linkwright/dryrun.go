@@ -72,11 +72,11 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 	defer e.Close(c.Context())
 	w.IssuedCredentials = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
-	d := difference{after: w}
+	d := difference{after: w, Diff: engine{e}.written(linksDiff(w, steps, e.Loop.Renderer, e.Loop.Policies))}
 	shown := e.Live.Show(c.Context(), live.DryRuns)
 	defer shown()
 	for _, name := range sortedNames(w) {
-		if len(e.Loop.Only) > 0 && !slices.Contains(e.Loop.Only, name) {
+		if !(engine{e}).writes(name) {
 			continue
 		}
 		cd, failed := engine{e}.dryStep(c.Context(), w, name, dryStep{steps[name], f.Writing.Mode})
@@ -94,6 +94,19 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(d.failed...)}
 	}
 	return nil
+}
+
+// writes reports whether the process may write to a cluster: with --only-write, it writes only to some.
+func (e engine) writes(name api.ClusterName) bool {
+	return len(e.Loop.Only) == 0 || slices.Contains(e.Loop.Only, name)
+}
+
+// written leaves out links of which the process writes no end.
+func (e engine) written(d report.Diff) report.Diff {
+	d.Unlinks = slices.DeleteFunc(d.Unlinks, func(u plan.Unlink) bool { return !e.writes(u.Link.Source) && !e.writes(u.Target) })
+	d.Created = slices.DeleteFunc(d.Created, func(n plan.NewLink) bool { return !e.writes(n.Link.Source) })
+	d.Narrowed = slices.DeleteFunc(d.Narrowed, func(n plan.Narrowing) bool { return !e.writes(n.Link.Source) })
+	return d
 }
 
 // dryStep are the steps of one cluster, and how they are tried.

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // lab is real clusters, a real repository and the program; west is the management cluster.
@@ -171,6 +172,14 @@ func testService(name string) *corev1.Service {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 	}
+}
+
+// testMirror is a mirror of a target's service, as Linkerd's controller makes it.
+func testMirror(service, target string) *corev1.Service {
+	mirror := testService(service + "-" + target)
+	mirror.Labels = map[string]string{linkerd.MirroredLabel: "true", linkerd.ClusterNameLabel: target}
+	mirror.Annotations = map[string]string{linkerd.RemoteServiceName: service + ".default.svc.cluster.local", linkerd.RemoteResourceVersion: "1"}
+	return mirror
 }
 
 // run is one run to its end.

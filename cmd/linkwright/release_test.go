@@ -110,7 +110,7 @@ func (l *lab) owners() {
 func (l *lab) uninstalls() {
 	l.commit(l.clusters() + link("east", "west", ""))
 	l.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync")
-	l.must(cli.ExitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "to go on, run:\n  linkwright uninstall ", " --yes"}, "uninstall")
+	l.must(cli.ExitPartial, []string{"Link east→west is removed:\n", "delete Deployment.apps linkerd-multicluster/controller-west", "to go on, run:\n  linkwright uninstall ", " --yes"}, "uninstall")
 	l.dryRuns([]string{"delete Deployment.apps linkerd-multicluster/controller-west"}, "uninstall")
 	l.dryRuns([]string{"another token would be requested", "management cluster: https://"}, "rotate")
 	l.uninstallsBegun()
@@ -134,20 +134,14 @@ func (l *lab) uninstallsAgain(record *corev1.ConfigMap) {
 // asked, and the record stays.
 func (l *lab) uninstallsBegun() {
 	l.t.Helper()
-	stuck := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "stuck-west", Labels: map[string]string{"mirror.linkerd.io/mirrored-service": "true", "mirror.linkerd.io/cluster-name": "west"},
-			Annotations: map[string]string{"mirror.linkerd.io/remote-svc-fq-name": "stuck.default.svc.cluster.local", "mirror.linkerd.io/remote-resource-version": "1"},
-		},
-		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
-	}
+	stuck := testMirror("stuck", "west")
 	services := l.client("east").CoreV1().Services("default")
 	if _, err := services.Create(l.t.Context(), stuck, metav1.CreateOptions{FieldManager: "controller"}); err != nil {
 		l.t.Fatal(err)
 	}
 	l.must(cli.ExitPartial, []string{"east: left: ", "west: left: "}, "uninstall", "--yes", "--wait", "2s")
 	for _, tt := range []struct{ more, want []string }{
-		{nil, []string{"east: holds now: ", "west: holds now: ", "holds its Lease"}},
+		{nil, []string{"Link east→west is being removed, and linkwright waits:\n", "1 mirror Service in east: default/stuck-west\n", "east: holds now: ", "west: holds now: ", "holds its Lease"}},
 		{[]string{"--yes", "--wait", "1s"}, []string{"east: left: ", "west: left: "}},
 	} {
 		got := l.must(cli.ExitPartial, append(tt.want, "east→west in east: is being removed: Draining"), append([]string{"uninstall"}, tt.more...)...)

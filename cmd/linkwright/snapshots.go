@@ -58,6 +58,13 @@ func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 	return cd
 }
 
+// linksDiff is a diff that says what simulated steps do to links as a whole, and nothing else yet.
+func linksDiff(w state.Snapshot, steps map[api.ClusterName][]plan.Step, r plan.Renderer, policies []plan.Policy) report.Diff {
+	return report.Diff{
+		Created: plan.NewLinks(w, steps), Unlinks: plan.Unlinks(w, steps, r, policies...), Narrowed: plan.Narrowings(w, steps),
+	}
+}
+
 // missingCredentials are stand-ins for what targets have not issued yet.
 func missingCredentials(w state.Snapshot) map[api.Pair]linkerd.Credential {
 	out, known := cli.StandInCredentials(w.Fleet.Links()), credential.Of(state.Identify(w))

@@ -132,8 +132,13 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 		return u.finish(ctx, term, write, u.out)
 	}
 	_, steps := plan.Simulate(w, u.Loop.Renderer, u.Loop.Policies...)
-	u.plans(w, removals(w, steps))
+	d := removals(w, steps)
+	d.Unlinks = plan.Unlinks(w, steps, u.Loop.Renderer, u.Loop.Policies...)
+	u.plans(w, d)
 	if !u.asked {
+		if text := d.UnlinksText(); text != "" {
+			cli.Say(u.out.notes, text)
+		}
 		u.going(w, steps, u.out)
 	}
 	switch {

@@ -147,7 +147,11 @@ func takeOver() howTo {
 
 func retire() howTo {
 	return howTo{file: "docs/how-to/retire-a-cluster.md", given: (*reader).linked, acts: []act{
-		{at: "linkwright diff main..branch --repo URL", exit: 1, shows: []string{"no longer declared"}},
+		{at: "linkwright diff main..branch --repo URL", exit: 1, shows: []string{
+			"Link west→east is removed:", "deletes the mirror Services of east. linkwright deletes what is left after 5m (prune.drainDeadline).",
+			"the credentials and 5 more objects in west.", "its token and 1 more object in east.",
+		}},
+		{at: "linkwright diff --ref branch --repo URL", exit: 1, shows: []string{"Link west→east is removed:", "No guard denies this."}},
 		{at: "linkwright approve HASH", before: (*reader).overLimit, after: func(r *reader) { r.expect("linkwright sync --repo URL", "1 Removed") }},
 		{at: "linkwright status --repo URL", before: (*reader).leaving, shows: []string{"CleanupComplete"}},
 		{at: "linkwright uninstall --repo URL", exit: exitNotDone, shows: []string{"nothing was written", "stays in every cluster"}},

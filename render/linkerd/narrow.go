@@ -27,6 +27,20 @@ func (s LinkSpec) Selectors() Selectors {
 	return Selectors{s.Selector, s.RemoteDiscoverySelector, s.FederatedServiceSelector, s.ExcludedLabels}
 }
 
+// Chosen are the services that a Link selects, by their labels as kubectl writes selectors; empty: none.
+type Chosen struct{ Mirrored, Discovered, Federated string }
+
+// Chosen are the services that the selectors choose.
+func (s Selectors) Chosen() Chosen {
+	text := func(of *metav1.LabelSelector) string {
+		if !selectsAny(of) {
+			return ""
+		}
+		return metav1.FormatLabelSelector(of)
+	}
+	return Chosen{text(s.Mirror), text(s.Discovery), text(s.Federated)}
+}
+
 // Narrows reports whether a Link may select fewer services than before: its controller then deletes their mirrors
 // (linkerd2 multicluster/service-mirror/cluster_watcher.go).
 func (s Selectors) Narrows(was Selectors) bool {

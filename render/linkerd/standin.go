@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 )
 
 // Placeholders fills in what is not known without the cluster: known facts stay, declared values override
@@ -59,4 +60,11 @@ func portString(n int32) string {
 		return ""
 	}
 	return strconv.Itoa(int(n))
+}
+
+// StandInPod is a pod of the controller of a Link, for simulations: nothing applies it.
+func StandInPod(l api.Linkerd, target api.ClusterName) (object.Key, object.Body) {
+	k := object.Key{Kind: "Pod", Namespace: l.MulticlusterNamespace, Name: Controller(target)}
+	return k, object.NewBody(fmt.Appendf(nil, `{"kind":"Pod","metadata":{"name":%q,"labels":{%q:%q,%q:%q}}}`,
+		k.Name, ClusterNameLabel, target, ComponentLabel, Component))
 }

@@ -155,6 +155,21 @@ func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot,
 	return w, steps
 }
 
+// WithControllers adds to simulated clusters a pod of the controller of every Linkerd Link, so that an unlink of it is drained as in a cluster that works.
+func WithControllers(w state.Snapshot) state.Snapshot {
+	w.Clusters = maps.Clone(w.Clusters)
+	for name, current := range w.Clusters {
+		observed := current.Live.Edit()
+		for k := range current.Live.Kind(linkerd.Group, "Link") {
+			pod, body := linkerd.StandInPod(w.Spec(name).Linkerd, api.ClusterName(k.Name))
+			observed.Put(pod, object.Record{}, body)
+		}
+		current.Live = observed.Observation()
+		w.Clusters[name] = current
+	}
+	return w
+}
+
 // withControllers removes the pods of controllers that the step deleted, and the mirrors of links that it drained.
 func withControllers(l api.Linkerd, current state.Cluster, s Step) state.Cluster {
 	observed := current.Live.Edit()

@@ -17,6 +17,9 @@ import (
 // Diff is what would be written, cluster by cluster in name order.
 type Diff struct {
 	Problems []api.Problem
+	Created  []plan.NewLink
+	Unlinks  []plan.Unlink
+	Narrowed []plan.Narrowing
 	Clusters []ClusterDiff
 }
 
@@ -80,11 +83,14 @@ func (d Diff) Write(w io.Writer, f Format, key func(api.ClusterName) string) err
 // diffDoc is a Diff as it may be shown, with what only texts need.
 type diffDoc struct {
 	output.Diff // without clusters
+	created     newLinks
+	unlinks     unlinkDocs
 	clusters    []clusterDiffDoc
 }
 
 type clusterDiffDoc struct {
-	output.ClusterDiff // without ends and objects
+	output.ClusterDiff            // without ends and objects
+	unlinks            unlinkDocs // of the whole diff
 	ends               []rowDoc
 	objects            []objectDiffDoc
 	next               []objectDiffDoc
@@ -97,7 +103,7 @@ type rowDoc struct {
 
 type objectDiffDoc struct {
 	output.ObjectDiff
-	patch string // from Before to After, as YAML
+	patch string // from Before to After, as YAML; empty for what is only named
 }
 
 func (d diffDoc) answer() output.Diff {
@@ -130,12 +136,21 @@ func (d Diff) document(key func(api.ClusterName) string) diffDoc {
 	}
 	m := redacting(secrets)
 	out := diffDoc{Diff: output.Diff{TypeMeta: output.Of(output.KindDiff), Different: d.Different(), Problems: problemsOf(m, d.Problems)}}
+	out.Unlinks, out.unlinks = []output.Unlink{}, unlinkDocsOf(m, d.Unlinks)
+	for _, u := range out.unlinks {
+		out.Unlinks = append(out.Unlinks, u.document())
+	}
+	out.created = d.Created
+	out.Created = out.created.documents()
+	out.Narrowed = narrowedOf(m, d.Narrowed)
 	for _, c := range d.Clusters {
 		k := ""
 		if key != nil {
 			k = key(c.Name)
 		}
-		out.clusters = append(out.clusters, clusterDiffDocOf(m, k, c))
+		doc := clusterDiffDocOf(m, k, c)
+		doc.unlinks = out.unlinks
+		out.clusters = append(out.clusters, doc)
 	}
 	return out
 }
@@ -169,7 +184,9 @@ func objectDiffDocOf(m mask, key string, cluster api.ClusterName, o ObjectDiff) 
 	if o.Going && o.Action == object.None {
 		d.Action = object.Delete.String()
 	}
-	d.patch = patch(string(cluster)+"/"+o.Key.String(), asYAML(d.Before), asYAML(d.After))
+	if !d.named() {
+		d.patch = patch(string(cluster)+"/"+o.Key.String(), asYAML(d.Before), asYAML(d.After))
+	}
 	return d
 }
 

@@ -21,19 +21,21 @@ func (d diffDoc) markdown() string {
 			ends = append(ends, append([]string{c.Name}, r...))
 		}
 	}
-	head := paragraphs("### linkwright: "+cell(d.sum())+"\n", listed(beside(d.Problems)), markdownTable(rows), markdownTable(ends))
+	head := paragraphs("### linkwright: "+cell(d.sum())+"\n", listed(beside(d.Problems)), d.created.markdown(room/8), d.unlinks.markdown(room/2), d.narrowedMarkdown(),
+		markdownTable(rows), markdownTable(ends))
 	return paragraphs(head, d.blocks(room-utf8.RuneCountInString(head)))
 }
 
-// blocks gives one block an object, as many as there is room for: a comment that is too long is refused whole.
+// blocks gives a block for each object that is written, and one for objects that are deleted together, as many as there is room for: a comment
+// that is too long is refused whole.
 func (d diffDoc) blocks(left int) string {
 	var blocks []string
 	omitted := 0
 	for _, c := range d.clusters {
-		for _, o := range c.objects {
-			b := o.block(c.Name)
+		for _, all := range alike(c.objects) {
+			b := all.block(c.Name)
 			if left -= utf8.RuneCountInString(b) + 1; left < 0 || omitted > 0 {
-				omitted++
+				omitted += len(all)
 				continue
 			}
 			blocks = append(blocks, b)
@@ -45,17 +47,21 @@ func (d diffDoc) blocks(left int) string {
 	return paragraphs(blocks...)
 }
 
-func (o objectDiffDoc) block(cluster string) string {
-	seen := o.seen()
+// block is what is read of objects once it is opened.
+func (all alikeObjects) block(cluster string) string {
+	o := all[0]
+	what, body := o.verb()+" "+o.Object.String(), ""
 	switch {
+	case o.named():
+		what, body = o.verb()+" "+count(len(all), "object"), all.names(cell)
 	case o.patch != "":
-		seen = fenced("diff", seen)
-	case seen != "":
-		seen = cell(seen) + "\n"
+		body = fenced("diff", o.seen())
+	case o.seen() != "":
+		body = cell(o.seen()) + "\n"
 	}
 	why := cell(sentence(o.Reason))
 	if why != "" {
 		why += "\n"
 	}
-	return details("<b>"+cell(cluster)+"</b>: "+cell(o.verb()+" "+o.Object.String()), paragraphs(why, seen))
+	return details("<b>"+cell(cluster)+"</b>: "+cell(what), paragraphs(why, body))
 }

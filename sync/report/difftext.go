@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -13,7 +14,8 @@ func (d diffDoc) text() string {
 	for _, p := range beside(d.Problems) {
 		fmt.Fprintln(&problems, problemLine(p))
 	}
-	blocks := []string{problems.String()}
+	blocks := append([]string{problems.String(), d.created.text()}, d.unlinks.text()...)
+	blocks = append(blocks, d.narrowedText())
 	for _, c := range d.clusters {
 		blocks = append(blocks, c.text()...)
 	}
@@ -29,10 +31,51 @@ func (c clusterDiffDoc) text() []string {
 		rows = append(rows, strings.Join(r, "\t"))
 	}
 	blocks := []string{c.head() + "\n" + columns("  ", rows)}
-	for _, o := range c.objects {
-		blocks = append(blocks, o.head()+"\n"+o.seen())
+	for _, o := range alike(c.objects) {
+		blocks = append(blocks, o.text())
 	}
 	return blocks
+}
+
+// alikeObjects are one object that is written, or objects that are deleted one after the other for the same reason.
+type alikeObjects []objectDiffDoc
+
+// alike puts objects together of which only the names are shown.
+func alike(objects []objectDiffDoc) (out []alikeObjects) {
+	for _, o := range objects {
+		last := len(out) - 1
+		if last >= 0 && o.named() && o.sameAs(out[last][0]) {
+			out[last] = append(out[last], o)
+			continue
+		}
+		out = append(out, alikeObjects{o})
+	}
+	return out
+}
+
+// named says that only the name of an object is shown: it is deleted.
+func (o objectDiffDoc) named() bool { return o.Action == object.Delete.String() }
+
+func (o objectDiffDoc) sameAs(p objectDiffDoc) bool {
+	return o.verb() == p.verb() && sentence(o.Reason) == sentence(p.Reason)
+}
+
+// text is the patch of an object, or a line for each that is deleted.
+func (all alikeObjects) text() string {
+	o := all[0]
+	if !o.named() {
+		return o.head() + "\n" + o.seen()
+	}
+	return o.what(o.verb()) + ":\n" + all.names(func(name string) string { return name })
+}
+
+// names is a line for each object.
+func (all alikeObjects) names(shown func(string) string) string {
+	var b strings.Builder
+	for _, o := range all {
+		fmt.Fprintln(&b, "-", shown(o.Object.String()))
+	}
+	return b.String()
 }
 
 // notable clusters are those with something to show.
@@ -47,6 +90,9 @@ func (c clusterDiffDoc) notReady() [][]string {
 	}
 	var out [][]string
 	for _, r := range c.ends {
+		if c.unlinks.hides(r.EndDiff) {
+			continue
+		}
 		if r.Leaving || slices.Contains([]plan.Phase{plan.Suspended, plan.Blocked, plan.Waiting, plan.Denied}, r.phase) {
 			out = append(out, []string{r.name(), r.words(), message(r.Status, r.Reason)})
 		}
@@ -112,17 +158,19 @@ func (o objectDiffDoc) verb() string {
 	return o.Action
 }
 
-func (o objectDiffDoc) head() string {
-	head := o.verb() + " " + o.Object.String()
+func (o objectDiffDoc) head() string { return o.what(o.verb() + " " + o.Object.String()) }
+
+// what adds the reason of a change.
+func (o objectDiffDoc) what(changes string) string {
 	if why := sentence(o.Reason); why != "" {
-		head += " (" + why + ")"
+		return changes + " (" + why + ")"
 	}
-	return head
+	return changes
 }
 
 // seen is the patch, or why there is none.
 func (o objectDiffDoc) seen() string {
-	if o.patch == "" && o.Before != nil {
+	if o.patch == "" && o.Before != nil && !o.named() {
 		return "  no visible difference: only linkwright's labels and annotations, owners of fields, or hidden values\n"
 	}
 	return o.patch

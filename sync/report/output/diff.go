@@ -9,8 +9,78 @@ type Diff struct {
 	Different bool `json:"different"`
 	// Problems are those of the declarations.
 	Problems []Problem `json:"problems"`
+	// Created are the links that are new, sorted by source and target.
+	Created []CreatedLink `json:"created"`
+	// Unlinks are the links that are no longer declared, sorted by source and target.
+	Unlinks []Unlink `json:"unlinks"`
+	// Narrowed are the links whose selectors no longer choose some services, sorted by source and target.
+	Narrowed []Narrowed `json:"narrowed"`
 	// Clusters are sorted by name.
 	Clusters []ClusterDiff `json:"clusters"`
+}
+
+// Narrowed is a link whose selectors no longer choose some services. Linkerd's controller deletes the mirrors of these.
+type Narrowed struct {
+	// Source is the source of the link.
+	Source string `json:"source"`
+	// Target is the target of the link.
+	Target string `json:"target"`
+	// Mirrors are the Services that the link has in its source now. They are absent if the source was not read.
+	Mirrors *Mirrors `json:"mirrors,omitempty"`
+	// Lost are those of them that may go.
+	Lost []object.Key `json:"lost,omitempty"`
+	// Message says that in a sentence.
+	Message string `json:"message"`
+}
+
+// CreatedLink is a link of which nothing is in its source yet.
+type CreatedLink struct {
+	// Source is the source of the link.
+	Source string `json:"source"`
+	// Target is the target of the link.
+	Target string `json:"target"`
+	// Message says in sentences what the link does.
+	Message string `json:"message"`
+}
+
+// Unlink is the removal of one link that is no longer declared.
+type Unlink struct {
+	// Source is the source of the link.
+	Source string `json:"source"`
+	// Target is the target of the link.
+	Target string `json:"target"`
+	// Begun is true if an earlier sync began the removal.
+	Begun bool `json:"begun"`
+	// Stopped says why nothing of the link is removed, such as a guard that denies it. It is absent if nothing stops the removal.
+	Stopped *object.Reason `json:"stopped,omitempty"`
+	// Mirrors are the Services that the link has in its source now. They are absent if the source was not read.
+	Mirrors *Mirrors `json:"mirrors,omitempty"`
+	// Stages are what happens, in order. If stopped is PruneLimitExceeded, they happen after an approval.
+	Stages []UnlinkStage `json:"stages"`
+	// Waiting says what is waited for after the stages. It is absent if nothing of the link is left then.
+	Waiting *object.Reason `json:"waiting,omitempty"`
+}
+
+// Mirrors are the Services in a source that exist because of one link.
+type Mirrors struct {
+	// Services are the mirrors of the target's services.
+	Services []object.Key `json:"services"`
+	// Serving is how many of the services have a ready endpoint. Services that Linkerd resolves in the target have no endpoints, and do not count.
+	Serving int `json:"serving"`
+	// Federated are the federated Services of which the target is a member.
+	Federated []object.Key `json:"federated"`
+}
+
+// UnlinkStage is one part of a removal.
+type UnlinkStage struct {
+	// Kind is what is done. With RemoveMirrors, Linkerd's controller does it; with all others, linkwright.
+	Kind string `json:"kind" jsonschema:"enum=EmptySelectors,enum=RemoveMirrors,enum=DeleteMirrors,enum=DeleteObjects"`
+	// Cluster is where it is done.
+	Cluster string `json:"cluster"`
+	// Objects are what is written or deleted. With RemoveMirrors they are absent if the source was not read.
+	Objects []object.Key `json:"objects,omitempty"`
+	// Message says in a sentence what is done.
+	Message string `json:"message"`
 }
 
 // ClusterDiff is what would be written to one cluster.

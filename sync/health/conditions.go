@@ -1,6 +1,7 @@
 package health
 
 import (
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/object"
@@ -68,6 +69,16 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 		due = begun.Add(RecoveryTime)
 	}
 	return notReady(was, now, fault{code, stageAndCode(v), soon}), due
+}
+
+// Suspended adds that the source's end is suspended to conditions, and whether changes wait until it is resumed.
+func Suspended(all, was []object.Condition, waiting bool, now time.Time) []object.Condition {
+	c := object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Suspended}
+	if waiting {
+		c.Reason, c.Message = reason.Waiting, "changes wait until the link is resumed"
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(c object.Condition) bool { return c.Type == object.Suspended })
+	return append(all, keepSince(was, now, c)...)
 }
 
 // Decisive returns the first stage that keeps a link from being ready; a zero Verdict: none does.

@@ -64,9 +64,9 @@ func (h healthChecks) awaitLeader(row Row, l fleet.Link) Row {
 
 // health returns the stages of a link, and when the clock may change them.
 func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.GatewayHealth) (all []health.Verdict, next time.Time) {
-	blocked := row.Why
-	if row.Phase != Blocked {
-		blocked = nil
+	blocked := row.NotRendered
+	if row.Phase == Blocked {
+		blocked = row.Why
 	}
 	v := health.Link{Pair: h.Identified(l), Loading: restarts(h).loaded(l)}
 	if cred, why := h.Link(l); v.Verification != nil && cred != nil && why == nil {

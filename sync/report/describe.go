@@ -11,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report/output"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // page is what describe shows of one link or cluster, beside its item.
@@ -93,7 +94,11 @@ func describeCluster(c output.Cluster, p page) Answer {
 // next is the next step, if there is one.
 func (p page) next(ready string, why *object.Reason, what string) string {
 	step := ""
-	if why != nil {
+	switch {
+	case why == nil:
+	case why.Code == reason.Suspended && ready == object.False && state.HowToResume(why.Message) != "":
+		step = fmt.Sprintf("Resume it, so that linkwright repairs it: %s.", state.HowToResume(why.Message))
+	default:
 		e, _ := reason.Find(why.Code)
 		step = e.Plain(e.Remedy)
 	}

@@ -123,6 +123,7 @@ func TestOverviewReady(t *testing.T) {
 		return object.Condition{Type: kind, Status: object.True, Reason: "X"}
 	}
 	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
+	waits := object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Waiting}
 	paused := object.Because(reason.Suspended, "by alice")
 	for name, tt := range map[string]struct {
 		link RecordedLink
@@ -140,7 +141,9 @@ func TestOverviewReady(t *testing.T) {
 		"leaves":                   {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Conditions: is(denied)}, "b", "False Leaving it is being removed"},
 		"leaves at its target":     {RecordedLink{Source: RecordedEnd, Target: LeavingEnd, Conditions: is(ready), Denied: &denied}, "b", "False Leaving it is being removed"},
 		"suspended by people":      {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready), Suspended: paused}, "b", "True Suspended by alice"},
-		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice"},
+		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice; it is not ready: X: y"},
+		"suspended, changes wait":  {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits), Suspended: paused}, "b", "True Suspended by alice; changes wait for that"},
+		"not suspended any more":   {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits)}, "b", "True Ready"},
 		"suspended, and leaves":    {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Suspended: paused}, "b", "False Suspended by alice"},
 		"suspended, and denied":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied), Suspended: paused}, "b", "False Denied PrunePolicy"},
 		"suspended, and not read":  {RecordedLink{Source: UnknownEnd, Target: RecordedEnd, Suspended: paused}, "b", "Unknown Unknown NotRead: cluster west was not read"},

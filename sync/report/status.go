@@ -2,9 +2,11 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
@@ -13,6 +15,13 @@ type statusDoc struct {
 	output.Status
 	opening string
 	doc     document
+}
+
+// Works says that AsDeclared is true, and that no link is known not to work: none is Stalled, and none that was written is suspended and not ready.
+func (r Report) Works() bool {
+	return r.AsDeclared() && !slices.ContainsFunc(r.document().links, func(l linkDoc) bool {
+		return l.Status == string(Stalled) || l.Status == string(Suspended) && l.Ready == object.False && len(l.Conditions) > 0
+	})
 }
 
 // StatusAnswer is how every link and every cluster is.
@@ -36,7 +45,7 @@ func (r Report) status() statusDoc {
 	}
 	o := openingDocOf(redacting(bodiesOf(r)), opening, in)
 	out := statusDoc{doc: d, Status: output.Status{
-		TypeMeta: output.Of(output.KindStatus), AsDeclared: r.AsDeclared(),
+		TypeMeta: output.Of(output.KindStatus), AsDeclared: r.Works(),
 		AppliedRevision: d.AppliedRevision, ObservedRevision: cmp.Or(d.ObservedRevision, string(opening.Revision.Observed)), Error: d.Error,
 		Leader: o.leaderOutput(), Writers: o.writersOutput(), Problems: d.Problems, Revisions: o.revisions,
 		Links: linksOf(d.links), Clusters: withoutWrites(d.clusters),

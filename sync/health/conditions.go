@@ -20,7 +20,7 @@ const RecoveryTime = 5 * time.Minute
 //	trust anchors shared   TrustAnchorsNotShared  no
 //	access works           CredentialNotAccepted  no
 //	credentials written    CredentialsNotWritten  yes
-//	controller leads       ControllerNotLeading   yes
+//	controller leads       its own                yes
 //	gateway alive          GatewayNotAlive        while the link is being set up: the first probes come late
 func readinessStages() map[Stage]reason.Code {
 	return map[Stage]reason.Code{
@@ -92,7 +92,11 @@ func Decisive(all []Verdict) Verdict {
 func decisive(all []Verdict) (Verdict, reason.Code) {
 	for _, v := range all {
 		observed := v.Result != Unknown || v.Stage != Reachable && v.Stage != CredentialsWritten && v.Stage != ControllerLeads
-		if code := readinessStages()[v.Stage]; code != "" && (v.Result == Failed || !observed) {
+		code := readinessStages()[v.Stage]
+		if v.Stage == ControllerLeads && v.Result == Failed && v.Why != nil { // what to do differs
+			code = v.Why.Code
+		}
+		if code != "" && (v.Result == Failed || !observed) {
 			return v, code
 		}
 	}

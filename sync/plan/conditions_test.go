@@ -202,7 +202,7 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		}
 		s.later(health.RecoveryTime)
 		s.reconcile("west")
-		if s.reports() != string(reason.ControllerNotLeading) {
+		if s.reports() != string(reason.ControllerMissing) {
 			t.Errorf("%s: in the end it tells %q", what, s.reports())
 		}
 	}

@@ -89,13 +89,13 @@ func TestConditionsOfSuspendedLink(t *testing.T) {
 		remove(s.live["west"], deployment("east"))
 		quiet(t, s, name)
 		same(t, name+": its controller is gone", []string{
-			"Ready False Progressing controller leads: ControllerNotReady", "Reconciling True Progressing controller leads: ControllerNotReady",
+			"Ready False Progressing controller leads: ControllerMissing", "Reconciling True Progressing controller leads: ControllerMissing",
 			"Suspended True Waiting changes wait until the link is resumed",
 		}, recorded())
 		s.later(health.RecoveryTime)
 		quiet(t, s, name)
 		same(t, name+": it stays gone", []string{
-			"Ready False ControllerNotLeading controller leads: ControllerNotReady", "Stalled True ControllerNotLeading controller leads: ControllerNotReady",
+			"Ready False ControllerMissing controller leads: ControllerMissing", "Stalled True ControllerMissing controller leads: ControllerMissing",
 			"Suspended True Waiting changes wait until the link is resumed",
 		}, recorded())
 		same(t, name+": nothing more is written", nil, describe(s.reconcile("west", Suspend, PrunePolicy)))

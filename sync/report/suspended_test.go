@@ -15,7 +15,7 @@ import (
 func TestSuspendedLinkThatDoesNotWork(t *testing.T) {
 	pair := link("west", "east")
 	why := "suspended by alice (to resume, ask bob): linkwright writes neither end: to resume, run linkwright resume west/east; 1 change waits for that"
-	gone := []health.Verdict{{Stage: health.ControllerLeads, Result: health.Failed, Why: object.Because(reason.ControllerNotReady, "Deployment.apps linkerd-multicluster/controller-east does not exist yet")}}
+	gone := []health.Verdict{{Stage: health.ControllerLeads, Result: health.Failed, Why: object.Because(reason.ControllerMissing, "Deployment.apps linkerd-multicluster/controller-east is missing")}}
 	recorded := object.Condition{Type: object.Ready, Status: object.True, Reason: reason.Healthy}
 	for name, tt := range map[string]struct {
 		stages           []health.Verdict
@@ -24,8 +24,8 @@ func TestSuspendedLinkThatDoesNotWork(t *testing.T) {
 		worksAsFarAsSeen bool
 	}{
 		"works":         {[]health.Verdict{{Stage: health.ControllerLeads, Result: health.Passed}}, []object.Condition{recorded}, object.True, "", "Nothing. To go on, remove suspend, or run linkwright resume as the message says.", true},
-		"does not work": {gone, []object.Condition{recorded}, object.False, "; it is not ready: ControllerNotReady: Deployment.apps linkerd-multicluster/controller-east does not exist yet", "Resume it, so that linkwright repairs it: run linkwright resume west/east.", false},
-		"never written": {gone, nil, object.False, "; it is not ready: ControllerNotReady: Deployment.apps linkerd-multicluster/controller-east does not exist yet", "Resume it, so that linkwright repairs it: run linkwright resume west/east.", true},
+		"does not work": {gone, []object.Condition{recorded}, object.False, "; it is not ready: ControllerMissing: Deployment.apps linkerd-multicluster/controller-east is missing", "Resume it, so that linkwright repairs it: run linkwright resume west/east.", false},
+		"never written": {gone, nil, object.False, "; it is not ready: ControllerMissing: Deployment.apps linkerd-multicluster/controller-east is missing", "Resume it, so that linkwright repairs it: run linkwright resume west/east.", true},
 	} {
 		suspended := plan.Row{Phase: plan.Suspended, Why: object.Because(reason.Suspended, "%s", why), Health: tt.stages}
 		r := ends(&suspended, &plan.Row{Phase: plan.Ready})

@@ -11,7 +11,7 @@ func Words() []reason.Entry {
 		{Code: reason.Code(Ready), Meaning: "All is as declared, and the link works. A cluster can be read and written."},
 		{Code: reason.Code(Stalled), Meaning: "A write failed, or all is as declared and the link does not work.", Remedy: "Explain the reason that the message names."},
 		{
-			Code: reason.Code(Blocked), Meaning: "The link cannot be rendered or written; what it has stays. Without `--repo`, it is `Stalled`.",
+			Code: reason.Code(Blocked), Meaning: "The link cannot be rendered or written; what it has stays.",
 			Remedy: "Explain the reason that the message names.",
 		},
 		{Code: reason.Code(Removed), Meaning: "The link is not declared any more, and nothing of it is left."},

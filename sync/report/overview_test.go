@@ -124,6 +124,7 @@ func TestOverviewReady(t *testing.T) {
 	}
 	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
 	waits := object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Waiting}
+	unread := object.Condition{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead, Message: "target reachable: Unreachable"}
 	paused := object.Because(reason.Suspended, "by alice")
 	for name, tt := range map[string]struct {
 		link RecordedLink
@@ -135,6 +136,7 @@ func TestOverviewReady(t *testing.T) {
 		"nothing is written there": {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready)}, "", "True Ready"},
 		"a Secret is gone":         {RecordedLink{Source: RecordedEnd, Conditions: is(ready), Missing: []object.Key{secret}}, "b", "False Progressing SecretMissing: Secret linkerd/cluster-credentials-east is missing"},
 		"not ready, and gone":      {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Missing: []object.Key{secret}}, "a", "False Stalled X: y; Secret linkerd/cluster-credentials-east is missing"},
+		"its target is not read":   {RecordedLink{Source: RecordedEnd, Conditions: is(unread, on(object.Stalled))}, "b", "False Blocked TargetNotRead: target reachable: Unreachable"},
 		"settles":                  {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Reconciling))}, "b", "False Progressing X: y"},
 		"denied":                   {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied, on(object.Stalled))}, "b", "False Denied PrunePolicy"},
 		"denied at its target":     {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Denied: &denied}, "b", "False Denied PrunePolicy"},

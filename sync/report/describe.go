@@ -58,7 +58,9 @@ func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
 	d := o.document()
 	for _, l := range d.Links {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
-			return describeLink(o.detailed(l), page{revision: d.AppliedRevision, events: linkEvents(l), now: d.at, offline: true}), true
+			return describeLink(o.detailed(l), page{
+				revision: d.AppliedRevision, events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at, offline: true,
+			}), true
 		}
 	}
 	return Answer{}, false
@@ -70,7 +72,7 @@ func (o Overview) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 	for _, c := range d.Clusters {
 		if c.Name == string(name) {
 			links := touching(d.Links, c.Name)
-			return describeCluster(c, page{revision: c.Revision, links: links, events: allEvents(links), now: d.at, offline: true}), true
+			return describeCluster(c, page{revision: c.Revision, links: links, events: o.eventsAbout(links, c.Name), now: d.at, offline: true}), true
 		}
 	}
 	return Answer{}, false

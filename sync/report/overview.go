@@ -54,7 +54,9 @@ type Overview struct {
 	Links     []RecordedLink
 	Clusters  []RecordedCluster
 	Decisions []Decision // of people, that are in effect or not understood
-	Ages      bool       // show how long ago moments were
+	// Suspensions are decisions to suspend, also those whose time is over, and to resume.
+	Suspensions []Decision
+	Ages        bool // show how long ago moments were
 }
 
 // AsDeclared says that all is as declared, as far as inventories record it: the observed revision is applied in all clusters, all of them

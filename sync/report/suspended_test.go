@@ -1,8 +1,10 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
@@ -39,5 +41,46 @@ func TestSuspendedLinkThatDoesNotWork(t *testing.T) {
 		if err := a.Write(&out, Text); err != nil || !strings.Contains(out.String(), "Next step:  "+tt.do+"\n") {
 			t.Errorf("%s: want next step %q: %v\n%s", name, tt.do, err, out.String())
 		}
+	}
+}
+
+// Events show who suspended and resumed what, and when, as the record has it: once, although the inventory has a condition, too.
+func TestSuspensionEvents(t *testing.T) {
+	o := everything()
+	at := func(d time.Duration) time.Time { return o.At.Add(d) }
+	o.Links[0].Conditions = append(o.Links[0].Conditions, object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Suspended, Since: at(-time.Minute)})
+	o.Links[2].Conditions = append(slices.Clone(o.Links[2].Conditions), object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Waiting, Since: at(-time.Minute)})
+	o.Suspensions = []Decision{
+		{Kind: "Resume", Object: "north", At: at(-time.Second)},
+		{Kind: "Resume", Object: "west/south", By: "carol", At: at(-2 * time.Second)},
+		{Kind: "Suspend", Object: "west/north", By: "alice", At: at(-time.Hour), Until: at(-3 * time.Second)},
+		{Kind: "Suspend", Object: "west/east", By: "bob", At: at(-4 * time.Second), Until: at(time.Hour), Reason: "incident\x1b[31m 42"},
+	}
+	texts := func(text string) (out []string) {
+		for l := range strings.SplitSeq(text, "\n") {
+			if strings.Contains(l, "Suspended is") {
+				out = append(out, strings.Join(strings.Fields(l), " "))
+			}
+		}
+		return out
+	}
+	until := at(time.Hour).Format(time.RFC3339)
+	want := []string{
+		"60s Normal Suspended link/east/west Suspended is True",
+		"4s Normal Suspended link/west/east Suspended is True: by bob until " + until + ": incident[31m 42",
+		"3s Normal Resumed link/west/north Suspended is False: its time is over",
+		"2s Normal Resumed link/west/south Suspended is False: by carol",
+		"1s Normal Resumed cluster/north Suspended is False: its time is over",
+	}
+	if got := texts(writtenAs(t, o.EventList().Answer(true), Text)); !slices.Equal(got, want) {
+		t.Errorf("events:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	a, _ := o.LinkAnswer(link("west", "north"))
+	if got := texts(writtenAs(t, a, Text)); !slices.Equal(got, []string{want[2], want[4]}) {
+		t.Errorf("describe link: %q", got)
+	}
+	a, _ = o.ClusterAnswer("east")
+	if got := texts(writtenAs(t, a, Text)); !slices.Equal(got, []string{want[0], want[1]}) {
+		t.Errorf("describe cluster: %q", got)
 	}
 }

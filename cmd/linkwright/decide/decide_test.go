@@ -124,7 +124,7 @@ func TestDecisionsOfCommands(t *testing.T) {
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
 		{"resume what is not suspended", func() (outcome, error) {
-			return d.resume(&r, []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
+			return d.resume(&r, "alice", []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
 		}, []string{"linkwright suspend has not suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
 	}
 	for _, step := range steps {
@@ -157,6 +157,7 @@ func TestResume(t *testing.T) {
 		{Kind: inventory.Suspend, Source: "west", Target: "east", By: "a"},
 		{Kind: inventory.Reconcile, Cluster: "east", By: "a"},
 	}
+	shown := map[string]string{"east": "east", "west/east": "west/east", "west→east": "west/east", "east west/east": "east west/east", "": "east west/east"}
 	for args, want := range map[string]int{"east": 2, "west/east": 3, "west→east": 3, "east west/east": 1, "": 1, "west": 4, "east north": 4} {
 		r := inventory.Record{}
 		r.Decide(all...)
@@ -164,9 +165,19 @@ func TestResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = (&deciding{}).resume(&r, named)
-		if (err == nil) != (want < 4) || len(r.Decisions) != want {
-			t.Errorf("resume %q: %v, %d left, want %d", args, err, len(r.Decisions), want)
+		_, err = (&deciding{}).resume(&r, "carol", named)
+		left := Decisions(r, time.Now())
+		if (err == nil) != (want < 4) || len(left) != want {
+			t.Errorf("resume %q: %v, %d left, want %d", args, err, len(left), want)
+		}
+		var resumed []string
+		for _, s := range Suspensions(r) {
+			if s.Kind == string(inventory.Resume) && s.By == "carol" && !s.At.IsZero() {
+				resumed = append(resumed, s.Object)
+			}
+		}
+		if got := strings.Join(resumed, " "); got != shown[args] {
+			t.Errorf("resume %q: the record shows %q as resumed, want %q", args, got, shown[args])
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,8 @@ func resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume (CLUSTER | SOURCE/TARGET)... | --all",
 		Short: "Resume what was suspended for an incident",
-		Long: `End what "linkwright suspend" suspended, whoever did it. This does not resume a
+		Long: `End what "linkwright suspend" suspended, whoever did it. For a week, "linkwright
+events" shows who resumed it. This does not resume a
 cluster or link that is declared with suspend: true: change the declaration.`,
 		Example: `  linkwright resume east --kubeconfig management.yaml
   linkwright resume --all --kubeconfig management.yaml`,
@@ -29,7 +31,7 @@ cluster or link that is declared with suspend: true: change the declaration.`,
 			if err != nil {
 				return err
 			}
-			return d.decide(c, func(r *inventory.Record, _ string) (outcome, error) { return d.resume(r, named) })
+			return d.decide(c, func(r *inventory.Record, by string) (outcome, error) { return d.resume(r, by, named) })
 		},
 	}
 	d.addManagement(c.Flags())
@@ -38,7 +40,7 @@ cluster or link that is declared with suspend: true: change the declaration.`,
 }
 
 // resume ends suspensions of what is named, or all; what is named and not suspended is an error, and nothing is resumed.
-func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) (outcome, error) {
+func (d *deciding) resume(r *inventory.Record, by string, named []inventory.Decision) (outcome, error) {
 	of := func(one inventory.Decision) func(inventory.Decision) bool {
 		return func(o inventory.Decision) bool { return o.Kind == inventory.Suspend && o.Object() == one.Object() }
 	}
@@ -51,7 +53,13 @@ func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) (outc
 	if len(missing) > 0 {
 		return outcome{}, fmt.Errorf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), list(*r))
 	}
-	return d.withdrawAll(r, "linkwright suspend has suspended nothing", func(o inventory.Decision) bool {
+	out, err := d.withdrawAll(r, "linkwright suspend has suspended nothing", func(o inventory.Decision) bool {
 		return o.Kind == inventory.Suspend && (len(named) == 0 || slices.ContainsFunc(named, func(one inventory.Decision) bool { return of(one)(o) }))
 	})
+	var gone []inventory.Decision
+	for _, c := range out.changes {
+		gone = append(gone, c.of)
+	}
+	r.Resumed(gone, by, time.Now())
+	return out, err
 }

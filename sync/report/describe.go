@@ -201,7 +201,11 @@ func about(c output.Cluster) string {
 	if len(c.PendingCleanup) > 0 {
 		pending = pendingWords(c)
 	}
-	return fields("Base", base, "Unconfined", unconfined, "Orphans", found, "Cleanup", pending)
+	meaning := ""
+	if c.Base != nil {
+		meaning = baseMeaning
+	}
+	return fields("Base", base, "Base means", meaning, "Unconfined", unconfined, "Orphans", found, "Cleanup", pending)
 }
 
 // touching are the links with an end in a cluster.

@@ -17,6 +17,7 @@ func Words() []reason.Entry {
 		{Code: reason.Code(Removed), Meaning: "The link is not declared any more, and nothing of it is left."},
 		{Code: reason.Code(RecordedEnd), Meaning: "An inventory in the cluster lists the objects of this end of the link."},
 		{Code: reason.Code(AbsentEnd), Meaning: "The cluster was read, and no inventory there lists this end of the link."},
+		{Code: "Base", Meaning: baseMeaning},
 		{Code: object.Reconciling, Meaning: "A condition of a link that is not `Ready` yet: linkwright has something to write, or waits for something that happens by itself."},
 	}
 }

@@ -67,7 +67,15 @@ func withoutWrites(all []clusterDoc) []output.Cluster {
 
 func (s statusDoc) text(wide bool) string {
 	links, clusters := table(linkRows(s.Links, s.doc.at, wide)), table(s.clusterRows())
-	return paragraphs(s.opening, s.doc.problems(), links, clusters, columns("", s.doc.pending()))
+	return paragraphs(s.opening, s.doc.problems(), links, clusters, columns("", s.doc.pending()), s.baseMeaning())
+}
+
+// baseMeaning says what a base is, if a row shows one.
+func (s statusDoc) baseMeaning() string {
+	if !slices.ContainsFunc(s.Clusters, func(c output.Cluster) bool { return c.Base != nil }) {
+		return ""
+	}
+	return baseMeaning + "\n"
 }
 
 func (s statusDoc) markdown() string {

@@ -6,9 +6,9 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Condition is a condition of a link as Kubernetes has them: Ready always, Reconciling and Stalled only while they are True.
+// Condition is a condition of a link as Kubernetes has them: Ready always, the others only while they are True.
 type Condition struct {
-	// Type is Ready, Reconciling or Stalled.
+	// Type is Ready, Reconciling, Stalled or Suspended.
 	Type string `json:"type"`
 	// Status is True, False or Unknown.
 	Status string `json:"status"`
@@ -25,6 +25,7 @@ const (
 	Ready       = "Ready"       // the link works
 	Reconciling = "Reconciling" // it does not work yet, and should soon by itself
 	Stalled     = "Stalled"     // it does not work, and somebody must act
+	Suspended   = "Suspended"   // its source's end is suspended; the reason is Waiting if changes wait for the end of that
 )
 
 // Statuses of a condition.

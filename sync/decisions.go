@@ -74,6 +74,7 @@ func (e *engine) removeUsedUp(ctx context.Context, urged []inventory.Decision) {
 	var gone []inventory.Decision
 	err := e.record.Amend(ctx, func(r *inventory.Record) bool {
 		gone = r.RemoveDecisions(func(d inventory.Decision) bool { return slices.Contains(done, d) })
+		r.Resumed(gone, "", time.Now())
 		return len(gone) > 0
 	})
 	switch {
@@ -91,6 +92,7 @@ func (e *engine) removeUsedUp(ctx context.Context, urged []inventory.Decision) {
 //	AbandonCluster       the cluster is declared, in a sync that began with the decision and read the repository; or it is not in the record either
 //	Reconcile            its cluster was reconciled in this sync, or does not exist
 //	Suspend              its time is over
+//	Resume               it is a week old
 func (e *engine) usedUp(ctx context.Context, d inventory.Decision, urged []inventory.Decision) bool {
 	if d.Check() != nil {
 		return false

@@ -18,8 +18,8 @@ func eventsCommand() *cobra.Command {
 		Use:   "events [--for link/SOURCE/TARGET | --for cluster/NAME]",
 		Short: "Show the last transition of each condition",
 		Long: `Show when each link last changed, and why: the last transition of each condition
-that the clusters' inventories record, and of the applied and the observed
-revision. The newest is last. Earlier transitions are not recorded: the log of
+that the clusters' inventories record, of the applied and the observed revision,
+and of what "suspend" and "resume" decided. The newest is last. Earlier transitions are not recorded: the log of
 the daemon has them.
 
 It reads the management cluster's record and the inventories, needs no
@@ -97,7 +97,7 @@ func (s eventFilter) matches(object string) bool {
 		return s == eventFilter{} || s.kind == kind && s.name == name
 	}
 	source, target, _ := strings.Cut(name, "/")
-	return kind == "link" && (source == s.name || target == s.name)
+	return kind == "link" && (source == s.name || target == s.name) || kind == s.kind && name == s.name
 }
 
 // exists says which link or cluster there is not.

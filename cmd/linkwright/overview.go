@@ -182,6 +182,7 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 		}
 	})
 	out.Links, out.Decisions = recordedLinks(out.Clusters, found, known.Clusters), decide.Decisions(known, out.At)
+	out.Suspensions = decide.Suspensions(known)
 	c.suspended(&out, known)
 	out.Clusters = withUnrecorded(out)
 	return out, nil

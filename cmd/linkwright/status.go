@@ -84,7 +84,7 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {
 		return err
 	}
-	if err := cli.ShownVerdict(as, r, failed); err != nil || r.AsDeclared() {
+	if err := cli.ShownVerdict(as, r, failed); err != nil || r.Works() {
 		return err
 	}
 	return cli.Exit{Code: cli.ExitPartial}

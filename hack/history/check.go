@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -31,7 +32,7 @@ func (r *history) checkWrite(p *process, c object.Change, was *simObject) string
 		return p.checkCommand(c, was)
 	}
 	switch {
-	case p.commit.suspended(object.End{Cluster: pl.name, Link: c.End.Link}):
+	case p.commit.suspended(object.End{Cluster: pl.name, Link: c.End.Link}) && c.Why.Code != reason.ConditionsChanged:
 		return "it is suspended"
 	case was == nil && (c.Action == object.Delete || c.Action == object.Release):
 		return ""

@@ -12,6 +12,7 @@ const (
 	ChangedSinceShown  Code = "ChangedSinceShown"
 	NotReady           Code = "NotReady"
 	Suspended          Code = "Suspended"
+	Resumed            Code = "Resumed"
 	Denied             Code = "Denied"
 )
 
@@ -66,6 +67,11 @@ func applying() Group {
 			Code:    Suspended,
 			Meaning: "The link or one of its clusters has `suspend: true`, or somebody ran `linkwright suspend`.",
 			Remedy:  "Nothing. To go on, remove `suspend`, or run `linkwright resume` as the message says.",
+		},
+		{
+			Code:    Resumed,
+			Meaning: "`events`: somebody ran `linkwright resume`, or the time that `linkwright suspend --until` set is over.",
+			Remedy:  "Nothing.",
 		},
 		{
 			Code:    Denied,

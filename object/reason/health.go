@@ -8,6 +8,7 @@ const (
 	TargetNotRead           Code = "TargetNotRead"
 	EndNotRead              Code = "EndNotRead"
 	CredentialsNotWritten   Code = "CredentialsNotWritten"
+	ControllerMissing       Code = "ControllerMissing"
 	ControllerNotReady      Code = "ControllerNotReady"
 	ControllerNotLeading    Code = "ControllerNotLeading"
 	GatewayNotAlive         Code = "GatewayNotAlive"
@@ -48,8 +49,13 @@ func health() Group {
 			Remedy:  "See the reason of the source's end. With `credentials.mode: Existing`, have your secret manager write the Secret ([health](docs/explanation/health.md#credentials-written)).",
 		},
 		{
+			Code:    ControllerMissing,
+			Meaning: "New Services are not mirrored, because the Deployment of the link's controller does not exist.",
+			Remedy:  "A daemon or the next sync writes it. If none does, `linkwright describe link SOURCE/TARGET --repo URL` shows why.",
+		},
+		{
 			Code:    ControllerNotReady,
-			Meaning: "New Services are not mirrored, because the link's controller is missing or not ready.",
+			Meaning: "New Services are not mirrored, because the link's controller is not ready.",
 			Remedy:  "Look at the pods and events of the Deployment `controller-<target>` in the source ([health](docs/explanation/health.md#controller-leads)).",
 		},
 		{

@@ -8,7 +8,6 @@ const (
 	GatewayIncomplete       Code = "GatewayIncomplete"
 	GatewayAddressMissing   Code = "GatewayAddressMissing"
 	RateLimited             Code = "RateLimited"
-	StaleFacts              Code = "StaleFacts"
 	APIServerAddressInvalid Code = "APIServerAddressInvalid"
 	ClusterCAMissing        Code = "ClusterCAMissing"
 	TrustAnchorsNotShared   Code = "TrustAnchorsNotShared"
@@ -48,11 +47,6 @@ func linkerd() Group {
 			Code:    RateLimited,
 			Meaning: "The target's facts changed again within half a minute. The message says when the link follows.",
 			Remedy:  "Nothing. Find out why its gateway changes so often.",
-		},
-		{
-			Code:    StaleFacts,
-			Meaning: "The target has not answered since the time in the message. The link stays as it is.",
-			Remedy:  "See the reason of the target.",
 		},
 		{
 			Code:    APIServerAddressInvalid,

@@ -17,7 +17,7 @@ const (
 
 // knownConditions are the well-formed conditions of known types, in order, each once. Others are ignored, and are overwritten.
 func knownConditions(all []object.Condition) (out []object.Condition) {
-	for _, kind := range []string{object.Ready, object.Reconciling, object.Stalled} {
+	for _, kind := range []string{object.Ready, object.Reconciling, object.Stalled, object.Suspended} {
 		i := slices.IndexFunc(all, func(c object.Condition) bool { return c.Type == kind && wellFormed(c) })
 		if i >= 0 {
 			c := all[i]

@@ -24,12 +24,14 @@ type DecisionKind string
 //	AbandonCluster       Cluster              what it holds stays there; it counts once it is declared no more and cannot be read
 //	Reconcile            Cluster              it is read and reconciled now
 //	Suspend              Cluster, or a link   nothing is written there, until Until if that is given
+//	Resume               Cluster, or a link   nothing: it shows for a week that a suspension ended; without By, its time was over
 const (
 	AcceptCluster       DecisionKind = "AcceptCluster"
 	AllowNonFastForward DecisionKind = "AllowNonFastForward"
 	AbandonCluster      DecisionKind = "AbandonCluster"
 	Reconcile           DecisionKind = "Reconcile"
 	Suspend             DecisionKind = "Suspend"
+	Resume              DecisionKind = "Resume"
 )
 
 // Decision is a person's decision in the record. The reconciler applies it, and removes it when it is complete.
@@ -115,14 +117,14 @@ func (d Decision) Check() error {
 		}
 		return nil
 	}
-	if d.Kind == Suspend && d.Link() != (api.Pair{}) {
+	if (d.Kind == Suspend || d.Kind == Resume) && d.Link() != (api.Pair{}) {
 		if d.Cluster != "" {
 			return errors.New("it names a link and a cluster: name only one of them")
 		}
 		return errors.Join(api.CheckClusterName(d.Source), api.CheckClusterName(d.Target))
 	}
 	switch d.Kind {
-	case AcceptCluster, AbandonCluster, Reconcile, Suspend:
+	case AcceptCluster, AbandonCluster, Reconcile, Suspend, Resume:
 	default:
 		return fmt.Errorf("this version of linkwright does not know the decision %q", d.Kind)
 	}
@@ -138,12 +140,12 @@ func (d Decision) Active(now time.Time) bool {
 }
 
 // maxAllowedAge is how long a non-fast-forward commit stays allowed while a cluster of the record does not have it: a cluster that is
-// unreachable must not extend the permission for ever.
+// unreachable must not extend the permission for ever. It is also how long the record shows that a suspension ended.
 const maxAllowedAge = 7 * 24 * time.Hour
 
 // Expired reports whether a decision has expired.
 func (d Decision) Expired(now time.Time) bool {
-	if d.Kind == AllowNonFastForward && !d.At.IsZero() && !now.Before(d.At.Add(maxAllowedAge)) {
+	if (d.Kind == AllowNonFastForward || d.Kind == Resume) && !d.At.IsZero() && !now.Before(d.At.Add(maxAllowedAge)) {
 		return true
 	}
 	return !d.Until.IsZero() && !now.Before(d.Until)
@@ -161,7 +163,9 @@ func (d Decision) String() string {
 	if !d.Until.IsZero() {
 		said += " until " + d.Until.Format(time.RFC3339)
 	}
-	said += ", by " + d.By
+	if d.By != "" || d.Kind != Resume {
+		said += ", by " + d.By
+	}
 	if !d.At.IsZero() {
 		said += " at " + d.At.Format(time.RFC3339)
 	}
@@ -184,10 +188,13 @@ func (d Decision) compare(o Decision) int {
 	)
 }
 
-// Decide adds decisions to the record, and returns those that they replace.
+// Decide adds decisions to the record, and returns those that they replace. What is suspended again is no longer shown as resumed.
 func (r *Record) Decide(more ...Decision) (replaced []Decision) {
 	for _, d := range more {
 		d.At, d.Until = wholeSecond(d.At), wholeSecond(d.Until)
+		if d.Kind == Suspend {
+			r.RemoveDecisions(func(o Decision) bool { return o.Kind == Resume && o.Object() == d.Object() })
+		}
 		same := func(o Decision) bool { return d.replaces(o) }
 		for _, o := range r.Decisions {
 			if same(o) {
@@ -212,6 +219,22 @@ func (r *Record) RemoveDecisions(which func(Decision) bool) (gone []Decision) {
 	}
 	r.Decisions = kept
 	return gone
+}
+
+// Resumed records that suspensions ended that are not in the record any more: by a person, or empty because their time was over. What another
+// decision still suspends did not end.
+func (r *Record) Resumed(gone []Decision, by string, now time.Time) {
+	for _, d := range gone {
+		suspended := func(o Decision) bool { return o.Kind == Suspend && o.Object() == d.Object() }
+		if d.Kind != Suspend || d.Unread != "" || slices.ContainsFunc(r.Decisions, suspended) {
+			continue
+		}
+		at := now
+		if by == "" {
+			at = d.Until
+		}
+		r.Decide(Decision{Kind: Resume, Cluster: d.Cluster, Source: d.Source, Target: d.Target, By: by, At: at})
+	}
 }
 
 // inOrder sorts decisions, each once; nil: there are none.

@@ -19,6 +19,8 @@ func decisions() []Decision {
 		{Kind: AcceptCluster, Cluster: "east", UID: "u", By: "alice", At: decidedAt, Reason: "made anew"},
 		{Kind: AllowNonFastForward, Revision: "0123456789012345678901234567890123456789", By: "alice", At: decidedAt},
 		{Kind: Reconcile, Cluster: "east", By: "alice", At: decidedAt},
+		{Kind: Resume, Source: "east", Target: "west", By: "alice", At: decidedAt},
+		{Kind: Resume, Cluster: "north", At: decidedAt},
 		{Kind: Suspend, Cluster: "east", By: "alice", At: decidedAt, Until: decidedAt.Add(time.Hour)},
 		{Kind: Suspend, Cluster: "east", By: "bob", At: decidedAt},
 		{Kind: Suspend, Source: "west", Target: "east", By: "alice", At: decidedAt},
@@ -54,6 +56,39 @@ func TestDecisionsRoundTrip(t *testing.T) {
 	}
 	if none := reread(t, Record{Clusters: map[api.ClusterName]KnownCluster{}}); none.Decisions != nil {
 		t.Errorf("no decisions: %v", none.Decisions)
+	}
+}
+
+// The record shows for a week that a suspension ended, and who ended it, unless somebody else still suspends the same. Suspended again, it is not
+// resumed any more.
+func TestResumed(t *testing.T) {
+	until := decidedAt.Add(time.Hour)
+	gone := []Decision{
+		{Kind: Suspend, Cluster: "east", By: "alice"},
+		{Kind: Suspend, Cluster: "north", By: "alice", Until: until},
+		{Kind: Suspend, Source: "west", Target: "east", By: "alice"},
+		{Kind: Reconcile, Cluster: "west"},
+	}
+	bob := Decision{Kind: Suspend, Cluster: "east", By: "bob", At: decidedAt}
+	for by, at := range map[string]time.Time{"carol": decidedAt, "": until} {
+		r := Record{Decisions: []Decision{bob}}
+		r.Resumed(gone[:2], by, decidedAt)
+		north := Decision{Kind: Resume, Cluster: "north", By: by, At: at}
+		if diff := cmp.Diff([]Decision{north, bob}, r.Decisions); diff != "" {
+			t.Errorf("by %q: -want +got\n%s", by, diff)
+		}
+		if week := at.Add(7 * 24 * time.Hour); north.Expired(week.Add(-1)) || !north.Expired(week) || north.Check() != nil {
+			t.Errorf("by %q: %v expires at another time, or is not valid: %v", by, north, north.Check())
+		}
+		r.Decide(Decision{Kind: Suspend, Cluster: "north", By: "dave", At: until})
+		if len(r.Decisions) != 2 || r.Decisions[1].By != "dave" {
+			t.Errorf("suspended again: %v", r.Decisions)
+		}
+	}
+	r := Record{}
+	r.Resumed(gone[2:], "carol", decidedAt)
+	if diff := cmp.Diff([]Decision{{Kind: Resume, Source: "west", Target: "east", By: "carol", At: decidedAt}}, r.Decisions); diff != "" {
+		t.Errorf("a link: -want +got\n%s", diff)
 	}
 }
 

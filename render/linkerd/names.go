@@ -97,6 +97,11 @@ func LocalAccess(target api.ClusterName) string { return LocalAccessRole + "-" +
 // Lease is the name of the lease that a link's controllers lead by.
 func Lease(target api.ClusterName) string { return "service-mirror-write-" + string(target) }
 
+// LeaseKey is the key of that lease in a source with this installation.
+func LeaseKey(l api.Linkerd, target api.ClusterName) object.Key {
+	return object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: l.MulticlusterNamespace, Name: Lease(target)}
+}
+
 // TargetOf returns the target of the link that an object in a source belongs to by its name; false: it belongs to none.
 func TargetOf(l api.Linkerd, k object.Key) (api.ClusterName, bool) {
 	prefix, namespaces := "", []string{l.MulticlusterNamespace}

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/object"
@@ -19,7 +20,7 @@ const RecoveryTime = 5 * time.Minute
 //	trust anchors shared   TrustAnchorsNotShared  no
 //	access works           CredentialNotAccepted  no
 //	credentials written    CredentialsNotWritten  yes
-//	controller leads       ControllerNotLeading   yes
+//	controller leads       its own                yes
 //	gateway alive          GatewayNotAlive        while the link is being set up: the first probes come late
 func readinessStages() map[Stage]reason.Code {
 	return map[Stage]reason.Code{
@@ -70,6 +71,16 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 	return notReady(was, now, fault{code, stageAndCode(v), soon}), due
 }
 
+// Suspended adds that the source's end is suspended to conditions, and whether changes wait until it is resumed.
+func Suspended(all, was []object.Condition, waiting bool, now time.Time) []object.Condition {
+	c := object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Suspended}
+	if waiting {
+		c.Reason, c.Message = reason.Waiting, "changes wait until the link is resumed"
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(c object.Condition) bool { return c.Type == object.Suspended })
+	return append(all, keepSince(was, now, c)...)
+}
+
 // Decisive returns the first stage that keeps a link from being ready; a zero Verdict: none does.
 func Decisive(all []Verdict) Verdict {
 	v, _ := decisive(all)
@@ -81,7 +92,11 @@ func Decisive(all []Verdict) Verdict {
 func decisive(all []Verdict) (Verdict, reason.Code) {
 	for _, v := range all {
 		observed := v.Result != Unknown || v.Stage != Reachable && v.Stage != CredentialsWritten && v.Stage != ControllerLeads
-		if code := readinessStages()[v.Stage]; code != "" && (v.Result == Failed || !observed) {
+		code := readinessStages()[v.Stage]
+		if v.Stage == ControllerLeads && v.Result == Failed && v.Why != nil { // what to do differs
+			code = v.Why.Code
+		}
+		if code != "" && (v.Result == Failed || !observed) {
 			return v, code
 		}
 	}

@@ -85,6 +85,7 @@ func TestConditions(t *testing.T) {
 		"it is to be verified first":   {with: untouched, held: object.Because(reason.CredentialNotVerified, ""), want: settling, due: RecoveryTime},
 		"credentials are not written":  {with: func(v *Link, _ *linkerd.GatewayHealth) { lost(v, credential.Secrets(v.Link)[0]) }, want: settling, due: RecoveryTime},
 		"no controller":                {with: func(v *Link, _ *linkerd.GatewayHealth) { lost(v, controllerOf(*v)) }, want: settling, due: RecoveryTime},
+		"no controller for too long":   {was: was(RecoveryTime, leaderless), with: func(v *Link, _ *linkerd.GatewayHealth) { lost(v, controllerOf(*v)); leaderless(v, nil) }, want: stalled(string(reason.ControllerMissing))},
 		"no leader":                    {with: leaderless, want: settling, due: RecoveryTime},
 		"no leader for a while":        {was: was(time.Minute, leaderless), with: leaderless, want: settling, due: RecoveryTime - time.Minute},
 		"no leader for too long":       {was: was(RecoveryTime, leaderless), with: leaderless, want: stalled(string(reason.ControllerNotLeading))},

@@ -173,7 +173,7 @@ func (v Link) loaded() Verdict {
 
 func (v Link) leads() Verdict {
 	at, target, observed := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Live
-	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: at.MulticlusterNamespace, Name: linkerd.Lease(target)}
+	lease := linkerd.LeaseKey(at, target)
 	if !v.Source.Known() {
 		return Verdict{ControllerLeads, Unknown, notRead(v.Link.Source.Name)}
 	}
@@ -183,7 +183,7 @@ func (v Link) leads() Verdict {
 		case observed.Hides(controller) != nil:
 			return Verdict{ControllerLeads, Unknown, observed.Hides(controller)}
 		case r.IsZero():
-			return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotReady, "%s does not exist yet", controller)}
+			return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerMissing, "%s is missing: a sync writes it, unless the link is suspended or blocked", controller)}
 		case !r.Health.IsZero():
 			return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotReady, "%s: %s", controller, r.Health)}
 		}

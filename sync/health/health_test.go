@@ -97,7 +97,7 @@ func TestHealth(t *testing.T) {
 			seen(v, credential.Secrets(v.Link)[0], object.Record{UID: "u", Terminating: true})
 			return nil
 		}, CredentialsWritten, Failed, string(reason.CredentialsNotWritten)},
-		"no controller": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { lost(v, controllerOf(*v)); return nil }, ControllerLeads, Failed, string(reason.ControllerNotReady)},
+		"no controller": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { lost(v, controllerOf(*v)); return nil }, ControllerLeads, Failed, string(reason.ControllerMissing)},
 		"controller not ready": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			seen(v, controllerOf(*v), object.Record{UID: "u", Health: object.HealthOf("Deployment", []byte(`{"metadata":{"generation":1}}`))})
 			return nil

@@ -75,6 +75,7 @@ func (a *admission) declaredEnd(p proposal) part {
 	changes, shared := a.unshared(p.changes)
 	row := Row{End: p.desired.End, Phase: Ready, Deleting: v.ToDelete}
 	if why := a.denied(row.End); why != nil {
+		row.NotRendered = blocked
 		return part{row: deniedRow(row, why, len(changes)+len(v.Changes))}
 	}
 	var verified verifyResult
@@ -254,15 +255,23 @@ func (a *admission) blockUndiscovered(row Row) Row {
 
 // deniedRow returns the row of a denied end: the end stays as it is, and the row counts the changes that wait.
 func deniedRow(row Row, why *object.Reason, changes int) Row {
-	row.Phase, row.Why = Denied, why
+	row.Phase, row.Why, row.Held = Denied, why, changes
 	if changes > 0 {
-		noun := "changes wait"
-		if changes == 1 {
-			noun = "change waits"
-		}
-		row.Why = object.Because(why.Code, "%s; %s", why.Message, fmt.Sprintf("%d %s", changes, noun))
+		row.Why = object.Because(why.Code, "%s; %s", why.Message, row.heldText())
 	}
 	return row
+}
+
+// heldText returns how many changes wait, in words.
+func (r Row) heldText() string {
+	text := "changes wait"
+	if r.Held == 1 {
+		text = "change waits"
+	}
+	if r.suspended() {
+		text += " for that"
+	}
+	return fmt.Sprintf("%d %s", r.Held, text)
 }
 
 // PrunePolicy returns the SyncPolicy's prune.policy as a Policy. An adoption is asked for, and changes nothing of what is declared.

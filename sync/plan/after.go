@@ -128,7 +128,8 @@ func merge(into, from map[string]any) {
 const maxRounds = 50
 
 // Simulate does all steps of all clusters without a cluster until none has anything left to do. It returns the resulting snapshot, and the steps of
-// each cluster in order. Controllers count as prompt: pods disappear with their Deployment, and mirrors with the selectors that chose them.
+// each cluster in order. Controllers count as prompt: a new one takes the Lease of its link, pods disappear with their Deployment, and mirrors with
+// the selectors that chose them.
 // Credentials must be given as Fresh, because nobody issues any.
 func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot, map[api.ClusterName][]Step) {
 	w.Clusters = maps.Clone(w.Clusters)
@@ -170,11 +171,17 @@ func WithControllers(w state.Snapshot) state.Snapshot {
 	return w
 }
 
-// withControllers removes the pods of controllers that the step deleted, and the mirrors of links that it drained.
+// withControllers has new controllers take free Leases, and removes the pods of controllers that the step deleted, and the mirrors of links that it
+// drained.
 func withControllers(l api.Linkerd, current state.Cluster, s Step) state.Cluster {
 	observed := current.Live.Edit()
 	for _, c := range s.Changes {
+		lease := linkerd.LeaseKey(l, c.End.Link.Target)
 		switch {
+		case c.Action == object.Create && c.Key.Kind == "Deployment" && !current.Live.Record(lease).IsZero():
+			held := current.Live.Record(lease)
+			held.Health = object.Health{}
+			observed.Put(lease, held, object.Body{})
 		case c.Action == object.Delete && c.Key.Kind == "Deployment":
 			for _, pod := range linkerd.MirrorsOf(l, current.Live)[c.End.Link.Target].Pods {
 				observed.Drop(pod)

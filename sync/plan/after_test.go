@@ -51,6 +51,24 @@ func TestLinkAndUnlink(t *testing.T) {
 	}
 }
 
+// A controller that ends gives its Lease back. A simulation of the sync that writes the missing Deployment does not wait for the new one to take it.
+func TestSimulatedControllerLeads(t *testing.T) {
+	s := linked(t, "")
+	s.lead(false)
+	remove(s.live["west"], deployment("east"))
+	w := s.now()
+	w.Once = true
+	_, steps := Simulate(w, s.renderer())
+	var written []string
+	for _, step := range steps["west"] {
+		written = append(written, actions(step)...)
+	}
+	same(t, "writes", []string{"create " + deployment("east").String()}, written)
+	if got := row(t, steps["west"][len(steps["west"])-1], westEast); got.Phase != Ready || got.NotWorking() != nil {
+		t.Errorf("in the end it is %s, %v, %v", got.Phase, got.Why, got.NotWorking())
+	}
+}
+
 // A cluster that leaves the fleet with its links takes all of them along.
 func TestDepart(t *testing.T) {
 	three := []api.ClusterName{"east", "north", "west"}

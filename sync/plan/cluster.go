@@ -108,7 +108,7 @@ func (c *cluster) firstHidden() *object.Reason {
 
 // finishRow completes a row. An end that is suspended, or waits for a suspended one, is Suspended, and nothing of it is deleted.
 func (c *cluster) finishRow(row Row) Row {
-	if row.Why != nil && row.Why.Code == reason.Suspended {
+	if row.suspended() {
 		row.Phase, row.Deleting = Suspended, nil
 	}
 	row.Other = c.OtherOf(row.End)

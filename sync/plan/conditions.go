@@ -11,7 +11,7 @@ import (
 )
 
 // conditions writes the conditions of links into the inventories of their sources' ends. It writes them only for ends at rest, or whose writes fail,
-// and only if they differ. It plans the step again when conditions become due later.
+// and only if they differ. It writes them for suspended ends, too: suspension keeps objects as they are, and READY must be true all the same. It plans the step again when conditions become due later.
 type conditions struct{ *cluster }
 
 func (c conditions) add(s Step) Step {
@@ -29,11 +29,7 @@ func (c conditions) add(s Step) Step {
 		if why != nil || ahead[w.Key] { // why not is reported by whoever has more to write there
 			continue
 		}
-		ready := health.Condition(n.next.Conditions, object.Ready)
-		w.Why = object.Reason{Code: reason.ConditionsChanged, Message: "nothing is denied any more"}
-		if ready.Type != "" {
-			w.Why.Message = "Ready is " + ready.Status + ": " + string(ready.Reason)
-		}
+		w.Why = object.Reason{Code: reason.ConditionsChanged, Message: n.what()}
 		s.Ahead = append(s.Ahead, w)
 	}
 	return s
@@ -44,6 +40,22 @@ type conditionsUpdate struct {
 	next, old inventory.Inventory
 	at        time.Time // when it may be written; zero: it need not be
 	due       time.Time // when that may differ; zero: never
+}
+
+// what says which condition changed, in words: Ready, unless only the suspension did.
+func (n conditionsUpdate) what() string {
+	ready, suspended := health.Condition(n.next.Conditions, object.Ready), health.Condition(n.next.Conditions, object.Suspended)
+	switch same := ready.SameState(health.Condition(n.old.Conditions, object.Ready)); {
+	case ready.Type == "":
+		return "nothing is denied any more"
+	case same && suspended.Message != "":
+		return "the link is suspended, and changes wait"
+	case same && suspended.Type != "":
+		return "the link is suspended"
+	case same && health.Condition(n.old.Conditions, object.Suspended).Type != "":
+		return "the link is not suspended any more"
+	}
+	return "Ready is " + ready.Status + ": " + string(ready.Reason)
 }
 
 func (c conditions) updateFor(row Row) conditionsUpdate {
@@ -58,12 +70,15 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 		}
 	}
 	_, declared := c.declaredLink(row)
-	if !declared || !recorded || old.Leaving || c.WrittenElsewhere[c.name] || !c.atRest(row) {
+	if !declared || !recorded || old.Leaving || c.WrittenElsewhere[c.name] || !c.atRest(row) && row.Phase != Suspended {
 		return conditionsUpdate{next: old, old: old}
 	}
 	all, due := health.Conditions(old.Conditions, row.Health, c.Now)
 	if health.Condition(all, object.Ready).Status == object.Unknown { // what was told stands until it is known
 		return conditionsUpdate{next: old, old: old}
+	}
+	if row.Phase == Suspended {
+		all = health.Suspended(all, old.Conditions, row.Held > 0, c.Now)
 	}
 	n := conditionsUpdate{old: old}
 	switch n.next, n.at = old.WithConditions(all, c.Now); {

@@ -159,7 +159,7 @@ func recorded(t *testing.T, inv inventory.Inventory) object.Change {
 	return object.Change{End: inv.End, Action: object.Update, Key: o.Key, Object: o, Was: inv.Was}
 }
 
-// Nothing is reported about an end that people declared to be left alone, or that another process writes.
+// Nothing is recorded about an end that another process writes. Of a suspended end the conditions are, and nothing else.
 func TestConditionsOfOthers(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)
@@ -170,7 +170,7 @@ func TestConditionsOfOthers(t *testing.T) {
 	commit := s.snapshot.Fleet.Commit
 	s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", all+suspended))
 	s.snapshot.Fleet.Commit = commit
-	same(t, "writes of a suspended end", nil, describe(s.reconcile("west", Suspend)))
+	same(t, "writes of a suspended end", reportedOnce, describe(s.reconcile("west", Suspend)))
 }
 
 // An end of which one write fails again and again does not come to rest: what its link has come to is told all the same.
@@ -202,7 +202,7 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		}
 		s.later(health.RecoveryTime)
 		s.reconcile("west")
-		if s.reports() != string(reason.ControllerNotLeading) {
+		if s.reports() != string(reason.ControllerMissing) {
 			t.Errorf("%s: in the end it tells %q", what, s.reports())
 		}
 	}

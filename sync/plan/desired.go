@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -75,8 +76,8 @@ func (d *desired) source(l fleet.Link) object.Desired {
 	if why == nil {
 		why = (health.Link{Pair: d.Identified(l)}).Distrust(d.Now)
 	}
-	if why == nil {
-		why = d.stale(l)
+	if unread := d.targetNotRead(l); unread != nil {
+		why = unread
 	}
 	if why != nil {
 		return object.Desired{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Blocked: why}
@@ -146,15 +147,17 @@ func (d *desired) withLastAddresses(l fleet.Link, target *linkerd.Facts) *linker
 	return &at
 }
 
-// stale returns why a live link stays as it is: its target has not answered for some time. nil: it answers.
-func (d *desired) stale(l fleet.Link) *object.Reason {
+// targetNotRead returns why a live link stays as it is: its target cannot be read. nil: it can, or linkwright has not tried yet.
+func (d *desired) targetNotRead(l fleet.Link) *object.Reason {
 	target := d.Clusters[l.Target.Canonical()]
-	since := target.Stale
-	if _, stands := d.liveLink(l); !stands || since.IsZero() || target.Known() {
+	if _, live := d.liveLink(l); !live || target.Known() || target.Err == nil {
 		return nil
 	}
-	return object.Because(reason.StaleFacts, "cluster %s has not answered since %s UTC: linkwright leaves the link as it is until the cluster answers",
-		l.Target.Canonical(), since.UTC().Format(time.DateTime))
+	since := ""
+	if !target.Stale.IsZero() {
+		since = fmt.Sprintf(" since %s UTC", target.Stale.UTC().Format(time.DateTime))
+	}
+	return object.Because(reason.TargetNotRead, "linkwright cannot read cluster %s%s (%s): the link stays as it is until it can", l.Target.Canonical(), since, target.Err.Code)
 }
 
 func sortEnds(ends []object.Desired) []object.Desired {

@@ -80,17 +80,25 @@ func TestGatewayWithoutAddress(t *testing.T) {
 	}
 }
 
-// A target that gives no answer leaves its links as they are, and they say since when.
-func TestStaleFacts(t *testing.T) {
-	s := linked(t, "")
-	s.down["east"] = true
-	w := s.now()
-	current := w.Clusters["east"]
-	current.Stale = s.snapshot.Now
-	w.Clusters["east"] = current
-	step := Next(w, "west", s.renderer())
-	got := row(t, step, westEast)
-	if len(actions(step)) > 0 || got.Phase != Blocked || got.Why.Code != reason.StaleFacts || !strings.Contains(got.Why.Message, s.snapshot.Now.UTC().Format(time.DateTime)) {
-		t.Errorf("%v: %s %v", describe(step), got.Phase, got.Why)
+// A target that cannot be read leaves its links as they are, and they say since when, if that is known. The conditions have the same reason.
+func TestTargetNotRead(t *testing.T) {
+	for since, want := range map[time.Time]string{
+		{}: "linkwright cannot read cluster east (Unreachable): the link stays as it is until it can",
+		time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC): "linkwright cannot read cluster east since 2026-11-22 15:04:05 UTC (Unreachable): the link stays as it is until it can",
+	} {
+		s := linked(t, "")
+		s.down["east"] = true
+		w := s.now()
+		current := w.Clusters["east"]
+		current.Stale = since
+		w.Clusters["east"] = current
+		step := Next(w, "west", s.renderer())
+		got := row(t, step, westEast)
+		if len(actions(step)) > 0 || got.Phase != Blocked || got.Why.Code != reason.TargetNotRead || got.Why.Message != want {
+			t.Errorf("%v: %s %v", describe(step), got.Phase, got.Why)
+		}
+		if c := got.Condition(); c.Reason != got.Why.Code {
+			t.Errorf("the condition has the reason %s, the end %s", c.Reason, got.Why.Code)
+		}
 	}
 }

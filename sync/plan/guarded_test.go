@@ -212,7 +212,7 @@ func TestBlockedEndKeepsEverything(t *testing.T) {
 		{"no gateway", func(s *sim) {
 			remove(s.live["east"], object.Key{Kind: "Service", Namespace: mc, Name: "linkerd-gateway"})
 		}, "GatewayIncomplete"},
-		{"target down", func(s *sim) { s.down["east"] = true }, "Unknown"},
+		{"target down", func(s *sim) { s.down["east"] = true }, "TargetNotRead"},
 		{"not installed", func(s *sim) {
 			remove(s.live["west"], object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: linkerd.LocalAccessRole})
 		}, "LinkerdNotInstalled"},

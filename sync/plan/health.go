@@ -53,7 +53,7 @@ func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 // awaitLeader has a sync that runs once wait for the controller of a link that is written: the last one gave its Lease back, and the next one takes it
 // by itself. A daemon sees that in its watches.
 func (h healthChecks) awaitLeader(row Row, l fleet.Link) Row {
-	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: l.Source.Spec.Linkerd.MulticlusterNamespace, Name: linkerd.Lease(l.Target.Name)}
+	lease := linkerd.LeaseKey(l.Source.Spec.Linkerd, l.Target.Name)
 	if free := h.current.Live.Record(lease).Health; h.Once && row.Phase == Ready && free.Cause() == object.NoHolder {
 		if v := health.Decisive(row.Health); v.Stage == health.ControllerLeads {
 			row.Phase, row.Why, row.Unready = Waiting, v.Why, []Unready{{Key: lease, Why: free.String()}}
@@ -64,9 +64,9 @@ func (h healthChecks) awaitLeader(row Row, l fleet.Link) Row {
 
 // health returns the stages of a link, and when the clock may change them.
 func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.GatewayHealth) (all []health.Verdict, next time.Time) {
-	blocked := row.Why
-	if row.Phase != Blocked {
-		blocked = nil
+	blocked := row.NotRendered
+	if row.Phase == Blocked {
+		blocked = row.Why
 	}
 	v := health.Link{Pair: h.Identified(l), Loading: restarts(h).loaded(l)}
 	if cred, why := h.Link(l); v.Verification != nil && cred != nil && why == nil {

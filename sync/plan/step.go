@@ -105,7 +105,13 @@ type Row struct {
 	Unready  []Unready
 	Health   []health.Verdict // of a declared link, at its source: all stages in order
 	Until    time.Time        // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
+	Held     int              // changes that wait, because the end is suspended or another process writes it
+	// NotRendered is why a declared end that is not written anyway cannot be rendered; nil: it can.
+	NotRendered *object.Reason
 }
+
+// suspended reports whether an end is suspended, or waits for a suspended one.
+func (r Row) suspended() bool { return r.Why != nil && r.Why.Code == reason.Suspended }
 
 // HasNothingToReport reports whether a row has nothing to report: a base without a remark, or a base that is removed after the links.
 func (r Row) HasNothingToReport() bool {

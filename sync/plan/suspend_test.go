@@ -8,20 +8,22 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/health"
 )
 
 var eastWest = object.End{Cluster: "east", Link: westEast.Link}
 
 const suspended = "  suspend: true\n"
 
-// quiet takes a turn of each cluster, and tells writes.
+// quiet reconciles each cluster, and fails if a step writes more than conditions and the base.
 func quiet(t *testing.T, s *sim, what string) map[api.ClusterName]Step {
 	t.Helper()
 	out := map[api.ClusterName]Step{}
 	for _, c := range two {
 		out[c] = s.reconcile(c, Suspend, PrunePolicy)
 		var written []string
-		for _, w := range describe(out[c]) {
+		for _, w := range actions(out[c]) {
 			if w != "update "+baseKey.String() {
 				written = append(written, w)
 			}
@@ -39,9 +41,9 @@ func TestSuspendedLink(t *testing.T) {
 		source     string
 	}{
 		{"nothing to do", "", func(*sim) {}, ""},
-		{"drift", "", func(s *sim) { remove(s.live["west"], deployment("east")) }, "; 1 change waits"},
-		{"declared otherwise", "  controller: {mode: External}\n", func(*sim) {}, "; 6 changes wait"},
-		{"drained", "  selector: {}\n", func(*sim) {}, "; 1 change waits"},
+		{"drift", "", func(s *sim) { remove(s.live["west"], deployment("east")) }, "; 1 change waits for that"},
+		{"declared otherwise", "  controller: {mode: External}\n", func(*sim) {}, "; 6 changes wait for that"},
+		{"drained", "  selector: {}\n", func(*sim) {}, "; 1 change waits for that"},
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
@@ -62,6 +64,54 @@ func TestSuspendedLink(t *testing.T) {
 		for c, step := range s.settle(Suspend, PrunePolicy) {
 			allInPlace(t, c, step)
 		}
+	}
+}
+
+// Suspension stops writes, not the truth: the inventory of the source's end records that a suspended link stopped working, and that changes
+// wait until it is resumed. Once it is resumed, it is repaired.
+func TestConditionsOfSuspendedLink(t *testing.T) {
+	for name, d := range map[string]inventory.Decision{
+		"link":    {Kind: inventory.Suspend, Source: "west", Target: "east"},
+		"cluster": {Kind: inventory.Suspend, Cluster: "west"},
+	} {
+		s := linked(t, "")
+		recorded := func() (all []string) {
+			for _, c := range inventories(t, s.live["west"].Live)[westEast].Conditions {
+				all = append(all, strings.TrimSpace(c.Type+" "+c.Status+" "+string(c.Reason)+" "+c.Message))
+			}
+			return all
+		}
+		works := []string{"Ready True Healthy"}
+		same(t, name+": before", works, recorded())
+		s.snapshot.Suspended = []inventory.Decision{d}
+		quiet(t, s, name)
+		same(t, name+": suspended", append(works, "Suspended True Suspended"), recorded())
+		remove(s.live["west"], deployment("east"))
+		quiet(t, s, name)
+		same(t, name+": its controller is gone", []string{
+			"Ready False Progressing controller leads: ControllerMissing", "Reconciling True Progressing controller leads: ControllerMissing",
+			"Suspended True Waiting changes wait until the link is resumed",
+		}, recorded())
+		s.later(health.RecoveryTime)
+		quiet(t, s, name)
+		same(t, name+": it stays gone", []string{
+			"Ready False ControllerMissing controller leads: ControllerMissing", "Stalled True ControllerMissing controller leads: ControllerMissing",
+			"Suspended True Waiting changes wait until the link is resumed",
+		}, recorded())
+		same(t, name+": nothing more is written", nil, describe(s.reconcile("west", Suspend, PrunePolicy)))
+		s.snapshot.Suspended = nil
+		s.settle(Suspend, PrunePolicy)
+		same(t, name+": resumed", works, recorded())
+	}
+}
+
+// A suspended link whose target's account is gone cannot be rendered, and its stages say so.
+func TestSuspendedLinkIsNotRendered(t *testing.T) {
+	s := linked(t, suspended)
+	remove(s.live["east"], tokenKey)
+	step := s.reconcile("west", Suspend, PrunePolicy)
+	if got := row(t, step, westEast); got.Health[0].Result != health.Failed || got.Health[0].Why.Code != reason.CredentialNotIssued {
+		t.Errorf("it renders: %v", got.Health[0])
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report/output"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // page is what describe shows of one link or cluster, beside its item.
@@ -57,7 +58,9 @@ func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
 	d := o.document()
 	for _, l := range d.Links {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
-			return describeLink(o.detailed(l), page{revision: d.AppliedRevision, events: linkEvents(l), now: d.at, offline: true}), true
+			return describeLink(o.detailed(l), page{
+				revision: d.AppliedRevision, events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at, offline: true,
+			}), true
 		}
 	}
 	return Answer{}, false
@@ -69,7 +72,7 @@ func (o Overview) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 	for _, c := range d.Clusters {
 		if c.Name == string(name) {
 			links := touching(d.Links, c.Name)
-			return describeCluster(c, page{revision: c.Revision, links: links, events: allEvents(links), now: d.at, offline: true}), true
+			return describeCluster(c, page{revision: c.Revision, links: links, events: o.eventsAbout(links, c.Name), now: d.at, offline: true}), true
 		}
 	}
 	return Answer{}, false
@@ -93,7 +96,11 @@ func describeCluster(c output.Cluster, p page) Answer {
 // next is the next step, if there is one.
 func (p page) next(ready string, why *object.Reason, what string) string {
 	step := ""
-	if why != nil {
+	switch {
+	case why == nil:
+	case why.Code == reason.Suspended && ready == object.False && state.HowToResume(why.Message) != "":
+		step = fmt.Sprintf("Resume it, so that linkwright repairs it: %s.", state.HowToResume(why.Message))
+	default:
 		e, _ := reason.Find(why.Code)
 		step = e.Plain(e.Remedy)
 	}
@@ -194,7 +201,11 @@ func about(c output.Cluster) string {
 	if len(c.PendingCleanup) > 0 {
 		pending = pendingWords(c)
 	}
-	return fields("Base", base, "Unconfined", unconfined, "Orphans", found, "Cleanup", pending)
+	meaning := ""
+	if c.Base != nil {
+		meaning = baseMeaning
+	}
+	return fields("Base", base, "Base means", meaning, "Unconfined", unconfined, "Orphans", found, "Cleanup", pending)
 }
 
 // touching are the links with an end in a cluster.

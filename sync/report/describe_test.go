@@ -78,3 +78,19 @@ func TestDescribeUnknownCluster(t *testing.T) {
 		t.Errorf("%t, %v:\n%s", ok, err, out.String())
 	}
 }
+
+// The word base is explained where it is shown: of a cluster, and in a status.
+func TestBaseIsExplained(t *testing.T) {
+	a, _ := bases().ClusterAnswer("east")
+	const says = "keeps once in a cluster, not once per link"
+	if text := writtenAs(t, a, Text); !strings.Contains(text, "Base:       Blocked: KindNotServed") || !strings.Contains(text, says) {
+		t.Errorf("describe:\n%s", text)
+	}
+	if text := writtenAs(t, bases().StatusAnswer(), Text); !strings.Contains(text, says) {
+		t.Errorf("status:\n%s", text)
+	}
+	a, _ = first().ClusterAnswer("west")
+	if text := writtenAs(t, a, Text) + writtenAs(t, first().StatusAnswer(), Text); strings.Contains(text, says) {
+		t.Errorf("no base is shown:\n%s", text)
+	}
+}

@@ -148,7 +148,7 @@ func linkDocOf(m mask, l LinkRow, recorded []object.Condition) linkDoc {
 	ready := recordedReady(recorded)
 	out := output.Link{
 		TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
-		Ready: readyOf(status, ready), Status: string(status), Leaving: l.Leaving, Reason: m.reason(l.Reason()),
+		Ready: readyOf(status, cmp.Or(l.Source.Condition().Status, ready.Status)), Status: string(status), Leaving: l.Leaving, Reason: m.reason(l.Reason()),
 		SourceEnd: endDocOf(m, l.Source), TargetEnd: endDocOf(m, l.Target), Stages: stagesOf(m, l.Source), Conditions: m.conditions(recorded),
 	}
 	if ready.Status == out.Ready {
@@ -157,15 +157,15 @@ func linkDocOf(m mask, l LinkRow, recorded []object.Condition) linkDoc {
 	return linkDoc{Link: out, phase: l.Phase}
 }
 
-// readyOf is the condition Ready of what has a status. A link that is suspended is as it was.
-func readyOf(status Status, recorded object.Condition) string {
+// readyOf is the condition Ready of what has a status. A suspended link is ready if its stages passed, or else as it is recorded: known has that.
+func readyOf(status Status, known string) string {
 	switch status {
 	case Ready:
 		return object.True
 	case Unknown:
 		return object.Unknown
 	case Suspended:
-		return cmp.Or(recorded.Status, object.Unknown)
+		return cmp.Or(known, object.Unknown)
 	}
 	return object.False
 }
@@ -197,7 +197,7 @@ func stagesOf(m mask, row plan.Row) (out []output.Stage) {
 
 func clusterDocOf(m mask, c Cluster) clusterDoc {
 	d := clusterDoc{Cluster: output.Cluster{
-		TypeMeta: output.Of(output.KindCluster), Name: string(c.Name), Ready: readyOf(c.Status(), object.Condition{}), Status: string(c.Status()),
+		TypeMeta: output.Of(output.KindCluster), Name: string(c.Name), Ready: readyOf(c.Status(), ""), Status: string(c.Status()),
 		Reason: m.reason(c.Why()), Revision: string(c.Applied), Unconfined: m.reason(c.Step.Unconfined),
 		Orphans: orphansOf(c.Step.Listed), MoreOrphans: c.Step.More, PendingCleanup: pendingOf(m, c),
 	}}

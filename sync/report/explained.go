@@ -11,12 +11,13 @@ func Words() []reason.Entry {
 		{Code: reason.Code(Ready), Meaning: "All is as declared, and the link works. A cluster can be read and written."},
 		{Code: reason.Code(Stalled), Meaning: "A write failed, or all is as declared and the link does not work.", Remedy: "Explain the reason that the message names."},
 		{
-			Code: reason.Code(Blocked), Meaning: "The link cannot be rendered or written; what it has stays. Without `--repo`, it is `Stalled`.",
+			Code: reason.Code(Blocked), Meaning: "The link cannot be rendered or written; what it has stays.",
 			Remedy: "Explain the reason that the message names.",
 		},
 		{Code: reason.Code(Removed), Meaning: "The link is not declared any more, and nothing of it is left."},
 		{Code: reason.Code(RecordedEnd), Meaning: "An inventory in the cluster lists the objects of this end of the link."},
 		{Code: reason.Code(AbsentEnd), Meaning: "The cluster was read, and no inventory there lists this end of the link."},
+		{Code: "Base", Meaning: baseMeaning},
 		{Code: object.Reconciling, Meaning: "A condition of a link that is not `Ready` yet: linkwright has something to write, or waits for something that happens by itself."},
 	}
 }

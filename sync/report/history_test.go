@@ -50,7 +50,7 @@ func reported(source, target plan.Row) Report {
 
 // unreadEast is a report of which east could not be read, or was not looked at.
 func unreadEast(why *object.Reason) Report {
-	r := reported(plan.Row{Phase: plan.Blocked, Why: object.Because(reason.StaleFacts, "east gives no answer")}, plan.Row{})
+	r := reported(plan.Row{Phase: plan.Blocked, Why: object.Because(reason.TargetNotRead, "east gives no answer")}, plan.Row{})
 	r.Clusters[0].Step = plan.Step{Denied: why}
 	if why.Code != reason.Unknown {
 		r.Clusters[0].Step.Cluster = "east"
@@ -102,7 +102,7 @@ func TestTransitions(t *testing.T) {
 		{"it is gone", leaving, gone, []string{"info link changed link=west→east from=Leaving to=Removed"}},
 		{"a cluster is down", ready, unreadEast(object.Because(reason.Unreachable, "down")), []string{
 			"warn cluster changed cluster=east from=Reachable to=Unreachable reason=Unreachable why=down",
-			"warn link changed link=west→east from=Ready to=Blocked reason=StaleFacts why=east gives no answer",
+			"warn link changed link=west→east from=Ready to=Blocked reason=TargetNotRead why=east gives no answer",
 		}},
 		{"a cluster may not be written", ready, gated, []string{"warn cluster changed cluster=east from=Reachable to=Denied reason=Replaced why=another cluster"}},
 		{"a base is blocked", ready, base, []string{"warn base changed cluster=east to=Blocked reason=OverlayInvalid why=of that"}},

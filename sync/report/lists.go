@@ -33,7 +33,7 @@ func (o Overview) RevisionList() Listing {
 // EventList lists the last transitions that conditions and the record note, newest last.
 func (o Overview) EventList() Listing {
 	d := o.document()
-	events := sorted(append(allEvents(d.Links), revisionEvents(d.Revisions)...))
+	events := sorted(slices.Concat(o.linkEvents(d.Links...), o.suspensionEvents(), revisionEvents(d.Revisions)))
 	return listing(output.KindEventList, events, func(all []output.Event, _ bool) [][]string { return eventRows(all, d.at) })
 }
 
@@ -113,13 +113,6 @@ func linkEvents(l output.Link) []output.Event {
 			TypeMeta: output.Of(output.KindEvent), Type: kind, Reason: string(c.Reason), Object: l.Ref(),
 			Condition: c.Type, Status: c.Status, Message: c.Message, LastTransition: c.Since,
 		})
-	}
-	return sorted(out)
-}
-
-func allEvents(links []output.Link) (out []output.Event) {
-	for _, l := range links {
-		out = append(out, linkEvents(l)...)
 	}
 	return sorted(out)
 }

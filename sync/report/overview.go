@@ -54,7 +54,9 @@ type Overview struct {
 	Links     []RecordedLink
 	Clusters  []RecordedCluster
 	Decisions []Decision // of people, that are in effect or not understood
-	Ages      bool       // show how long ago moments were
+	// Suspensions are decisions to suspend, also those whose time is over, and to resume.
+	Suspensions []Decision
+	Ages        bool // show how long ago moments were
 }
 
 // AsDeclared says that all is as declared, as far as inventories record it: the observed revision is applied in all clusters, all of them
@@ -156,7 +158,7 @@ func (o Overview) links(m mask) []output.Link {
 		c := o.ready(l)
 		status, why := statusWord(l, c), reasonOf(c)
 		if suspended := o.suspension(l); suspended != nil && status != string(Denied) && status != string(Unknown) {
-			status, why = string(Suspended), suspended
+			status, why = string(Suspended), suspendedReason(suspended, l.Conditions, c)
 		}
 		all := l.Conditions
 		if l.Denied != nil {
@@ -170,6 +172,18 @@ func (o Overview) links(m mask) []output.Link {
 		})
 	}
 	return out
+}
+
+// suspendedReason is the reason of a suspended link: who suspended it, whether changes wait, and why it is not ready.
+func suspendedReason(why *object.Reason, recorded []object.Condition, ready object.Condition) *object.Reason {
+	waiting := func(c object.Condition) bool { return c.Type == object.Suspended && c.Reason == reason.Waiting }
+	if slices.ContainsFunc(recorded, waiting) {
+		why = object.Because(why.Code, "%s; changes wait for that", why.Message)
+	}
+	if ready.Status != object.False || ready.Reason == reason.Leaving {
+		return why
+	}
+	return notReadyToo(why, message("", reasonOf(ready)))
 }
 
 // denial is what the applied revision may not remove; empty: it may remove everything.

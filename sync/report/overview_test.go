@@ -123,6 +123,8 @@ func TestOverviewReady(t *testing.T) {
 		return object.Condition{Type: kind, Status: object.True, Reason: "X"}
 	}
 	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
+	waits := object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Waiting}
+	unread := object.Condition{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead, Message: "target reachable: Unreachable"}
 	paused := object.Because(reason.Suspended, "by alice")
 	for name, tt := range map[string]struct {
 		link RecordedLink
@@ -134,13 +136,16 @@ func TestOverviewReady(t *testing.T) {
 		"nothing is written there": {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready)}, "", "True Ready"},
 		"a Secret is gone":         {RecordedLink{Source: RecordedEnd, Conditions: is(ready), Missing: []object.Key{secret}}, "b", "False Progressing SecretMissing: Secret linkerd/cluster-credentials-east is missing"},
 		"not ready, and gone":      {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Missing: []object.Key{secret}}, "a", "False Stalled X: y; Secret linkerd/cluster-credentials-east is missing"},
+		"its target is not read":   {RecordedLink{Source: RecordedEnd, Conditions: is(unread, on(object.Stalled))}, "b", "False Blocked TargetNotRead: target reachable: Unreachable"},
 		"settles":                  {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Reconciling))}, "b", "False Progressing X: y"},
 		"denied":                   {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied, on(object.Stalled))}, "b", "False Denied PrunePolicy"},
 		"denied at its target":     {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Denied: &denied}, "b", "False Denied PrunePolicy"},
 		"leaves":                   {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Conditions: is(denied)}, "b", "False Leaving it is being removed"},
 		"leaves at its target":     {RecordedLink{Source: RecordedEnd, Target: LeavingEnd, Conditions: is(ready), Denied: &denied}, "b", "False Leaving it is being removed"},
 		"suspended by people":      {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready), Suspended: paused}, "b", "True Suspended by alice"},
-		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice"},
+		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice; it is not ready: X: y"},
+		"suspended, changes wait":  {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits), Suspended: paused}, "b", "True Suspended by alice; changes wait for that"},
+		"not suspended any more":   {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits)}, "b", "True Ready"},
 		"suspended, and leaves":    {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Suspended: paused}, "b", "False Suspended by alice"},
 		"suspended, and denied":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied), Suspended: paused}, "b", "False Denied PrunePolicy"},
 		"suspended, and not read":  {RecordedLink{Source: UnknownEnd, Target: RecordedEnd, Suspended: paused}, "b", "Unknown Unknown NotRead: cluster west was not read"},

@@ -20,7 +20,7 @@ import (
 //	it is True, and a Secret is gone   False    SecretMissing
 //	it is not, and a Secret is gone    as it is recorded, and names the Secret
 //	it is True of another revision     False    RevisionMismatch
-//	the process that synced is lost    Unknown  NotSynced, unless it is Stalled
+//	the process that synced is lost    Unknown  NotSynced, unless it is Stalled or Blocked
 //	else                               as it is recorded
 //
 // That is how Kubernetes shows a node whose kubelet stopped reporting.
@@ -46,7 +46,7 @@ func (o Overview) ready(l RecordedLink) object.Condition {
 		return c
 	case l.Conditions[at].Status == object.True && len(l.Missing) > 0:
 		return is(object.False, reason.SecretMissing, fmt.Sprintf("%s is missing", l.Missing[0]))
-	case statusWord(l, l.Conditions[at]) != object.Stalled && o.syncedBy(l.Pair.Source).lost(o.At):
+	case !slices.Contains([]string{object.Stalled, string(Blocked)}, statusWord(l, l.Conditions[at])) && o.syncedBy(l.Pair.Source).lost(o.At):
 		died := o.syncedBy(l.Pair.Source).Renewed
 		c := is(object.Unknown, reason.NotSynced, "no process syncs "+string(l.Pair.Source)+", so nothing is known since "+moment(died))
 		c.Since = died
@@ -119,6 +119,8 @@ func statusWord(l RecordedLink, c object.Condition) string {
 		return string(c.Reason)
 	case c.Reason == reason.RevisionMismatch || c.Reason == reason.SecretMissing || is(object.Reconciling):
 		return "Progressing"
+	case c.Reason == reason.NotRendered || c.Reason == reason.TargetNotRead:
+		return string(Blocked)
 	}
 	return object.Stalled
 }

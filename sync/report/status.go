@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
@@ -14,6 +15,13 @@ type statusDoc struct {
 	output.Status
 	opening string
 	doc     document
+}
+
+// Works says that AsDeclared is true, and that no link is known not to work: none is Stalled, and none that was written is suspended and not ready.
+func (r Report) Works() bool {
+	return r.AsDeclared() && !slices.ContainsFunc(r.document().links, func(l linkDoc) bool {
+		return l.Status == string(Stalled) || l.Status == string(Suspended) && l.Ready == object.False && len(l.Conditions) > 0
+	})
 }
 
 // StatusAnswer is how every link and every cluster is.
@@ -37,7 +45,7 @@ func (r Report) status() statusDoc {
 	}
 	o := openingDocOf(redacting(bodiesOf(r)), opening, in)
 	out := statusDoc{doc: d, Status: output.Status{
-		TypeMeta: output.Of(output.KindStatus), AsDeclared: r.AsDeclared(),
+		TypeMeta: output.Of(output.KindStatus), AsDeclared: r.Works(),
 		AppliedRevision: d.AppliedRevision, ObservedRevision: cmp.Or(d.ObservedRevision, string(opening.Revision.Observed)), Error: d.Error,
 		Leader: o.leaderOutput(), Writers: o.writersOutput(), Problems: d.Problems, Revisions: o.revisions,
 		Links: linksOf(d.links), Clusters: withoutWrites(d.clusters),
@@ -59,7 +67,15 @@ func withoutWrites(all []clusterDoc) []output.Cluster {
 
 func (s statusDoc) text(wide bool) string {
 	links, clusters := table(linkRows(s.Links, s.doc.at, wide)), table(s.clusterRows())
-	return paragraphs(s.opening, s.doc.problems(), links, clusters, columns("", s.doc.pending()))
+	return paragraphs(s.opening, s.doc.problems(), links, clusters, columns("", s.doc.pending()), s.baseMeaning())
+}
+
+// baseMeaning says what a base is, if a row shows one.
+func (s statusDoc) baseMeaning() string {
+	if !slices.ContainsFunc(s.Clusters, func(c output.Cluster) bool { return c.Base != nil }) {
+		return ""
+	}
+	return baseMeaning + "\n"
 }
 
 func (s statusDoc) markdown() string {

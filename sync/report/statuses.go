@@ -73,14 +73,25 @@ func (l LinkRow) Status() Status {
 }
 
 // Reason is why a link has its Status; nil: there is nothing to say. Where both ends are as declared, the
-// first stage says it that keeps the link from working.
+// first stage says it that keeps the link from working. Of a suspended link that stage is named, too.
 func (l LinkRow) Reason() *object.Reason {
 	if l.Phase == plan.Ready { // what else is to be said of the ends is only a remark
 		if why := l.Source.NotWorking(); why != nil {
 			return why
 		}
 	}
+	if l.Phase == plan.Suspended {
+		return notReadyToo(l.Why, sentence(l.Source.NotWorking()))
+	}
 	return l.Why
+}
+
+// notReadyToo is the reason of a suspended link, with why it is not ready; empty: it is.
+func notReadyToo(suspended *object.Reason, why string) *object.Reason {
+	if suspended == nil || why == "" {
+		return suspended
+	}
+	return object.Because(suspended.Code, "%s; it is not ready: %s", suspended.Message, why)
 }
 
 // works is the status of a link in whose ends all is as declared.

@@ -24,6 +24,9 @@ func (l linkDoc) pair() string { return pair(l.Source, l.Target) }
 
 func (l linkDoc) words() string { return words(l.Status, l.Leaving) }
 
+// baseMeaning says what a base is: the word is linkwright's own.
+const baseMeaning = "The base is what linkwright keeps once in a cluster, not once per link: a namespace, a record of what is applied there, and objects of the overlay."
+
 // baseWords are the words of a cluster's base.
 func baseWords(b *output.Base) string { return "base " + words(b.Status, b.Leaving) }
 

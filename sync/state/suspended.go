@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -20,6 +21,19 @@ func (s Snapshot) Suspension(end object.End) (longest inventory.Decision, found 
 	return longest, found
 }
 
+// toResume begins the part of a message that says how a suspension ends. Nothing of a person's follows it.
+const toResume = "to resume, "
+
+// HowToResume returns what ends a suspension, from the message about it; empty: the message does not say.
+func HowToResume(message string) string {
+	at := strings.LastIndex(message, toResume)
+	if at < 0 {
+		return ""
+	}
+	how, _, _ := strings.Cut(message[at+len(toResume):], ";")
+	return how
+}
+
 // SuspendedBy returns, for a decision, until when it holds, whose it is, why, and what ends it.
 func (s Snapshot) SuspendedBy(d inventory.Decision) string {
 	text := "suspended"
@@ -33,9 +47,9 @@ func (s Snapshot) SuspendedBy(d inventory.Decision) string {
 		text += " (" + d.Reason + ")"
 	}
 	if d.Cluster != "" {
-		return fmt.Sprintf("cluster %s is %s: linkwright writes nothing there: to resume, run %s", d.Cluster, text, s.Command("resume "+d.Object()))
+		return fmt.Sprintf("cluster %s is %s: linkwright writes nothing there: %srun %s", d.Cluster, text, toResume, s.Command("resume "+d.Object()))
 	}
-	return fmt.Sprintf("%s: linkwright writes neither end: to resume, run %s", text, s.Command("resume "+d.Object()))
+	return fmt.Sprintf("%s: linkwright writes neither end: %srun %s", text, toResume, s.Command("resume "+d.Object()))
 }
 
 // Suspends reports whether a person's decision keeps all that is in a cluster suspended.

@@ -177,11 +177,22 @@ func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
 	}
 	for _, d := range r.Decisions {
 		switch why := d.Check(); {
+		case d.Kind == inventory.Resume && why == nil: // nothing follows from it
 		case d.Unread != "":
 			out = append(out, report.Decision{Object: d.Unread, Unread: true})
 		case why != nil:
 			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), By: d.By, At: d.At, Reason: why.Error(), Unread: true})
 		case !d.Expired(now):
+			out = append(out, reported(d))
+		}
+	}
+	return out
+}
+
+// Suspensions are the suspensions in the record, also those whose time is over, and those that ended.
+func Suspensions(r inventory.Record) (out []report.Decision) {
+	for _, d := range r.Decisions {
+		if (d.Kind == inventory.Suspend || d.Kind == inventory.Resume) && d.Check() == nil {
 			out = append(out, reported(d))
 		}
 	}
@@ -246,11 +257,12 @@ func (d *deciding) withdrawAll(r *inventory.Record, none string, which func(inve
 
 // list lists the decisions in the record.
 func list(r inventory.Record) string {
-	if len(r.Decisions) == 0 {
+	all := slices.DeleteFunc(slices.Clone(r.Decisions), func(d inventory.Decision) bool { return d.Kind == inventory.Resume && d.Unread == "" })
+	if len(all) == 0 {
 		return "the record has no decision: it may be used up already"
 	}
 	lines := []string{"the record has:"}
-	for _, one := range r.Decisions {
+	for _, one := range all {
 		lines = append(lines, one.String())
 	}
 	return strings.Join(lines, "\n  ")

@@ -124,7 +124,7 @@ func TestDecisionsOfCommands(t *testing.T) {
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
 		{"resume what is not suspended", func() (outcome, error) {
-			return d.resume(&r, []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
+			return d.resume(&r, "alice", []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
 		}, []string{"linkwright suspend has not suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
 	}
 	for _, step := range steps {
@@ -162,19 +162,20 @@ func TestResume(t *testing.T) {
 	for _, tt := range []struct {
 		args    string // first command, and the same once more
 		left    int
+		resumed string // what the record shows as resumed
 		says    string
 		says2nd string
 		writes  int
 		err     string
 	}{
-		{"east", 2, "taken back: Suspend east, by b", "linkwright suspend has not suspended east", 1, ""},
-		{"west/east", 3, "taken back: Suspend west/east", "linkwright suspend has not suspended west/east", 1, ""},
-		{"west→east", 3, "taken back: Suspend west/east", "linkwright suspend has not suspended west/east", 1, ""},
-		{"east west/east", 1, "taken back: Suspend east, by b", "linkwright suspend has not suspended east, west/east", 1, ""},
-		{"east west", 2, notWest, "linkwright suspend has not suspended east, west (", 1, ""},
-		{"", 1, "taken back: Suspend west/east", "nothing is suspended by linkwright suspend", 1, ""},
-		{"west", 4, notWest, notWest, 0, ""},
-		{"east north", 4, "", "", 0, "the record has no cluster north"},
+		{"east", 2, "east", "taken back: Suspend east, by b", "linkwright suspend has not suspended east", 1, ""},
+		{"west/east", 3, "west/east", "taken back: Suspend west/east", "linkwright suspend has not suspended west/east", 1, ""},
+		{"west→east", 3, "west/east", "taken back: Suspend west/east", "linkwright suspend has not suspended west/east", 1, ""},
+		{"east west/east", 1, "east west/east", "taken back: Suspend east, by b", "linkwright suspend has not suspended east, west/east", 1, ""},
+		{"east west", 2, "east", notWest, "linkwright suspend has not suspended east, west (", 1, ""},
+		{"", 1, "east west/east", "taken back: Suspend west/east", "nothing is suspended by linkwright suspend", 1, ""},
+		{"west", 4, "", notWest, notWest, 0, ""},
+		{"east north", 4, "", "", "", 0, "the record has no cluster north"},
 	} {
 		management := managed(t)
 		r, err := management.Record(t.Context(), object.DefaultOwner)
@@ -190,7 +191,7 @@ func TestResume(t *testing.T) {
 		again := func() string {
 			out, err := amend(t.Context(), management, object.DefaultOwner, amendment{func(now *inventory.Record) (outcome, error) {
 				now.Decisions = r.Decisions
-				out, err := (&deciding{}).resume(now, named)
+				out, err := (&deciding{}).resume(now, "carol", named)
 				r.Decisions = now.Decisions
 				return out, err
 			}, func(context.Context, object.Change) error { writes++; return nil }})
@@ -200,8 +201,17 @@ func TestResume(t *testing.T) {
 			return out.text(cli.Writing{})
 		}
 		first, second := again(), again()
-		if !strings.Contains(first, tt.says+tt.err) || !strings.Contains(second, tt.says2nd+tt.err) || writes != tt.writes || len(r.Decisions) != tt.left {
-			t.Errorf("resume %q: %d writes, %d left, it says\n%s\nand again\n%s", tt.args, writes, len(r.Decisions), first, second)
+		if !strings.Contains(first, tt.says+tt.err) || !strings.Contains(second, tt.says2nd+tt.err) || writes != tt.writes || len(Decisions(r, time.Now())) != tt.left {
+			t.Errorf("resume %q: %d writes, %d left, it says\n%s\nand again\n%s", tt.args, writes, len(Decisions(r, time.Now())), first, second)
+		}
+		var resumed []string
+		for _, s := range Suspensions(r) {
+			if s.Kind == string(inventory.Resume) && s.By == "carol" && !s.At.IsZero() {
+				resumed = append(resumed, s.Object)
+			}
+		}
+		if got := strings.Join(resumed, " "); got != tt.resumed {
+			t.Errorf("resume %q: the record shows %q as resumed, want %q", tt.args, got, tt.resumed)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,8 @@ func resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume (CLUSTER | SOURCE/TARGET)... | --all",
 		Short: "Resume what was suspended for an incident",
-		Long: `End what "linkwright suspend" suspended, whoever did it. This does not resume a
+		Long: `End what "linkwright suspend" suspended, whoever did it. For a week, "linkwright
+events" shows who resumed it. This does not resume a
 cluster or link that is declared with suspend: true: change the declaration.`,
 		Example: `  linkwright resume east --kubeconfig management.yaml
   linkwright resume --all --kubeconfig management.yaml`,
@@ -30,7 +32,7 @@ cluster or link that is declared with suspend: true: change the declaration.`,
 			if err != nil {
 				return err
 			}
-			return d.decide(c, func(r *inventory.Record, _ string) (outcome, error) { return d.resume(r, named) })
+			return d.decide(c, func(r *inventory.Record, by string) (outcome, error) { return d.resume(r, by, named) })
 		},
 	}
 	d.addManagement(c.Flags())
@@ -40,7 +42,7 @@ cluster or link that is declared with suspend: true: change the declaration.`,
 
 // resume ends suspensions of what is named, or all. What is not suspended stays as it is, and that is no error, so that a command may be repeated.
 // If the record does not know a name, nothing is resumed.
-func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) (outcome, error) {
+func (d *deciding) resume(r *inventory.Record, by string, named []inventory.Decision) (outcome, error) {
 	of := func(one inventory.Decision) func(inventory.Decision) bool {
 		return func(o inventory.Decision) bool { return o.Kind == inventory.Suspend && o.Object() == one.Object() }
 	}
@@ -55,9 +57,11 @@ func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) (outc
 		missing = append(missing, one.Object())
 	}
 	var out outcome
-	out.add(report.Withdrawn, r.RemoveDecisions(func(o inventory.Decision) bool {
+	gone := r.RemoveDecisions(func(o inventory.Decision) bool {
 		return o.Kind == inventory.Suspend && (len(named) == 0 || slices.ContainsFunc(named, func(one inventory.Decision) bool { return of(one)(o) }))
-	})...)
+	})
+	out.add(report.Withdrawn, gone...)
+	r.Resumed(gone, by, time.Now())
 	switch {
 	case len(missing) > 0:
 		out.unchanged = fmt.Sprintf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), list(*r))

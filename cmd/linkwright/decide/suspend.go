@@ -20,8 +20,9 @@ func suspendCommand() *cobra.Command {
 		Short: "Leave clusters or links as they are, for an incident",
 		Long: `Leave clusters or links as they are during an incident, as suspend: true in a
 declaration does. linkwright writes nothing in the cluster, or at either end of
-the link, until "linkwright resume" or until --until. Status and reports show
-who suspended it, why, and until when. Declare it if it lasts longer.
+the link, until "linkwright resume" or until --until. It still records whether
+links work: READY shows that. Status and reports show who suspended it, why, and
+until when. Declare it if it lasts longer.
 
 The management cluster records it. Suspending the same again replaces your
 former suspension.`,

@@ -5,7 +5,7 @@ import "time"
 // Status is the answer of "status".
 type Status struct {
 	TypeMeta
-	// AsDeclared is true if all is as declared and works, or is suspended as declared. The exit code is then 0.
+	// AsDeclared is true if all is as declared and no link is known not to work, suspended or not. The exit code is then 0.
 	AsDeclared bool `json:"asDeclared"`
 	// AppliedRevision is the Git commit whose declarations apply.
 	AppliedRevision string `json:"appliedRevision,omitempty"`

@@ -61,11 +61,29 @@ func (l *lab) added() {
 	if now, _ := l.secret("own"); now.ResourceVersion != before.ResourceVersion {
 		l.t.Error("done again, it wrote the Secret")
 	}
-	l.commit(strings.Replace(r.out, "spec:", "spec:\n  apiServer: "+l.Cluster("east").Config.Host, 1) + "---\n" + l.cluster("west") + link("west", "east", "") + link("east", "west", ""))
+	declared := strings.Replace(r.out, "spec:", "spec:\n  apiServer: "+l.Cluster("east").Config.Host, 1) + "---\n" + l.cluster("west") + link("west", "east", "") + link("east", "west", "")
+	l.commit(declared)
 	l.must(cli.ExitDone, []string{"2 links: ", "0 failed"}, "sync") // controllers changed
 	l.renewed(before)
 	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 	l.grantedOtherwise(add)
+	l.grantedWithoutOverlay(declared, add)
+}
+
+// grantedWithoutOverlay: rights given anew after an overlay was removed suffice to remove what it brought in.
+func (l *lab) grantedWithoutOverlay(declared string, add func(code int, words []string, more ...string) result) {
+	l.put("overlays/own/policy.yaml", "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: own}\nspec: {podSelector: {}}\n")
+	l.put("overlays/own/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [policy.yaml]\n")
+	l.commit(strings.Replace(declared, "spec:", "spec:\n  overlay: overlays/own", 1))
+	add(cli.ExitDone, []string{"Role linkerd-multicluster/linkwright written"}, "east", l.repo)
+	l.must(cli.ExitDone, []string{"create", "NetworkPolicy.networking.k8s.io linkerd-multicluster/own"}, "sync")
+	l.git("rm", "-rq", "overlays")
+	l.commit(declared)
+	add(cli.ExitDone, []string{"rights on networkpolicies.networking.k8s.io stay"}, "east", l.repo)
+	l.must(cli.ExitDone, []string{"delete", "NetworkPolicy.networking.k8s.io linkerd-multicluster/own"}, "sync")
+	if again := add(cli.ExitDone, []string{"Role linkerd-multicluster/linkwright written"}, "east", l.repo); strings.Contains(again.stderr, "stay") {
+		l.t.Errorf("rights stay although nothing is left to remove:\n%s", again.stderr)
+	}
 }
 
 // grantedOtherwise: rights that somebody changed are overwritten when that is asked for, and only then.

@@ -140,6 +140,7 @@ func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func
 	}
 	r.decides(cli.ExitDone, []string{"taken back: Suspend east"}, "resume", "--all")
 	r.soon("drift is taken back", r.repaired)
+	r.soon("the sync ends", func() bool { return !report("Suspended")() && !report(`"syncing": true`)() })
 	r.decides(cli.ExitDone, []string{"nothing is suspended"}, "resume", "--all")
 	r.decides(cli.ExitDone, []string{"linkwright suspend has not suspended east"}, "resume", "east")
 	if !undecided() {

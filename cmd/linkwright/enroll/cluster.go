@@ -265,15 +265,25 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	return nil
 }
 
-// objects are the account and its rights, with those that links which are not through still need.
+// objects are the account and its rights, with those that links which are not through and a former overlay still need.
 func (e *enrollment) objects(ctx context.Context, there admin, w state.Snapshot, c fleet.Cluster, r plan.Renderer) ([]any, error) {
 	g, err := e.grantee.supported(ctx, there, e.granting(c.Name))
 	if err != nil {
 		return nil, err
 	}
 	objects, err := g.objects(w, c, r)
-	if err != nil || e.grantee.wide {
-		return objects, err
+	if err != nil {
+		return nil, err
+	}
+	recorded, err := there.recorded(ctx, w.Owner, object.End{Cluster: c.Name})
+	if err != nil {
+		return nil, err
+	}
+	if kinds := retainKinds(objects, recorded); len(kinds) > 0 {
+		cli.Say(e.notes, fmt.Sprintf("%s: rights on %s stay, because linkwright still has to remove what a former overlay brought in: run this again after the next sync", c.Name, strings.Join(kinds, ", ")))
+	}
+	if e.grantee.wide {
+		return objects, nil
 	}
 	retained, err := there.retain(ctx, c.Spec.Linkerd.Namespace, objects)
 	if len(retained) > 0 {

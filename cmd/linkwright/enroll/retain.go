@@ -2,14 +2,19 @@ package enroll
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -54,4 +59,61 @@ func secretsIn(rules []rbacv1.PolicyRule) (names []string) {
 		}
 	}
 	return names
+}
+
+// recorded returns the objects that the base of a cluster may hold, as its inventory there records them.
+func (o admin) recorded(ctx context.Context, owner string, base object.End) ([]object.Key, error) {
+	key := inventory.Key(owner, base)
+	live, err := o.client.CoreV1().ConfigMaps(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, explained(err))
+	}
+	body, err := json.Marshal(live)
+	if err != nil {
+		return nil, err
+	}
+	observed := object.Observation{}.Edit()
+	observed.Put(key, object.Reduce(&live.ObjectMeta, owner), object.NewBody(body))
+	inv, _ := inventory.Of(owner, base, observed.Observation())
+	return inv.Entries, nil
+}
+
+// retainKinds keeps rights on the kinds of what a base still holds and no overlay brings in any more: who may not delete it could not remove it. It
+// returns the resources that it adds to the first role of each namespace.
+func retainKinds(objects []any, recorded []object.Key) (retained []string) {
+	for _, k := range recorded {
+		rules := rulesIn(objects, k.Namespace)
+		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: k.Group, Kind: k.Kind})
+		grants := func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.APIGroups, k.Group) && slices.Contains(r.Resources, plural.Resource) && len(r.ResourceNames) == 0 && slices.Contains(r.Verbs, "delete")
+		}
+		if rules == nil || slices.ContainsFunc(*rules, grants) {
+			continue
+		}
+		*rules = append(*rules, rbacv1.PolicyRule{
+			APIGroups: []string{k.Group}, Resources: []string{plural.Resource}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
+		})
+		retained = append(retained, plural.GroupResource().String())
+	}
+	return retained
+}
+
+// rulesIn are those of the first role of a namespace, or without one of the first for the whole cluster; nil: there is none.
+func rulesIn(objects []any, ns string) *[]rbacv1.PolicyRule {
+	for _, x := range objects {
+		switch r := x.(type) {
+		case *rbacv1.Role:
+			if r.Namespace == ns {
+				return &r.Rules
+			}
+		case *rbacv1.ClusterRole:
+			if ns == "" {
+				return &r.Rules
+			}
+		}
+	}
+	return nil
 }

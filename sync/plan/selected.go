@@ -52,6 +52,7 @@ type Narrowing struct {
 
 // Narrowings returns the links whose selectors the steps of Simulate narrow, sorted by link.
 func Narrowings(w state.Snapshot, steps map[api.ClusterName][]Step) (out []Narrowing) {
+	m := newMirrorReader(w)
 	for name, all := range steps {
 		for _, s := range all {
 			for _, c := range s.Changes {
@@ -59,10 +60,10 @@ func Narrowings(w state.Snapshot, steps map[api.ClusterName][]Step) (out []Narro
 					continue
 				}
 				link := c.End.Link
-				n := Narrowing{Link: link, Mirrors: mirrorsOf(w, link)}
+				n := Narrowing{Link: link, Mirrors: m.of(link)}
 				if live := w.Clusters[name].Live; n.Known {
 					body, _ := live.Body(c.Key)
-					n.Lost = linkerd.SelectorsIn(c.Object.Body).Lost(linkerd.SelectorsIn(body), linkerd.MirrorsOf(w.Spec(name).Linkerd, live)[link.Target], live)
+					n.Lost = linkerd.SelectorsIn(c.Object.Body).Lost(linkerd.SelectorsIn(body), m.mirrors[link.Source][link.Target], live)
 				}
 				out = append(out, n)
 			}

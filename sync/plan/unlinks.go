@@ -96,8 +96,9 @@ func unlinks(w state.Snapshot, steps map[api.ClusterName][]Step) (out []Unlink) 
 			}
 		}
 	}
+	m := newMirrorReader(w)
 	for _, link := range slices.SortedFunc(maps.Keys(found), api.Pair.Compare) {
-		out = append(out, unlinkOf(w, link, found[link], steps))
+		out = append(out, m.unlink(link, found[link], steps))
 	}
 	return out
 }
@@ -119,12 +120,10 @@ func (l leavingRows) with(r Row, first, last bool) leavingRows {
 	return l
 }
 
-func unlinkOf(w state.Snapshot, link api.Pair, rows leavingRows, steps map[api.ClusterName][]Step) Unlink {
-	source := w.Clusters[link.Source]
-	u := Unlink{Link: link, Target: w.TargetCluster(link), Deadline: w.Policy().Prune.Deadline()}
-	inv, _ := inventory.Of(w.Owner, object.End{Cluster: link.Source, Link: link}, source.Live)
+func (m mirrorReader) unlink(link api.Pair, rows leavingRows, steps map[api.ClusterName][]Step) Unlink {
+	u := Unlink{Link: link, Target: m.TargetCluster(link), Deadline: m.Policy().Prune.Deadline(), Mirrors: m.of(link)}
+	inv, _ := inventory.Of(m.Owner, object.End{Cluster: link.Source, Link: link}, m.Clusters[link.Source].Live)
 	u.Begun = inv.Leaving
-	u.Mirrors = mirrorsOf(w, link)
 	u.Stopped = reasonIn(rows.first, Denied, Suspended, Blocked)
 	u.Waiting = reasonIn(rows.last, Waiting, Blocked)
 	if u.Stopped != nil {
@@ -152,9 +151,20 @@ func reasonIn(rows []Row, phases ...Phase) *object.Reason {
 	return nil
 }
 
-// mirrorsOf returns the mirrors of a link, if they are known.
-func mirrorsOf(w state.Snapshot, link api.Pair) Mirrors {
-	source, l := w.Clusters[link.Source], w.Spec(link.Source).Linkerd
+// mirrorReader gives the mirrors of links. It groups those of each source once.
+type mirrorReader struct {
+	state.Snapshot
+	mirrors map[api.ClusterName]map[api.ClusterName]linkerd.Mirror
+	health  map[api.ClusterName]map[api.ClusterName]linkerd.GatewayHealth
+}
+
+func newMirrorReader(w state.Snapshot) mirrorReader {
+	return mirrorReader{w, map[api.ClusterName]map[api.ClusterName]linkerd.Mirror{}, map[api.ClusterName]map[api.ClusterName]linkerd.GatewayHealth{}}
+}
+
+// of returns the mirrors of a link, if they are known.
+func (m mirrorReader) of(link api.Pair) Mirrors {
+	source, l := m.Clusters[link.Source], m.Spec(link.Source).Linkerd
 	switch {
 	case source.Reading == state.Simulated:
 		return Mirrors{}
@@ -164,9 +174,12 @@ func mirrorsOf(w state.Snapshot, link api.Pair) Mirrors {
 	if why := source.Live.HidesAny(linkerd.MirrorWatches(l)...); why != nil {
 		return Mirrors{Unread: why}
 	}
-	m := linkerd.MirrorsOf(l, source.Live)[link.Target]
-	out := Mirrors{Known: true, Services: m.Services, Serving: linkerd.GatewayHealths(l, source.Live)[link.Target].Serving}
-	for _, f := range m.Federated {
+	if m.mirrors[link.Source] == nil {
+		m.mirrors[link.Source], m.health[link.Source] = linkerd.MirrorsOf(l, source.Live), linkerd.GatewayHealths(l, source.Live)
+	}
+	found := m.mirrors[link.Source][link.Target]
+	out := Mirrors{Known: true, Services: found.Services, Serving: m.health[link.Source][link.Target].Serving}
+	for _, f := range found.Federated {
 		out.Federated = append(out.Federated, f.Key)
 	}
 	return out

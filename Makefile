@@ -37,7 +37,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # The linter runs vet's analyzers, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane kubectl check test bench-once demo demo-svg clusters image image-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-clusters fuzz soak soak-histories bench bench-isolation tools
+.PHONY: help build controlplane kubectl check test bench-once demo demo-svg clusters image image-test chart chart-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,12 +59,25 @@ image: ## build the container image, an OCI layout and a tarball in bin/image; P
 	$(GO) build -C hack/image -o $(CURDIR)/bin/image-builder .
 	bin/image-builder -push '$(PUSH)'
 
+# A module of its own, too: Helm is as large as linkwright.
+chart: ## lint the Helm chart, and write bin/chart/linkwright-VERSION.tgz, equal byte for byte each time
+	$(GO) build -C hack/chart -o $(CURDIR)/bin/chart-builder .
+	bin/chart-builder
+
+# -count=1: the cache of test results knows no files outside of the module, such as the chart.
+chart-test: ## render the Helm chart, and install, upgrade and uninstall it on a real API server
+	LINKWRIGHT_CLUSTERS=1 $(GO) -C hack/chart test -vet=off -count=1 .
+
+.PHONY: chart-render
+chart-render:
+	LINKWRIGHT_CLUSTERS= $(GO) -C hack/chart test -vet=off -count=1 .
+
 image-test: ## build the image twice, push it to a registry on this machine, pull it, run it
 	$(GO) -C hack/image test -vet=off .
 
-check: static unraced race ## format, lint, tidy, imports, and tests of what needs no cluster
+check: static unraced chart-render race ## format, lint, tidy, imports, and tests of what needs no cluster
 
-test: static unraced bench-once image-test controlplane build kubectl race-all ## check, and everything on real control planes
+test: static unraced bench-once image-test controlplane chart-test build kubectl race-all ## check, and everything on real control planes
 
 # Compilers, the linter and tests live for seconds to minutes: with rare garbage collection they take a sixth to a tenth less of the
 # processors. Figures are taken without it.
@@ -93,10 +106,12 @@ clusters: controlplane build kubectl ## start two clusters with Linkerd, west an
 demo-svg: ## record a run of the demo as docs/demo.svg
 	DEMO_ONCE=1 DEMO_SVG=docs/demo.svg $(MAKE) demo
 
-generate: ## write what is made of the types of api and of answers, and their comments
+generate: ## write what is made of the types of api and of answers, and their comments, and of the Helm chart
 	$(GO) generate ./api
 	$(GO) test ./examples -run TestDeclarations -update
 	$(GO) test ./sync/report/output -update
+	$(GO) build -C hack/chart -o $(CURDIR)/bin/chart-builder .
+	bin/chart-builder -generate
 
 fmt: $(LINT) ## format every Go file
 	$(LINT) fmt
@@ -104,6 +119,7 @@ fmt: $(LINT) ## format every Go file
 tidy: ## tidy the modules
 	$(GO) mod tidy
 	$(GO) -C bench mod tidy
+	$(GO) -C hack/chart mod tidy
 	$(GO) -C hack/controlplane mod tidy
 	$(GO) -C hack/image mod tidy
 	$(GO) -C hack/kubectl mod tidy
@@ -122,16 +138,19 @@ format: $(LINT) ## check the format
 vet: ## go vet
 	$(GO) vet ./...
 	$(GO) -C bench vet ./...
+	$(GO) -C hack/chart vet .
 	$(GO) -C hack/image vet .
 
 lint: $(LINT) ## golangci-lint
 	$(LINT) run
 	cd bench && ../$(LINT) run
+	cd hack/chart && ../../$(LINT) run
 	cd hack/image && ../../$(LINT) run
 
 tidy-check: ## go.mod and go.sum say what the code needs
 	$(GO) mod tidy -diff
 	$(GO) -C bench mod tidy -diff
+	$(GO) -C hack/chart mod tidy -diff
 	$(GO) -C hack/controlplane mod tidy -diff
 	$(GO) -C hack/image mod tidy -diff
 	$(GO) -C hack/kubectl mod tidy -diff

@@ -12,6 +12,8 @@ import (
 var cannotRun = []struct{ page, command, because string }{
 	{"README.md", "make ", "make test runs this very test, and the demo has a test of its own (hack/demo)"},
 	{"docs/how-to/install.md", "make ", "make test builds the program before this test, and the image in another one (hack/image)"},
+	{"docs/how-to/install.md", "helm ", "Helm is no dependency of this module: hack/chart installs the chart with the values of the page"},
+	{"docs/how-to/install.md", "  --set ", "it goes with helm install"},
 	{"docs/how-to/install.md", "cp bin/linkwright", "it goes with make build"},
 	{"docs/how-to/install.md", "skopeo ", "it needs what make image builds"},
 	{"docs/how-to/install.md", "podman ", "it needs a container engine"},
@@ -25,6 +27,7 @@ var cannotRun = []struct{ page, command, because string }{
 	{"docs/how-to/install.md", "done", "it goes with k3d"},
 	{"docs/how-to/install.md", "step ", "its certificates are for Linkerd"},
 	{"docs/how-to/install.md", "  --ca ", "it goes with step"},
+	{"docs/how-to/upgrade.md", "helm ", "Helm is no dependency of this module: hack/chart upgrades the chart of the commit before"},
 	{"docs/how-to/git.md", "curl -fsS https://github.com/", "it needs the internet"},
 	{"docs/how-to/take-over.md", "linkerd ", "Linkerd is no dependency of this repository"},
 	{"docs/how-to/take-over.md", "helm ", "Helm is no dependency of this repository"},

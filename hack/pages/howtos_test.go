@@ -36,6 +36,8 @@ func install() howTo {
 	return howTo{file: "docs/how-to/install.md", given: (*reader).linked, acts: []act{
 		{at: "kubectl --context west apply --server-side -k examples/install/management", run: inCheckout},
 		{at: "kubectl --context west --namespace linkwright get pods", shows: []string{"linkwright-", "Ready"}},
+		{at: "image: {repository: registry.example.com/linkwright, tag: v1}", run: func(r *reader, text string) { r.write("values.yaml", text) }},
+		{at: "kubectl --context west label namespace linkwright pod-security.kubernetes.io/enforce=restricted"},
 		{at: "linkwright sync", words: map[string]string{"sync": "sync --repo URL"}},
 	}}
 }

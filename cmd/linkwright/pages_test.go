@@ -136,8 +136,11 @@ func TestPageMentions(t *testing.T) {
 			every[name] = true
 		}
 	}
-	for _, other := range []string{"force", "from-file", "service-account-max-token-expiration", "no-headers", "previous", "ignore-cluster", "version"} {
-		every[other] = true // of Git, kubectl, Helm, the API server
+	// Those of Git, kubectl, Helm and the API server.
+	for _, other := range []string{
+		"force", "from-file", "service-account-max-token-expiration", "no-headers", "previous", "ignore-cluster", "version", "take-ownership", "force-conflicts",
+	} {
+		every[other] = true
 	}
 	mention := regexp.MustCompile("`(linkwright [a-z][^`]*|--[a-z][^`]*)`")
 	for _, page := range shownPages(t, "../..") {

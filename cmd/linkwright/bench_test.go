@@ -36,7 +36,7 @@ func benchmarkValidate(b *testing.B, tree map[string]string) {
 	peak := int64(0)
 	for b.Loop() {
 		var out bytes.Buffer
-		c := exec.CommandContext(b.Context(), self, "validate", "--strict", dir)
+		c := exec.CommandContext(b.Context(), self, "validate", "--strict", "--max-links", "1000000", dir)
 		c.Args[0], c.Stdout, c.Stderr = "linkwright", &out, &out
 		if err := c.Run(); err != nil {
 			b.Fatalf("%v\n%s", err, out.String())

@@ -170,6 +170,21 @@ func TestNoNamesGrantNothing(t *testing.T) {
 	}
 }
 
+// A name that YAML would read as something else stays a name: a name that is null would grant a list of all.
+func TestNamesAreText(t *testing.T) {
+	for _, o := range mustRender(t, "mesh", with(t, `management: {secrets: ["null", "12"], configMaps: ["null", "12"]}`)) {
+		rules, _, _ := unstructured.NestedSlice(o.Object, "rules")
+		for _, r := range rules {
+			named, _ := r.(map[string]any)["resourceNames"].([]any)
+			for _, name := range named {
+				if text, ok := name.(string); !ok || text == "" {
+					t.Errorf("%s %s names %v", o.GetKind(), o.GetName(), named)
+				}
+			}
+		}
+	}
+}
+
 // An error says which value is wrong, and what to do.
 func TestErrors(t *testing.T) {
 	for values, want := range map[string]string{

@@ -202,6 +202,7 @@ func TestErrors(t *testing.T) {
 		"{mode: CronJob, serviceMonitor: {enabled: true}}":      "serviceMonitor.enabled needs mode: Deployment",
 		"{mode: CronJob, podDisruptionBudget: {enabled: true}}": "podDisruptionBudget.enabled needs mode: Deployment",
 		"{mode: CronJob, hook: {existingSecret: hook}}":         "hook.existingSecret needs mode: Deployment",
+		"member: {enabled: true, multiclusterNamespace: mesh}":  "both parts have a Role of one name in the namespace mesh: install the release into another namespace",
 		"member: {enabled: true, linkerdNamespace: links, multiclusterNamespace: links}": "member.linkerdNamespace and member.multiclusterNamespace are the same",
 	} {
 		if _, err := render(t, "mesh", with(t, values)); err == nil || !strings.Contains(err.Error(), want) {

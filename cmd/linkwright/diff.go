@@ -216,14 +216,14 @@ func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 func snapshotsDiff(owner string, before, after state.Snapshot, steps map[api.ClusterName][]plan.Step) (out []report.ClusterDiff) {
 	for _, name := range sortedNames(after) {
 		cd := report.ClusterDiff{Name: name}
-		a, b := before.Clusters[name].Live, after.Clusters[name].Live
+		a, b, reasons := before.Clusters[name].Live, after.Clusters[name].Live, reasonsOf(steps[name])
 		for _, key := range cli.SortedKeys(a, b) {
 			if bookkeeping(owner, key) || key.Kind == "Pod" { // linkwright writes no pods: these are of simulated controllers
 				continue
 			}
 			x, inA := a.Body(key)
 			y, inB := b.Body(key)
-			od := report.ObjectDiff{Key: key, Before: x, After: y, Action: object.Update, Why: whyOf(steps[name], key)}
+			od := report.ObjectDiff{Key: key, Before: x, After: y, Action: object.Update, Why: reasons[key]}
 			switch {
 			case inA && inB && string(x.Bytes()) == string(y.Bytes()):
 				continue

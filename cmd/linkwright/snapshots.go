@@ -40,13 +40,13 @@ func lastChanges(steps []plan.Step) []object.Change {
 	return out
 }
 
-func whyOf(steps []plan.Step, k object.Key) object.Reason {
+// reasonsOf gives why each object is changed.
+func reasonsOf(steps []plan.Step) map[object.Key]object.Reason {
+	out := map[object.Key]object.Reason{}
 	for _, c := range lastChanges(steps) {
-		if c.Key == k {
-			return c.Why
-		}
+		out[c.Key] = c.Why
 	}
-	return object.Reason{}
+	return out
 }
 
 // ends adds the status of a cluster and its ends after all steps.

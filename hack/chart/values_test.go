@@ -170,6 +170,21 @@ func TestNoNamesGrantNothing(t *testing.T) {
 	}
 }
 
+// A name that YAML would read as something else stays a name: a name that is null would grant a list of all.
+func TestNamesAreText(t *testing.T) {
+	for _, o := range mustRender(t, "mesh", with(t, `management: {secrets: ["null", "12"], configMaps: ["null", "12"]}`)) {
+		rules, _, _ := unstructured.NestedSlice(o.Object, "rules")
+		for _, r := range rules {
+			named, _ := r.(map[string]any)["resourceNames"].([]any)
+			for _, name := range named {
+				if text, ok := name.(string); !ok || text == "" {
+					t.Errorf("%s %s names %v", o.GetKind(), o.GetName(), named)
+				}
+			}
+		}
+	}
+}
+
 // An error says which value is wrong, and what to do.
 func TestErrors(t *testing.T) {
 	for values, want := range map[string]string{
@@ -187,6 +202,7 @@ func TestErrors(t *testing.T) {
 		"{mode: CronJob, serviceMonitor: {enabled: true}}":      "serviceMonitor.enabled needs mode: Deployment",
 		"{mode: CronJob, podDisruptionBudget: {enabled: true}}": "podDisruptionBudget.enabled needs mode: Deployment",
 		"{mode: CronJob, hook: {existingSecret: hook}}":         "hook.existingSecret needs mode: Deployment",
+		"member: {enabled: true, multiclusterNamespace: mesh}":  "both parts have a Role of one name in the namespace mesh: install the release into another namespace",
 		"member: {enabled: true, linkerdNamespace: links, multiclusterNamespace: links}": "member.linkerdNamespace and member.multiclusterNamespace are the same",
 	} {
 		if _, err := render(t, "mesh", with(t, values)); err == nil || !strings.Contains(err.Error(), want) {

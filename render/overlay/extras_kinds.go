@@ -246,6 +246,9 @@ func (k Kinds) String() string {
 	return strings.Join(k.Words(), ", ")
 }
 
+// Allows reports whether an overlay may add objects of a kind.
+func (k Kinds) Allows(group, kind string) bool { return k.allow(groupKind{kind, group}) }
+
 // allow reports whether an overlay may add objects of the kind.
 func (k Kinds) allow(g groupKind) bool {
 	return g.forbidden() == "" && (slices.Contains(k.words, g) || slices.Contains(k.words, groupKind{group: g.group}))

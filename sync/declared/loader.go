@@ -67,8 +67,8 @@ func NewLoader(ctx context.Context, o Options) (*Loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	cage := overlay.New(overlay.Options{Warn: o.Warn})
-	out := &Loader{owner: o.Owner, maxLinks: o.MaxLinks, sandbox: cage, applier: overlay.NewApplier(cage, allowed)}
+	sandbox := overlay.New(overlay.Options{Warn: o.Warn})
+	out := &Loader{owner: o.Owner, maxLinks: o.MaxLinks, sandbox: sandbox, applier: overlay.NewApplier(sandbox, allowed)}
 	context.AfterFunc(ctx, out.Close)
 	return out, nil
 }

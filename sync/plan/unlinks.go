@@ -68,9 +68,9 @@ func Unlinks(w state.Snapshot, steps map[api.ClusterName][]Step, r Renderer, pol
 	w.Guard.Approvals = append(slices.Clone(w.Guard.Approvals), inventory.Approval{Units: Removal(w, r).Units, At: w.Now})
 	_, steps = Simulate(w, r, policies...)
 	for _, then := range unlinks(w, steps) {
-		i := slices.IndexFunc(out, func(u Unlink) bool { return u.Link == then.Link })
-		if i >= 0 && out[i].NeedsApproval() {
-			out[i].Stages, out[i].Waiting = then.Stages, then.Waiting
+		i, found := slices.BinarySearchFunc(out, then.Link, func(u Unlink, link api.Pair) int { return u.Link.Compare(link) })
+		if found && out[i].NeedsApproval() {
+			out[i].Stages, out[i].Waiting = then.Stages, cmp.Or(then.Stopped, then.Waiting) // another guard may deny it then
 		}
 	}
 	return out
@@ -81,30 +81,62 @@ func (u Unlink) NeedsApproval() bool {
 	return u.Stopped != nil && u.Stopped.Code == reason.PruneLimitExceeded
 }
 
-// leavingRows are the rows of a link's ends, source first, before the first step and after the last.
-type leavingRows struct{ first, last []Row }
+// leaving is what the steps say of the ends of one link: rows, source first, before the first step and after the last; the changes in each
+// cluster, in order; and ends that stay in clusters that cannot be read.
+type leaving struct {
+	first, last []Row
+	changes     map[api.ClusterName][]object.Change
+	pending     []object.End
+}
 
 func unlinks(w state.Snapshot, steps map[api.ClusterName][]Step) (out []Unlink) {
-	found := map[api.Pair]leavingRows{}
+	m, found := newMirrorReader(w), leavingLinks(w, steps)
+	for _, link := range slices.SortedFunc(maps.Keys(found), api.Pair.Compare) {
+		u := m.unlink(link, *found[link])
+		if u.Waiting == nil && u.Stopped == nil {
+			u.Waiting = found[link].stays(steps)
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// leavingLinks collects what the steps say of each link in one walk: there may be thousands.
+func leavingLinks(w state.Snapshot, steps map[api.ClusterName][]Step) map[api.Pair]*leaving {
+	found := map[api.Pair]*leaving{}
 	for _, name := range slices.Sorted(maps.Keys(steps)) {
 		for i, s := range steps[name] {
 			for _, r := range s.Rows {
 				if !r.Leaving || r.End.IsBase() || w.Linked(r.End.Link) || w.CurrentName(r.End.Link.Source) != r.End.Link.Source {
 					continue // it is declared, and moves
 				}
-				found[r.End.Link] = found[r.End.Link].with(r, i == 0, i == len(steps[name])-1)
+				if found[r.End.Link] == nil {
+					found[r.End.Link] = &leaving{changes: map[api.ClusterName][]object.Change{}}
+				}
+				found[r.End.Link].addRow(r, i == 0, i == len(steps[name])-1)
 			}
+			addWrites(found, s)
 		}
 	}
-	m := newMirrorReader(w)
-	for _, link := range slices.SortedFunc(maps.Keys(found), api.Pair.Compare) {
-		out = append(out, m.unlink(link, found[link], steps))
-	}
-	return out
+	return found
 }
 
-// with adds the row of an end.
-func (l leavingRows) with(r Row, first, last bool) leavingRows {
+// addWrites adds the changes of a step, and the ends that it leaves behind elsewhere.
+func addWrites(found map[api.Pair]*leaving, s Step) {
+	for _, c := range s.Changes {
+		if l := found[c.End.Link]; l != nil {
+			l.changes[s.Cluster] = append(l.changes[s.Cluster], c)
+		}
+	}
+	for _, end := range s.Pending {
+		if l := found[end.Link]; l != nil {
+			l.pending = append(l.pending, end)
+		}
+	}
+}
+
+// addRow adds the row of an end.
+func (l *leaving) addRow(r Row, first, last bool) {
 	add := func(all []Row) []Row {
 		if r.End.IsSource() {
 			return slices.Insert(all, 0, r)
@@ -117,28 +149,47 @@ func (l leavingRows) with(r Row, first, last bool) leavingRows {
 	if last {
 		l.last = add(l.last)
 	}
-	return l
 }
 
-func (m mirrorReader) unlink(link api.Pair, rows leavingRows, steps map[api.ClusterName][]Step) Unlink {
+// stays returns why an end stays although all steps are done: its cluster cannot be read. nil: none does.
+func (l leaving) stays(steps map[api.ClusterName][]Step) *object.Reason {
+	if len(l.pending) == 0 {
+		return nil
+	}
+	at, code := l.pending[0].Cluster, reason.Unknown
+	if all := steps[at]; len(all) > 0 && all[len(all)-1].Denied != nil {
+		code = all[len(all)-1].Denied.Code
+	}
+	return object.Because(code, "linkwright cannot read cluster %s: what the link has there stays until it can", at)
+}
+
+func (m mirrorReader) unlink(link api.Pair, l leaving) Unlink {
 	u := Unlink{Link: link, Target: m.TargetCluster(link), Deadline: m.Policy().Prune.Deadline(), Mirrors: m.of(link)}
-	inv, _ := inventory.Of(m.Owner, object.End{Cluster: link.Source, Link: link}, m.Clusters[link.Source].Live)
-	u.Begun = inv.Leaving
-	u.Stopped = reasonIn(rows.first, Denied, Suspended, Blocked)
-	u.Waiting = reasonIn(rows.last, Waiting, Blocked)
-	if u.Stopped != nil {
-		u.Waiting = nil
+	u.Begun = m.begun(link, link.Source) || m.begun(link, u.Target)
+	mirrors := map[object.Key]bool{}
+	for _, k := range slices.Concat(u.Services, u.Federated) {
+		mirrors[k] = true
 	}
 	for _, name := range slices.Compact([]api.ClusterName{link.Source, u.Target}) {
-		for _, s := range steps[name] {
-			for _, c := range s.Changes {
-				if c.End.Link == link {
-					u = u.with(name, c)
-				}
-			}
+		for _, c := range l.changes[name] {
+			u = u.with(name, c, mirrors)
 		}
 	}
+	u.Stopped, u.Waiting = reasonIn(l.first, Denied, Suspended, Blocked), reasonIn(l.last, Waiting, Blocked)
+	switch {
+	case u.Stopped == nil:
+	case !u.NeedsApproval() && (len(u.Stages) > 0 || u.Begun && u.Waiting != nil):
+		u.Stopped, u.Waiting = nil, cmp.Or(u.Waiting, u.Stopped) // one end goes on, whatever stops the other
+	default:
+		u.Waiting = nil
+	}
 	return u
+}
+
+// begun reports whether an inventory in a cluster records that the removal of a link began.
+func (m mirrorReader) begun(link api.Pair, cluster api.ClusterName) bool {
+	inv, _ := inventory.Of(m.Owner, object.End{Cluster: cluster, Link: link}, m.Clusters[cluster].Live)
+	return inv.Leaving
 }
 
 // reasonIn returns the reason of the first row with one of the phases.
@@ -185,13 +236,15 @@ func (m mirrorReader) of(link api.Pair) Mirrors {
 	return out
 }
 
-// with adds a change to the stages.
-func (u Unlink) with(cluster api.ClusterName, c object.Change) Unlink {
+// with adds a change to the stages. Mirrors are the mirror Services of the link, and the federated Services.
+func (u Unlink) with(cluster api.ClusterName, c object.Change, mirrors map[object.Key]bool) Unlink {
+	service := c.Key // of a mirror, or of its Endpoints
+	service.Kind = "Service"
 	switch {
 	case c.Action == object.Drain && c.Why.Code == reason.Draining:
 		u.Stages = append(u.Stages, UnlinkStage{EmptySelectors, cluster, []object.Key{c.Key}},
 			UnlinkStage{RemoveMirrors, cluster, slices.Concat(u.Services, u.Federated)})
-	case c.Why.Code == reason.LeftByController && u.isMirror(c.Key):
+	case c.Why.Code == reason.LeftByController && mirrors[service]:
 		u = u.add(UnlinkStage{DeleteMirrors, cluster, []object.Key{c.Key}})
 	case c.Action == object.Delete:
 		u = u.add(UnlinkStage{DeleteObjects, cluster, []object.Key{c.Key}})
@@ -199,19 +252,12 @@ func (u Unlink) with(cluster api.ClusterName, c object.Change) Unlink {
 	return u
 }
 
-// isMirror reports whether a key is a mirror Service, its Endpoints, or a federated Service.
-func (u Unlink) isMirror(k object.Key) bool {
-	k.Kind = "Service"
-	return slices.Contains(u.Services, k) || slices.Contains(u.Federated, k)
-}
-
 // add adds a stage. Stages of one kind that follow each other in one cluster are one.
 func (u Unlink) add(s UnlinkStage) Unlink {
 	if last := len(u.Stages) - 1; last >= 0 && u.Stages[last].Kind == s.Kind && u.Stages[last].Cluster == s.Cluster {
-		u.Stages = slices.Clone(u.Stages)
-		u.Stages[last].Objects = append(slices.Clone(u.Stages[last].Objects), s.Objects...)
+		u.Stages[last].Objects = append(u.Stages[last].Objects, s.Objects...)
 		return u
 	}
-	u.Stages = append(slices.Clone(u.Stages), s)
+	u.Stages = append(u.Stages, s)
 	return u
 }

@@ -110,6 +110,15 @@ func TestUnlinksDenied(t *testing.T) {
 	}
 	same(t, "stages after an approval", []string{drains, "RemoveMirrors in west: 3 Service", rest, accessGoes}, stages(u))
 
+	kept := s.live["east"].Live.Record(access)
+	kept.PruneDisabled = true
+	record(&s.live["east"].Live, access, kept)
+	if u = onlyUnlink(t, s); !u.NeedsApproval() || len(u.Stages) > 0 || u.Waiting == nil || u.Waiting.Code != reason.PruneDisabled {
+		t.Errorf("over a limit, and protected: %v, waiting %v", u.Stopped, u.Waiting)
+	}
+	kept.PruneDisabled = false
+	record(&s.live["east"].Live, access, kept)
+
 	s.snapshot.Fleet = declare(t, two, policyDoc("policy: UpsertOnly"))
 	if u = onlyUnlink(t, s, PrunePolicy); u.Stopped == nil || u.Stopped.Code != reason.PrunePolicy || len(u.Stages) > 0 || len(u.Services) != 2 {
 		t.Errorf("UpsertOnly: %+v", u)
@@ -126,6 +135,37 @@ func TestUnlinksThatWait(t *testing.T) {
 	s.down["west"] = true
 	if u := onlyUnlink(t, s); u.Known || u.Unread == nil || u.Waiting == nil || u.Waiting.Code != reason.WaitingForSource || len(u.Stages) > 0 {
 		t.Errorf("while west is down: %+v", u)
+	}
+}
+
+// What stops only the target's end does not stop an unlink that began: the source goes on, and the target waits after that.
+func TestUnlinksThatGoOn(t *testing.T) {
+	s := stuck(t)
+	s.settle()
+	s.snapshot.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, "")
+	if u := onlyUnlink(t, s, Suspend); !u.Begun || u.Stopped != nil || u.Waiting == nil || u.Waiting.Code != reason.Draining {
+		t.Errorf("while it drains: %+v, stopped %v, waiting %v", u, u.Stopped, u.Waiting)
+	}
+	s.later(10 * time.Minute)
+	if u := onlyUnlink(t, s, Suspend); !u.Begun || u.Stopped != nil || u.Waiting == nil || u.Waiting.Code != reason.Suspended || len(u.Stages) == 0 {
+		t.Errorf("after the deadline: %+v, stopped %v, waiting %v", u, u.Stopped, u.Waiting)
+	}
+	s.down["west"] = true
+	if u := onlyUnlink(t, s, Suspend); !u.Begun || len(u.Stages) > 0 {
+		t.Errorf("as only the target's inventory has it: %+v", u)
+	}
+}
+
+// An end in a cluster that cannot be read stays, which is said although nothing stops the other end.
+func TestUnlinksThatLeaveAnEnd(t *testing.T) {
+	s := linked(t, all)
+	s.controllers = nil
+	s.snapshot.Fleet = declare(t, two, "")
+	s.down["east"] = true
+	u := onlyUnlink(t, s)
+	const want = "linkwright cannot read cluster east: what the link has there stays until it can"
+	if len(u.Stages) == 0 || u.Stopped != nil || u.Waiting == nil || u.Waiting.Code != reason.Unreachable || u.Waiting.Message != want {
+		t.Errorf("the target is down: %+v, waiting %v", u, u.Waiting)
 	}
 }
 

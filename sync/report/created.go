@@ -15,21 +15,25 @@ func (all newLinks) documents() []output.CreatedLink {
 	out := make([]output.CreatedLink, len(all))
 	for i, n := range all {
 		source, target := string(n.Link.Source), string(n.Link.Target)
-		out[i] = output.CreatedLink{Source: source, Target: target, Message: newLinks{n}.head() + choice(n, source, target)}
+		out[i] = output.CreatedLink{Source: source, Target: target, Message: newLinks{n}.head(1) + choice(n, source, target)}
 	}
 	return out
 }
 
-// head says which links are new.
-func (all newLinks) head() string {
-	names := make([]string, len(all))
-	for i, n := range all {
-		names[i] = pair(string(n.Link.Source), string(n.Link.Target))
+// head says which links are new, and names at most so many of them.
+func (all newLinks) head(most int) string {
+	names := make([]string, min(len(all), most))
+	for i := range names {
+		names[i] = pair(string(all[i].Link.Source), string(all[i].Link.Target))
 	}
 	if len(all) == 1 {
 		return "Link " + names[0] + " is new. "
 	}
-	return count(len(all), "link") + " are new: " + strings.Join(names, ", ") + ". "
+	more := ""
+	if n := len(all) - len(names); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return count(len(all), "link") + " are new: " + strings.Join(names, ", ") + more + ". "
 }
 
 // choice says what Linkerd does with the services of the target.
@@ -69,31 +73,30 @@ func (all newLinks) groups() (out []newLinks) {
 	return out
 }
 
-// texts are the sentences of each group.
-func (all newLinks) texts() (out []string) {
+// texts are the sentences of each group, of which at most so many links are named.
+func (all newLinks) texts(most int) (out []string) {
 	for _, g := range all.groups() {
 		if len(g) == 1 {
 			out = append(out, g.documents()[0].Message)
 			continue
 		}
-		out = append(out, g.head()+choice(g[0], "each source", "its target"))
+		out = append(out, g.head(most)+choice(g[0], "each source", "its target"))
 	}
 	return out
 }
 
 // text is a line for each group.
 func (all newLinks) text() string {
-	return strings.Join(append(all.texts(), ""), "\n")
+	return strings.Join(append(all.texts(len(all)), ""), "\n")
 }
 
 // markdown is a paragraph for each group. What has no room is left out: the table of clusters has all that is written.
 func (all newLinks) markdown(limit int) string {
-	var blocks []string
-	for _, text := range all.texts() {
-		if limit -= len(text); limit < 0 {
-			return paragraphs(append(blocks, "More links are new: a comment has no room for them.\n")...)
+	return fit(limit, "More links are new: a comment has no room for them.\n", func(most int) string {
+		var blocks []string
+		for _, text := range all.texts(most) {
+			blocks = append(blocks, paragraph(text))
 		}
-		blocks = append(blocks, paragraph(text))
-	}
-	return paragraphs(blocks...)
+		return paragraphs(blocks...)
+	}, len(all), mostRows, mostNames)
 }

@@ -89,8 +89,8 @@ type diffDoc struct {
 }
 
 type clusterDiffDoc struct {
-	output.ClusterDiff            // without ends and objects
-	unlinks            unlinkDocs // of the whole diff
+	output.ClusterDiff               // without ends and objects
+	unlinks            unlinksByPair // of the whole diff
 	ends               []rowDoc
 	objects            []objectDiffDoc
 	next               []objectDiffDoc
@@ -143,13 +143,14 @@ func (d Diff) document(key func(api.ClusterName) string) diffDoc {
 	out.created = d.Created
 	out.Created = out.created.documents()
 	out.Narrowed = narrowedOf(m, d.Narrowed)
+	unlinks := out.unlinks.byPair()
 	for _, c := range d.Clusters {
 		k := ""
 		if key != nil {
 			k = key(c.Name)
 		}
 		doc := clusterDiffDocOf(m, k, c)
-		doc.unlinks = out.unlinks
+		doc.unlinks = unlinks
 		out.clusters = append(out.clusters, doc)
 	}
 	return out

@@ -84,3 +84,15 @@ func TestSuspensionEvents(t *testing.T) {
 		t.Errorf("describe cluster: %q", got)
 	}
 }
+
+// A person's suspension ended, and the declaration's did not: events show both.
+func TestSuspensionEventsOfDeclared(t *testing.T) {
+	o := everything()
+	l := &o.Links[0]
+	l.Conditions = append(slices.Clone(l.Conditions), object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Suspended, Since: o.At.Add(-time.Minute)})
+	o.Suspensions = []Decision{{Kind: "Resume", Object: l.Pair.Name(), By: "carol", At: o.At.Add(-time.Second)}}
+	got := writtenAs(t, o.EventList().Answer(true), Text)
+	if !strings.Contains(got, "Suspended is True") || !strings.Contains(got, "Suspended is False: by carol") {
+		t.Errorf("events:\n%s", got)
+	}
+}

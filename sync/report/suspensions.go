@@ -59,11 +59,12 @@ func decider(d output.Decision) string {
 	return text
 }
 
-// linkEvents are the last transitions of the conditions of links. Of a suspension that people decided the record says more than the condition.
+// linkEvents are the last transitions of the conditions of links. Of a suspension that people decided the record says more than the condition. Once
+// that ended, the condition may still be true, because a declaration suspends the link, too.
 func (o Overview) linkEvents(links ...output.Link) (out []output.Event) {
 	decided := map[string]bool{}
 	for _, e := range o.suspensionEvents() {
-		decided[e.Object] = true
+		decided[e.Object] = decided[e.Object] || e.Status == object.True
 	}
 	for _, l := range links {
 		known := decided[l.Ref()] || decided[suspendedRef(l.Source)] || decided[suspendedRef(l.Target)]

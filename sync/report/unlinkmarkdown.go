@@ -11,18 +11,26 @@ const mostRows = 100
 
 // markdown says what is removed. If that is too long for a comment, it names fewer mirrors, then none, and at last fewer links.
 func (all unlinkDocs) markdown(limit int) string {
-	text := ""
-	for _, most := range []int{mostNames, 3, 0} {
+	return fit(limit, "More links are removed: a comment has no room for them.\n", func(most int) string {
 		var blocks []string
 		for _, g := range all.groups() {
 			blocks = append(blocks, g.markdown(most))
 		}
-		if text = paragraphs(blocks...); utf8.RuneCountInString(text) <= limit {
-			return text
+		return paragraphs(blocks...)
+	}, mostNames, 3, 0)
+}
+
+// fit is the first of some texts, each with fewer names than the one before, that has at most limit characters. If none has, it is the lines of the
+// last that fit, and what says that there is more.
+func fit(limit int, more string, text func(most int) string, most ...int) string {
+	last := ""
+	for _, n := range most {
+		if last = text(n); utf8.RuneCountInString(last) <= limit {
+			return last
 		}
 	}
-	cut := string([]rune(text)[:limit])
-	return cut[:strings.LastIndex(cut, "\n")+1] + "\nMore links are removed: a comment has no room for them.\n"
+	cut := string([]rune(last)[:limit])
+	return cut[:strings.LastIndex(cut, "\n")+1] + "\n" + more
 }
 
 func (g unlinkGroup) markdown(most int) string {

@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -124,11 +124,11 @@ func (u unlinkDoc) stage(s plan.UnlinkStage, w unlinkWords) string {
 	case plan.RemoveMirrors:
 		return u.removal(w)
 	case plan.DeleteMirrors:
-		why := "No running controller of Linkerd can remove the mirrors in " + w.source
+		why := fmt.Sprintf("Linkerd's controller in %s does not remove the mirrors", w.source)
 		if u.Deadline == 0 {
 			why = "prune.drainDeadline is 0s"
 		}
-		return fmt.Sprintf("%s, so linkwright deletes %s.", why, w.mirrors)
+		return fmt.Sprintf("%s, so linkwright %s.", why, w.removed())
 	case plan.DeleteObjects:
 		where := w.target
 		if s.Cluster == u.Link.Source {
@@ -141,6 +141,16 @@ func (u unlinkDoc) stage(s plan.UnlinkStage, w unlinkWords) string {
 
 // removal says what Linkerd's controller removes, and until when.
 func (u unlinkDoc) removal(w unlinkWords) string {
+	removed := w.removed()
+	if removed == "" {
+		return fmt.Sprintf("Linkerd's controller in %s has no mirror Service of %s to delete.", w.source, w.target)
+	}
+	return fmt.Sprintf("Linkerd's controller in %s %s. linkwright deletes what is left after %s (prune.drainDeadline).",
+		w.source, removed, duration.HumanDuration(u.Deadline))
+}
+
+// removed says what becomes of mirrors and federated Services; empty: there are none.
+func (w unlinkWords) removed() string {
 	var does []string
 	if w.mirrors != "" {
 		does = append(does, "deletes "+w.mirrors)
@@ -148,11 +158,7 @@ func (u unlinkDoc) removal(w unlinkWords) string {
 	if w.federated != "" {
 		does = append(does, "takes "+w.target+" out of "+w.federated)
 	}
-	if len(does) == 0 {
-		return fmt.Sprintf("Linkerd's controller in %s has no mirror Service of %s to delete.", w.source, w.target)
-	}
-	return fmt.Sprintf("Linkerd's controller in %s %s. linkwright deletes what is left after %s (prune.drainDeadline).",
-		w.source, strings.Join(does, ", and "), duration.HumanDuration(u.Deadline))
+	return strings.Join(does, ", and ")
 }
 
 // objects names the kinds of objects that people know a link by, and counts the others.
@@ -188,11 +194,21 @@ func (u unlinkDoc) objects(s plan.UnlinkStage, w unlinkWords) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
+// unlinksByPair are removals by source and target.
+type unlinksByPair map[api.Pair]unlinkDoc
+
+func (all unlinkDocs) byPair() unlinksByPair {
+	out := make(unlinksByPair, len(all))
+	for _, u := range all {
+		out[u.Link] = u
+	}
+	return out
+}
+
 // hides says that the summary has all that the row of an end would say.
-func (all unlinkDocs) hides(r output.EndDiff) bool {
-	return r.Leaving && slices.ContainsFunc(all, func(u unlinkDoc) bool {
-		return r.Source == string(u.Link.Source) && r.Target == string(u.Link.Target) && u.says(r.Reason)
-	})
+func (all unlinksByPair) hides(r output.EndDiff) bool {
+	u, found := all[api.Pair{Source: api.ClusterName(r.Source), Target: api.ClusterName(r.Target)}]
+	return found && r.Leaving && u.says(r.Reason)
 }
 
 // says reports whether the summary of a link gives a reason of one of its ends, or one that follows from that.

@@ -76,9 +76,12 @@ func unlinkedMany() Diff {
 	unread := plan.Unlink{Link: link("dead", "old"), Target: "old", Waiting: access, Mirrors: plan.Mirrors{Unread: down}}
 	swept := going("e", "old", plan.Mirrors{Known: true, Services: services(2, "old")})
 	swept.Stages = append([]plan.UnlinkStage{swept.Stages[2], {Kind: plan.DeleteMirrors, Cluster: "e", Objects: swept.Services}}, swept.Stages[3:]...)
+	swept.Federated = []object.Key{{Kind: "Service", Namespace: "shop", Name: "cart-federated"}}
 	swept.Waiting = object.Because(reason.Waiting, "Secret linkerd/s stays while Linkerd resolves Services through it")
 	empty := going("d", "old", plan.Mirrors{Known: true})
-	d.Unlinks = append(d.Unlinks, begun, empty, unread, swept, going("f", "old", plan.Mirrors{}), going("g", "old", plan.Mirrors{}))
+	kept := plan.Unlink{Link: link("h", "old"), Target: "old", Stopped: much, Mirrors: plan.Mirrors{Known: true}}
+	kept.Waiting = object.Because(reason.PruneDisabled, "Secret linkerd/s has the annotation linkwright.dev/prune=disabled")
+	d.Unlinks = append(d.Unlinks, begun, empty, unread, swept, kept, going("f", "old", plan.Mirrors{}), going("g", "old", plan.Mirrors{}))
 	d.Clusters = []ClusterDiff{{Name: "c", Rows: []plan.Row{base("c"), {End: at("c", begun.Link), Leaving: true, Phase: plan.Waiting, Why: draining}}}}
 	return d
 }
@@ -112,5 +115,20 @@ func TestCommentHasRoomForUnlinks(t *testing.T) {
 		if n > 60 != strings.Contains(b.String(), "More links are removed") {
 			t.Errorf("%d links: the comment does not say whether it names all:\n%s", n, b.String()[b.Len()-2000:])
 		}
+	}
+}
+
+// Many new links are counted, and some of them named, although all of their names have no room in a comment.
+func TestCommentCountsNewLinks(t *testing.T) {
+	var d Diff
+	for i := range 2000 {
+		d.Created = append(d.Created, newLink("west", api.ClusterName(fmt.Sprint("target-", i)), "a=b"))
+	}
+	var b strings.Builder
+	if err := d.Write(&b, Markdown, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := "2000 links are new: west→target-0, "; !strings.Contains(b.String(), want) || !strings.Contains(b.String(), " and 1900 more. ") {
+		t.Errorf("a comment of %d characters, want %q:\n%.2000s", utf8.RuneCountInString(b.String()), want, b.String())
 	}
 }

@@ -79,6 +79,8 @@ func (u unlinkDoc) steps(w unlinkWords) (out []string) {
 // closing is what is said after the stages.
 func (u unlinkDoc) closing() string {
 	switch {
+	case u.Waiting != nil && len(u.Stages) == 0 && u.NeedsApproval():
+		return "After an approval, this still denies it: " + sentence(u.Waiting)
 	case u.Waiting != nil && len(u.Stages) > 0:
 		return "Then linkwright waits: " + message(string(reason.Waiting), u.Waiting)
 	case u.Waiting != nil:
@@ -117,13 +119,13 @@ func (g unlinkGroup) head() string {
 
 // lead introduces the stages of several links, and those that need an approval.
 func (g unlinkGroup) lead() string {
-	stopped := g.unlinkDocs[0].Stopped != nil
+	approved := g.unlinkDocs[0].NeedsApproval()
 	switch {
 	case len(g.unlinkDocs[0].Stages) == 0:
 		return ""
-	case stopped && g.one():
+	case approved && g.one():
 		return "After an approval, it goes in this order:"
-	case stopped:
+	case approved:
 		return "After an approval, each goes in this order:"
 	case g.one():
 		return ""

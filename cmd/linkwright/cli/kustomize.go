@@ -33,6 +33,12 @@ func (k *DeclarationFlags) Add(f *pflag.FlagSet) {
 		"kinds of the objects that overlays may add: Kind, Kind.group, or policy.linkerd.io")
 }
 
+// MayAdd reports whether overlays may add an object of the kind of this one.
+func (k *DeclarationFlags) MayAdd(o object.Key) bool {
+	kinds, err := overlay.ParseKinds(k.kinds)
+	return err == nil && kinds.Allows(o.Group, o.Kind)
+}
+
 // Open starts nothing: the first build does. Once ctx has ended, no build goes on.
 // It may have something to warn of.
 func (k *DeclarationFlags) Open(ctx context.Context, owner string, warn func(string)) (*Kustomize, error) {

@@ -279,7 +279,7 @@ func (e *enrollment) objects(ctx context.Context, there admin, w state.Snapshot,
 	if err != nil {
 		return nil, err
 	}
-	if kinds := retainKinds(objects, recorded); len(kinds) > 0 {
+	if kinds := retainKinds(objects, recorded, e.mayHold(c.Spec.Linkerd.MulticlusterNamespace)); len(kinds) > 0 {
 		cli.Say(e.notes, fmt.Sprintf("%s: rights on %s stay, because linkwright still has to remove what a former overlay brought in: run this again after the next sync", c.Name, strings.Join(kinds, ", ")))
 	}
 	if e.grantee.wide {
@@ -290,6 +290,11 @@ func (e *enrollment) objects(ctx context.Context, there admin, w state.Snapshot,
 		cli.Say(e.notes, fmt.Sprintf("%s: rights on %s stay, because these Secrets still exist: run this again once the removed links are gone", c.Name, strings.Join(retained, ", ")))
 	}
 	return objects, err
+}
+
+// mayHold reports whether an overlay may bring in an object: its kind is allowed, and it is in the namespace of links.
+func (e *enrollment) mayHold(multicluster string) func(object.Key) bool {
+	return func(k object.Key) bool { return k.Namespace == multicluster && e.f.Overlays.MayAdd(k) }
 }
 
 func (e *enrollment) granting(where api.ClusterName) granting {

@@ -82,9 +82,13 @@ func (o admin) recorded(ctx context.Context, owner string, base object.End) ([]o
 }
 
 // retainKinds keeps rights on the kinds of what a base still holds and no overlay brings in any more: who may not delete it could not remove it. It
-// returns the resources that it adds to the first role of each namespace.
-func retainKinds(objects []any, recorded []object.Key) (retained []string) {
+// returns the resources that it adds to the first role of each namespace. linkwright's own account writes the inventory, so an entry is no reason to
+// grant it more than an overlay could: mayHold reports whether an overlay may bring in such an object.
+func retainKinds(objects []any, recorded []object.Key, mayHold func(object.Key) bool) (retained []string) {
 	for _, k := range recorded {
+		if !mayHold(k) {
+			continue
+		}
 		rules := rulesIn(objects, k.Namespace)
 		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: k.Group, Kind: k.Kind})
 		grants := func(r rbacv1.PolicyRule) bool {
@@ -101,18 +105,11 @@ func retainKinds(objects []any, recorded []object.Key) (retained []string) {
 	return retained
 }
 
-// rulesIn are those of the first role of a namespace, or without one of the first for the whole cluster; nil: there is none.
+// rulesIn are those of the first role of a namespace; nil: there is none.
 func rulesIn(objects []any, ns string) *[]rbacv1.PolicyRule {
 	for _, x := range objects {
-		switch r := x.(type) {
-		case *rbacv1.Role:
-			if r.Namespace == ns {
-				return &r.Rules
-			}
-		case *rbacv1.ClusterRole:
-			if ns == "" {
-				return &r.Rules
-			}
+		if r, ok := x.(*rbacv1.Role); ok && r.Namespace == ns {
+			return &r.Rules
 		}
 	}
 	return nil

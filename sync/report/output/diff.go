@@ -57,7 +57,8 @@ type Unlink struct {
 	Mirrors *Mirrors `json:"mirrors,omitempty"`
 	// Stages are what happens, in order. If stopped is PruneLimitExceeded, they happen after an approval.
 	Stages []UnlinkStage `json:"stages"`
-	// Waiting says what is waited for after the stages. It is absent if nothing of the link is left then.
+	// Waiting says what is waited for after the stages, or what denies the removal even after an approval. It is absent if nothing of the link is
+	// left then.
 	Waiting *object.Reason `json:"waiting,omitempty"`
 }
 

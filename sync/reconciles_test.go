@@ -185,9 +185,12 @@ func TestHangingFromTheBeginning(t *testing.T) {
 				t.Errorf("before it is known who is who: %s", q)
 			}
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(20 * time.Second) // less than the time limit of east's requests
 		all := r.reported()
-		if len(all) == 0 || all[0].Counts().Ready != 2 || all[0].Clusters[0].Status() != report.Unknown {
+		if len(all) == 0 {
+			t.Fatal("no report")
+		}
+		if all[0].Counts().Ready != 2 || all[0].Clusters[0].Status() != report.Unknown {
 			t.Fatalf("told %d times: %s", len(all), rows(all[0]))
 		}
 		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = false })

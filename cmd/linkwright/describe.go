@@ -153,7 +153,7 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	case found:
 		return nil
 	}
-	return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status --repo lists what there is", c.Name(), arg)
+	return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status with the same --repo lists what there is", c.Name(), arg)
 }
 
 // overviewOnce reads an installation once.

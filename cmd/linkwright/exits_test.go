@@ -43,6 +43,7 @@ func exitCases(dir, repo string) []exitCase {
 	local := []string{"explain", "man", "schema", "validate", "version", "rbac"} // read no cluster
 	at := func(file string) string { return filepath.Join(dir, file) }
 	from := []string{"--repo", repo, "--allow-file-repo", "--kubeconfig", at("dead.yaml")}
+	silent := []string{"--kubeconfig", at("dead.yaml"), "--cluster-timeout", "2s"}
 	return []exitCase{
 		{name: "an unknown flag", more: []string{"--nonsense"}, want: cli.ExitUsage, words: "unknown flag: --nonsense"},
 		{name: "a mistyped flag", more: []string{"--confg", "x"}, want: cli.ExitUsage, words: "did you mean --config"},
@@ -60,7 +61,8 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "a kubeconfig that cannot be read", more: []string{"--kubeconfig", at("none")}, not: local, want: cli.ExitError, words: "read kubeconfig"},
 		{name: "a kubeconfig that is none", more: []string{"--kubeconfig", at("broken.yaml")}, not: local, want: cli.ExitError, words: "this is not a kubeconfig"},
 		{name: "an unknown context", more: []string{"--kubeconfig", at("dead.yaml"), "--context", "nowhere"}, not: append(local, "import", "cluster add"), want: cli.ExitError, words: `no context "nowhere"`},
-		{name: "a management cluster that does not answer", more: []string{"--kubeconfig", at("dead.yaml"), "--cluster-timeout", "2s"}, not: append(local, "run"), want: cli.ExitError, words: "refused"},
+		{name: "a management cluster that does not answer", more: silent, not: append(local, "run", "sync", "import", "cluster add"), want: cli.ExitError, words: "the management cluster (context dead of "},
+		{name: "a cluster that does not answer", more: silent, not: append(local, "run"), want: cli.ExitError, words: "refused"},
 		{name: "a link that cannot be", args: map[string][]string{
 			"describe link": append(from, "west/East"), "suspend": {"west/East", "--reason", "x"}, "resume": {"west/East"},
 			"get links": {"west/East"}, "events": {"--for", "link/west/East"},

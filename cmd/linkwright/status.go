@@ -41,9 +41,9 @@ With --repo it reads the repository and the clusters, and compares them:
   Suspended    it is left as it is, because that is declared or decided
   Leaving      it is being removed
   Stalled      a write failed, or the link does not work
-  Blocked      it cannot be rendered or written; the reason says what is missing
+  Blocked      it cannot be rendered or written, or a cluster cannot be read
   Denied       a guard, a policy or an approval forbids the change
-  Unknown      a cluster was not read
+  Unknown      nobody knows how it is: nothing could be read of it
   Removed      nothing of it is left`,
 		Example: `  linkwright status --kubeconfig management.yaml -o wide
   linkwright status --kubeconfig management.yaml --watch

@@ -70,7 +70,7 @@ func removing() Group {
 		{
 			Code:    WaitingForSource,
 			Meaning: "The account in the target stays until the source has removed the link.",
-			Remedy:  "Nothing. If the source cannot be read, it keeps its access until the time in the message (`--unreachable-source-timeout`).",
+			Remedy:  "Nothing. If the source cannot be read, it keeps its access for `--unreachable-source-timeout`, and the message says until when.",
 		},
 		{
 			Code:    WaitingForTarget,

@@ -29,6 +29,7 @@ type Options struct {
 	Timeout          time.Duration // of one request to a cluster
 	AllowPaths       bool          // declarations may name kubeconfigs of this machine
 	AllowExec        bool          // these may start credential plugins
+	Chosen           string        // which management cluster it is, for errors: as of ManagementCluster
 	Log              *slog.Logger
 }
 
@@ -81,7 +82,7 @@ func Open(ctx context.Context, management *rest.Config, o Options) (*Clusters, e
 	}
 	var err error
 	c.management, err = OpenManagementCluster(ctx, management, to)
-	c.management.log = o.Log
+	c.management.log, c.management.Chosen = o.Log, o.Chosen
 	return c, err
 }
 

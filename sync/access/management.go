@@ -25,6 +25,7 @@ const managementName api.ClusterName = "management"
 // ConfigMaps and of each Secret that it needs open, and asks for an object when it is wanted and has changed. It has no right on other Secrets.
 type ManagementCluster struct {
 	Namespace string
+	Chosen    string // how a person chose it, such as a context of a kubeconfig, for errors; empty: nobody knows
 	conn      conn
 	watches   bool // else every read is a request
 	log       *slog.Logger
@@ -214,7 +215,20 @@ func (h *ManagementCluster) moved() <-chan struct{} { return h.conn.registry.Mov
 
 // Observe implements object.Cluster.
 func (h *ManagementCluster) Observe(ctx context.Context, w []object.Watch) (object.Observation, error) {
-	return h.conn.Observe(ctx, w)
+	seen, err := h.conn.Observe(ctx, w)
+	return seen, h.unanswered(err)
+}
+
+// unanswered adds to the error of a request without an answer which cluster that is, and what to do.
+func (h *ManagementCluster) unanswered(err error) error {
+	if !cluster.Unanswered(err) {
+		return err
+	}
+	which := "the management cluster"
+	if h.Chosen != "" {
+		which += " (" + h.Chosen + ")"
+	}
+	return fmt.Errorf("%s does not answer: %w; check that its API server is up, and that this is the kubeconfig and the context of the management cluster", which, err)
 }
 
 // Write implements object.Cluster.

@@ -20,6 +20,12 @@ import (
 // dialTimeout is short: a cluster that does not even accept a connection is down.
 const dialTimeout = 5 * time.Second
 
+// connecting bounds a connection and its TLS handshake: dialTimeout, and more if a request may take longer than it does by default, so that
+// a longer timeout also helps a server that is slow at the handshake.
+func (o Options) connecting() time.Duration {
+	return min(o.Timeout, max(dialTimeout, o.Timeout-(defaultTimeout-dialTimeout)))
+}
+
 // A connection on which nothing comes for pingAfter is asked for a sign of life, and given up after another pingWait.
 const (
 	pingAfter = 8 * time.Second
@@ -83,13 +89,13 @@ func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error)
 	}
 	dial := cfg.Dial
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: min(dialTimeout, o.Timeout), KeepAlive: 30 * time.Second}).DialContext
+		dial = (&net.Dialer{Timeout: o.connecting(), KeepAlive: 30 * time.Second}).DialContext
 	}
 	own := utilnet.SetTransportDefaults(&http.Transport{
 		Proxy:               tc.Proxy,
 		DialContext:         dial,
 		TLSClientConfig:     tls,
-		TLSHandshakeTimeout: dialTimeout,
+		TLSHandshakeTimeout: o.connecting(),
 		MaxIdleConnsPerHost: atOnce,
 		DisableCompression:  cfg.DisableCompression,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingWait},

@@ -28,6 +28,12 @@ func Explain(err error) object.Reason {
 	return object.Reason{Code: reason.Unknown, Message: oneLine(err)}
 }
 
+// Unanswered reports whether an error means that no API server answered at all: another address, or a later try, may help.
+func Unanswered(err error) bool {
+	code := Explain(err).Code
+	return code == reason.Unreachable || code == reason.Timeout || code == reason.UntrustedCertificate
+}
+
 // oneLine returns the error in one line. The rules of a role that may not be bound are left out: nobody is to grant them instead.
 func oneLine(err error) string {
 	text := err.Error()

@@ -256,6 +256,20 @@ func TestDeadClusterFailsFast(t *testing.T) {
 	}
 }
 
+func TestHandshakeFollowsTheTimeout(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{
+		0: 5 * time.Second, 2 * time.Second: 2 * time.Second, 10 * time.Second: 5 * time.Second, 40 * time.Second: 30 * time.Second,
+	} {
+		own, _, err := dialler(&rest.Config{Host: "https://example.com"}, Options{Timeout: timeout}.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own.TLSHandshakeTimeout != want {
+			t.Errorf("--cluster-timeout %v: the handshake may take %v, want %v", timeout, own.TLSHandshakeTimeout, want)
+		}
+	}
+}
+
 func TestStrangersAreNotTrusted(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = quiet()

@@ -9,7 +9,12 @@ import (
 
 // Status is Unknown if the cluster could not be read, and Denied if it was, and a rule forbids to write there.
 func (c Cluster) Status() Status {
-	switch why := c.Why(); {
+	return clusterStatus(c.Why())
+}
+
+// clusterStatus is the status of a cluster to which nothing may be written for a reason; nil: there is none.
+func clusterStatus(why *object.Reason) Status {
+	switch {
 	case why == nil:
 		return Ready
 	case slices.Contains(unread(), why.Code):

@@ -23,7 +23,7 @@ type Diff struct {
 	Clusters []ClusterDiff
 }
 
-// ClusterDiff is one cluster's part of a Diff. Denied: nothing may be written there at all.
+// ClusterDiff is one cluster's part of a Diff. Denied: nothing may be written there at all, or it could not be read.
 type ClusterDiff struct {
 	Name    api.ClusterName
 	Denied  *object.Reason
@@ -158,7 +158,10 @@ func (d Diff) document(key func(api.ClusterName) string) diffDoc {
 
 // clusterDiffDocOf: messages are redacted, bodies hashed.
 func clusterDiffDocOf(m mask, key string, c ClusterDiff) clusterDiffDoc {
-	out := clusterDiffDoc{ClusterDiff: output.ClusterDiff{Name: string(c.Name), Denied: m.reason(c.Denied)}}
+	out := clusterDiffDoc{ClusterDiff: output.ClusterDiff{Name: string(c.Name), Reason: m.reason(c.Denied)}}
+	if c.Denied != nil {
+		out.Status = string(clusterStatus(c.Denied))
+	}
 	for _, r := range c.Rows {
 		out.ends = append(out.ends, rowDoc{output.EndDiff{
 			Source: string(r.End.Link.Source), Target: string(r.End.Link.Target),

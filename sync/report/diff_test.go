@@ -25,6 +25,7 @@ func changed() Diff {
 	return Diff{Clusters: []ClusterDiff{
 		{Name: "east", Rows: []plan.Row{base("east"), inPlace("east", we)}},
 		{Name: "north", Denied: object.Because(reason.DuplicateCluster, "north and south are one cluster"), Rows: []plan.Row{{End: at("north", we), Phase: plan.Blocked}}},
+		{Name: "south", Denied: object.Because(reason.Timeout, "the API server does not answer"), Rows: []plan.Row{{End: at("south", link("west", "south")), Phase: plan.Blocked}}},
 		{
 			Name: "west",
 			Rows: []plan.Row{base("west"), {End: at("west", we), Phase: plan.Changing}, {

@@ -80,13 +80,13 @@ func (all alikeObjects) names(shown func(string) string) string {
 
 // notable clusters are those with something to show.
 func (c clusterDiffDoc) notable() bool {
-	return c.Denied != nil || len(c.objects)+len(c.notReady()) > 0
+	return c.Reason != nil || len(c.objects)+len(c.notReady()) > 0
 }
 
 // notReady are the ends that are not as declared after the changes, and of those that leave.
 func (c clusterDiffDoc) notReady() [][]string {
-	if c.Denied != nil {
-		return nil // all are denied, for that reason
+	if c.Reason != nil {
+		return nil // all have that reason
 	}
 	var out [][]string
 	for _, r := range c.ends {
@@ -112,8 +112,8 @@ func (r rowDoc) words() string {
 }
 
 func (c clusterDiffDoc) head() string {
-	if c.Denied != nil {
-		return c.Name + ": denied: " + sentence(c.Denied)
+	if c.Reason != nil {
+		return c.Name + ": " + strings.ToLower(c.Status) + ": " + sentence(c.Reason)
 	}
 	return c.Name + ": " + c.changes()
 }
@@ -178,35 +178,37 @@ func (o objectDiffDoc) seen() string {
 
 func (d diffDoc) sum() string {
 	var all []objectDiffDoc
-	differ, denied := 0, 0
+	differ, closed := 0, map[string]int{} // by status
 	for _, c := range d.clusters {
 		all = append(all, c.objects...)
 		if len(c.objects) > 0 {
 			differ++
 		}
-		if c.Denied != nil {
-			denied++
+		if c.Reason != nil {
+			closed[c.Status]++
 		}
 	}
 	line, ends := "no difference", d.stopped()
 	switch {
 	case differ > 0:
 		line = changes(all) + " in " + count(differ, "cluster")
-	case denied+len(ends) > 0:
+	case len(closed)+len(ends) > 0:
 		line = "nothing can be written" // and something may not be as declared
 	}
-	if denied > 0 {
-		line += "; " + count(denied, "cluster") + " denied"
+	for _, s := range []Status{Unknown, Denied} {
+		if n := closed[string(s)]; n > 0 {
+			line += "; " + count(n, "cluster") + " " + strings.ToLower(string(s))
+		}
 	}
 	return strings.Join(append([]string{line}, ends...), "; ")
 }
 
-// stopped counts the ends that are blocked, denied, or being removed, beside those of clusters that are denied as a whole.
+// stopped counts the ends that are blocked, denied, or being removed, beside those of clusters that have a reason as a whole.
 func (d diffDoc) stopped() (out []string) {
 	n := map[plan.Phase]int{}
 	for _, c := range d.clusters {
 		for _, r := range c.ends {
-			if c.Denied == nil && (stops(r.phase, r.Reason) || r.Leaving && r.phase == plan.Waiting) {
+			if c.Reason == nil && (stops(r.phase, r.Reason) || r.Leaving && r.phase == plan.Waiting) {
 				n[r.phase]++
 			}
 		}

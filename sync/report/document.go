@@ -18,6 +18,7 @@ type document struct {
 	links             []linkDoc
 	clusters          []clusterDoc
 	at                time.Time
+	unread            int // clusters that the sync did not come to
 }
 
 // linkDoc is a link with what only texts need.
@@ -81,6 +82,9 @@ func (r Report) document() document {
 		}
 		d.Summary.Clusters[doc.Status]++
 		d.Summary.Planned += len(c.planned())
+		if !c.known() {
+			d.unread++
+		}
 		if doc.Base != nil {
 			d.Summary.Bases[doc.Base.Status]++
 		}
@@ -203,6 +207,9 @@ func clusterDocOf(m mask, c Cluster) clusterDoc {
 	}}
 	if row := c.base(); row.Phase != "" {
 		d.Base, d.phase = &output.Base{End: endDocOf(m, row), Leaving: row.Leaving}, row.Phase
+		if abandoned(row.Why) { // the row lists what stays
+			d.PendingCleanup = nil
+		}
 	}
 	for _, o := range c.Outcomes {
 		d.Written = added(d.Written, writeOf(m, o.Change, o.Err))

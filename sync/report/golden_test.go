@@ -212,6 +212,23 @@ func unready() Report {
 	}}
 }
 
+// TestInterruptedSum: a sync that ended before it read the clusters does not know which links there are.
+func TestInterruptedSum(t *testing.T) {
+	unread, read := Cluster{Name: "east"}, Cluster{Name: "west", Step: step("west")}
+	for _, tt := range []struct {
+		clusters []Cluster
+		want     string
+	}{
+		{[]Cluster{unread}, "no cluster was read"},
+		{[]Cluster{unread, read}, "no links in the clusters that were read; nothing can be written now; 1 cluster Unknown"},
+		{[]Cluster{read}, "no links; nothing to write"},
+	} {
+		if got := (Report{Clusters: tt.clusters, Err: "interrupted before the end"}).document().sum(); got != tt.want {
+			t.Errorf("%d clusters: got %q, want %q", len(tt.clusters), got, tt.want)
+		}
+	}
+}
+
 // rewound is a head that is not in force: the last good one is kept up.
 func rewound() Report {
 	r := steady()

@@ -105,7 +105,7 @@ func writeRow(w output.Write, why string) string {
 
 // sum is the last line: links, writes, bases, clusters, commit.
 func (d document) sum() string {
-	if d.Error != "" && len(d.clusters) == 0 {
+	if d.Error != "" && d.unread == len(d.clusters) {
 		return "no cluster was read"
 	}
 	parts := []string{d.sumLinks(), d.sumWrites()}
@@ -128,7 +128,10 @@ func (d document) sum() string {
 
 // sumLinks counts the links, and how many have each status.
 func (d document) sumLinks() string {
-	if len(d.links) == 0 {
+	switch {
+	case len(d.links) == 0 && d.Error != "" && d.unread > 0:
+		return "no links in the clusters that were read"
+	case len(d.links) == 0:
 		return "no links"
 	}
 	var statuses []string

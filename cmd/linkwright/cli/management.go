@@ -86,7 +86,7 @@ func (h *ManagementFlags) OpenClusters(ctx context.Context, log *slog.Logger) (*
 // access are the options by which clusters are reached.
 func (h *ManagementFlags) access(log *slog.Logger) access.Options {
 	return access.Options{
-		Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout, AllowPaths: h.local.paths, AllowExec: h.local.exec, Log: log,
+		Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout, AllowPaths: h.local.paths, AllowExec: h.local.exec, Log: log, Chosen: h.chosen.context,
 	}
 }
 
@@ -96,5 +96,7 @@ func (h *ManagementFlags) OpenManagement(ctx context.Context) (*access.Managemen
 	if err != nil {
 		return nil, err
 	}
-	return access.OpenManagementCluster(ctx, cfg, cluster.Options{Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout})
+	m, err := access.OpenManagementCluster(ctx, cfg, cluster.Options{Owner: h.Owner, Namespace: h.Namespace, Timeout: h.Timeout})
+	m.Chosen = h.chosen.context
+	return m, err
 }

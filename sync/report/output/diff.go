@@ -88,8 +88,10 @@ type UnlinkStage struct {
 type ClusterDiff struct {
 	// Name is the name of the cluster.
 	Name string `json:"name"`
-	// Denied says why nothing may be written to the cluster at all.
-	Denied *object.Reason `json:"denied,omitempty"`
+	// Status is Unknown if the cluster could not be read, and Denied if a rule forbids to write there. It is absent for other clusters.
+	Status string `json:"status,omitempty" jsonschema:"enum=Unknown,enum=Denied"`
+	// Reason says why the cluster has its status.
+	Reason *object.Reason `json:"reason,omitempty"`
 	// Ends are the base and the ends of links, as they are after the writes.
 	Ends []EndDiff `json:"ends"`
 	// Objects are what would be written, in the order of writing.

@@ -22,7 +22,7 @@ import (
 )
 
 func uninstallCommand() *cobra.Command {
-	var t takeover
+	t := takeover{after: "leave it at 0, or remove the declarations before you scale it back: it links again what is still declared"}
 	var out cli.Format
 	wait := 10 * time.Minute // more than a drain takes
 	c := &cobra.Command{

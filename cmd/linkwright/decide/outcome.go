@@ -16,6 +16,7 @@ type outcome struct {
 	unchanged string   // what was as asked for already
 	followed  bool     // a process follows what was recorded
 	unheld    bool     // and none runs
+	details   []string // lines about what was recorded, also in a dry run
 	after     []string // lines for people, once the record is written
 	note      string   // why what was recorded has no effect yet
 }
@@ -62,6 +63,7 @@ func (o outcome) text(w cli.Writing) string {
 	if o.unchanged != "" {
 		lines = append(lines, o.unchanged)
 	}
+	lines = append(lines, o.details...)
 	if !w.Dry() {
 		if o.followed {
 			lines = append(lines, o.follows())

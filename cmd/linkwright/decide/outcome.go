@@ -2,10 +2,12 @@ package decide
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -77,8 +79,15 @@ func (o outcome) text(w cli.Writing) string {
 }
 
 // follows says which process follows what was recorded, and when.
-func (o outcome) follows() string {
-	if o.unheld {
+func (o outcome) follows() string { return follows(o.unheld) }
+
+// Follows says which process of an installation follows what was recorded, and when.
+func Follows(ctx context.Context, management object.Cluster, at object.Installation) string {
+	return follows(!held(ctx, management, at))
+}
+
+func follows(unheld bool) string {
+	if unheld {
 		return notHeld + "."
 	}
 	return "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too."

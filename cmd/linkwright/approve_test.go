@@ -43,6 +43,11 @@ func TestApprove(t *testing.T) {
 			t.Errorf("without a repository, approve %s %s: exit code %d, %s", hash, again.more, code, out)
 		}
 	}
+	for _, shown := range []string{"status", "get links", "describe link west/east"} {
+		if _, out := l.bare(strings.Fields(shown)...); !strings.Contains(strings.ToLower(out), "approved by ") || strings.Contains(out, "declare state") {
+			t.Errorf("%s of what is approved and not yet synced:\n%s", shown, out)
+		}
+	}
 	if n := l.writes() - before; n != 0 {
 		t.Errorf("an approval writes more than the record: %d writes", n)
 	}

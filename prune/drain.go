@@ -85,16 +85,16 @@ func selectorsSetAgain(k object.Key, r object.Record, live object.Body) bool {
 }
 
 // emptySelectors removes the selectors from Links, and nothing else.
-func (l Live) emptySelectors(end object.End, links []object.Key) (out []object.Change) {
+func (h holdings) emptySelectors(end object.End, links []object.Key) (out []object.Change) {
 	for _, k := range links {
-		body, _ := l.Observation.Body(k)
+		body, _ := h.Observation.Body(k)
 		o, ok := withoutSelectors(k, body)
-		if !ok || !Drains(o, l.Observation) {
+		if !ok || !Drains(o, h.Observation) {
 			continue
 		}
 		out = append(out, object.Change{
-			End: end, Action: object.Drain, Key: k, Object: o, Was: l.Observation.Record(k), Conditional: true,
-			Why: object.Reason{Code: reason.Draining, Message: "no longer declared: Linkerd's controller removes its mirrors"},
+			End: end, Action: object.Drain, Key: k, Object: o, Was: h.Observation.Record(k), Conditional: true,
+			Why: object.Reason{Code: reason.Draining, Message: h.cause(end) + ": Linkerd's controller removes its mirrors"},
 		})
 	}
 	return out
@@ -112,8 +112,8 @@ func withoutSelectors(k object.Key, live object.Body) (object.Object, bool) {
 }
 
 // selectors is the first gate of a drain, and mirrorsRemaining the second.
-func (l Live) selectors(d drain) gate {
-	return gate{name: "selectors", remaining: func() ([]object.Change, []object.Key) { return l.emptySelectors(d.end, d.links), nil }}
+func (h holdings) selectors(d drain) gate {
+	return gate{name: "selectors", remaining: func() ([]object.Change, []object.Key) { return h.emptySelectors(d.end, d.links), nil }}
 }
 
 func (l Live) mirrorsRemaining(d drain) gate {

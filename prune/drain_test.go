@@ -287,3 +287,24 @@ func TestDrainSparesLinksOfBlockedEnds(t *testing.T) {
 		t.Errorf("a held end has it: %v", got)
 	}
 }
+
+// A delete and a drain say why: people uninstall linkwright, a cluster of the link leaves, or the link is not declared.
+func TestCauseOfRemoval(t *testing.T) {
+	for _, tt := range []struct {
+		rules Rules
+		want  string
+	}{
+		{Rules{}, "no longer declared"},
+		{Rules{Leaving: map[api.ClusterName]bool{"east": true}}, "cluster east has state: Leaving"},
+		{Rules{Leaving: map[api.ClusterName]bool{"east": true}, Uninstall: true}, "uninstall"},
+	} {
+		drains, deletes := draining(perLink()), input(target, []object.Key{accountKey}, linkerd.Mirror{})
+		for _, in := range []*Input{&drains, &deletes} {
+			in.Leaving, in.Uninstall = tt.rules.Leaving, tt.rules.Uninstall
+		}
+		drain := onlyVerdict(t, drains, served()).Changes[0].Why.Message
+		if got := onlyVerdict(t, deletes, absentPeer()).Changes[0].Why.Message; got != tt.want || drain != tt.want+": Linkerd's controller removes its mirrors" {
+			t.Errorf("want %q: the delete says %q, the drain %q", tt.want, got, drain)
+		}
+	}
+}

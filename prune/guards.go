@@ -1,6 +1,7 @@
 package prune
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ type evaluation struct {
 	Rules
 }
 
-func (in Input) evaluation() evaluation { return evaluation{newHoldings(in.Live, in.Ends), in.Rules} }
+func (in Input) evaluation() evaluation { return evaluation{newHoldings(in), in.Rules} }
 
 // Denials returns the ends that may not lose anything now; the first guard that denies an end gives the reason.
 func Denials(in Input) map[object.End]*object.Reason { return in.evaluation().denials() }
@@ -99,6 +100,19 @@ func withinLimits(j evaluation, all []endLoss) map[object.End]*object.Reason {
 // declaredLeaving reports whether one of the end's clusters is declared with state Leaving.
 func (r Rules) declaredLeaving(end object.End) bool {
 	return r.Leaving[end.Cluster] || r.Leaving[end.Link.Source] || r.Leaving[end.Link.Target]
+}
+
+// cause says in a few words why an end loses what it does not need.
+func (r Rules) cause(end object.End) string {
+	if r.Uninstall {
+		return "uninstall"
+	}
+	for _, name := range []api.ClusterName{end.Cluster, end.Link.Source, end.Link.Target} {
+		if r.Leaving[name] {
+			return fmt.Sprintf("cluster %s has state: Leaving", name)
+		}
+	}
+	return "no longer declared"
 }
 
 // noProtectedObject denies all deletes of an end that holds an object annotated with linkwright.dev/prune: disabled.

@@ -14,10 +14,13 @@ type holdings struct {
 	Live
 	Ends
 	needed func() map[object.Key]bool // see allNeeded
+	cause  func(object.End) string    // see Rules
 }
 
 // newHoldings computes what is needed only if somebody asks.
-func newHoldings(l Live, e Ends) holdings { return holdings{l, e, sync.OnceValue(e.allNeeded)} }
+func newHoldings(in Input) holdings {
+	return holdings{in.Live, in.Ends, sync.OnceValue(in.allNeeded), in.cause}
+}
 
 // allNeeded are the keys that may not be deleted, whichever end lists them: every desired key, and all that blocked ends list.
 func (e Ends) allNeeded() map[object.Key]bool {
@@ -70,7 +73,7 @@ func (h holdings) surplus(inv inventory.Inventory) []object.Key {
 func (h holdings) entries(end object.End, name string, keys []object.Key) gate {
 	return gate{name: name, explain: h.hides, remaining: func() ([]object.Change, []object.Key) {
 		left := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return h.needs(k) || h.gone(k) })
-		return h.deletions(end, left, object.Reason{Code: reason.Undeclared, Message: "no longer declared"})
+		return h.deletions(end, left, object.Reason{Code: reason.Undeclared, Message: h.cause(end)})
 	}}
 }
 

@@ -51,6 +51,8 @@ type Rules struct {
 	In      object.Installation
 	Policy  api.SyncPolicy
 	Leaving map[api.ClusterName]bool // clusters that are declared with state Leaving
+	// Uninstall says that all clusters leave because people uninstall linkwright, whatever is declared.
+	Uninstall bool
 	// Removal is what the revision deletes in all clusters together. It is called only if something is deleted here. nil: no limit applies.
 	Removal                  func() Removal
 	UnreachableSourceTimeout time.Duration // how long an unreachable source keeps its access after the unlink began; zero: it does not

@@ -174,8 +174,8 @@ func (c Census) linksOver(l Limits, going map[inventory.Unit]bool) (over []strin
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		k := of[name]
 		if lost, had := k.lost+k.begun, k.had+k.begun; k.lost > 0 && lost > l.MinAllowed && exceeds(lost, had, l.MaxLinks) {
-			over = append(over, fmt.Sprintf("%d of the %s of cluster %s (maxLinks %d%%, minAllowed %d)",
-				lost, counted(had, "link"), name, l.MaxLinks, l.MinAllowed))
+			over = append(over, fmt.Sprintf("%s of cluster %s (maxLinks %d%%, minAllowed %d)",
+				share(lost, had, "link"), name, l.MaxLinks, l.MinAllowed))
 		}
 	}
 	return over
@@ -228,8 +228,8 @@ func (c Census) mirrorsOver(l Limits, going map[inventory.Unit]bool) (over []str
 			}
 		}
 		if all := c.Mirrors[name].All; lost > minMirrors && exceeds(lost, all, l.MaxMirrors) {
-			over = append(over, fmt.Sprintf("%d of the %s in cluster %s (maxMirrors %d%%)",
-				lost, counted(all, "mirrored Service"), name, l.MaxMirrors))
+			over = append(over, fmt.Sprintf("%s in cluster %s (maxMirrors %d%%)",
+				share(lost, all, "mirrored Service"), name, l.MaxMirrors))
 		}
 	}
 	return over
@@ -238,8 +238,8 @@ func (c Census) mirrorsOver(l Limits, going map[inventory.Unit]bool) (over []str
 func (c Census) overlaysOver(l Limits, going map[inventory.Unit]bool) (over []string) {
 	for _, o := range c.Overlays {
 		if going[o.Unit] && o.Lost > MinOverlay && exceeds(o.Lost, o.All, l.MaxLinks) {
-			over = append(over, fmt.Sprintf("%d of the %s that the overlay added to cluster %s (maxLinks %d%%)",
-				o.Lost, counted(o.All, "object"), o.Unit.Cluster, l.MaxLinks))
+			over = append(over, fmt.Sprintf("%s that the overlay added to cluster %s (maxLinks %d%%)",
+				share(o.Lost, o.All, "object"), o.Unit.Cluster, l.MaxLinks))
 		}
 	}
 	return over
@@ -301,6 +301,14 @@ func covers(u inventory.Unit, end object.End) bool {
 		return u.Cluster == end.Cluster
 	}
 	return u.Link() == end.Link
+}
+
+// share is how many of all are lost.
+func share(lost, all int, noun string) string {
+	if all == 1 {
+		return "the only " + noun
+	}
+	return fmt.Sprintf("%d of the %s", lost, counted(all, noun))
 }
 
 func counted(n int, noun string) string {

@@ -249,7 +249,7 @@ func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
 func (l *Loop) settings(leadership int64) store.Settings {
 	return store.Settings{
 		Installation: object.Installation{Owner: l.Owner, Namespace: l.Management.Namespace},
-		Options:      state.Options{UnreachableSourceTimeout: l.UnreachableSourceTimeout, RequireConfinement: l.RequireConfinement},
+		Options:      state.Options{UnreachableSourceTimeout: l.UnreachableSourceTimeout, RequireConfinement: l.RequireConfinement, Uninstall: l.Uninstall},
 		Process:      state.Process{Leadership: leadership, Probe: l.Probe, Once: l.Changes == nil},
 		Takeover:     l.Takeover,
 		Overrides:    l.Overrides,

@@ -108,6 +108,8 @@ type Options struct {
 	state.Takeover
 	// UnreachableSourceTimeout is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
 	UnreachableSourceTimeout time.Duration
+	// Uninstall says that people uninstall linkwright: Declared then declares that every cluster leaves.
+	Uninstall bool
 	// Patience is how long a sync waits for what must happen by itself: tokens, pods, mirrors.
 	Patience time.Duration
 	Confinement

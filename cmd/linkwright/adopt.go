@@ -22,7 +22,7 @@ import (
 )
 
 func adoptCommand() *cobra.Command {
-	var t takeover
+	t := takeover{after: "scale it back"}
 	var out cli.Format
 	var rules state.AdoptRules
 	c := &cobra.Command{

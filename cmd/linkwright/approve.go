@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -21,6 +22,7 @@ import (
 func approveCommand() *cobra.Command {
 	var f cli.Common
 	var out cli.Format
+	withdraw := false
 	c := &cobra.Command{
 		Use:   "approve HASH",
 		Short: "Let a revision remove what is over a limit",
@@ -30,8 +32,9 @@ overlays that the revision removes.
 
 The management cluster's record keeps the approval, with your name and the time.
 A daemon follows it within seconds. It ends when all of that is being removed,
-and after 30 days if nobody uses it. Objects with linkwright.dev/prune: disabled
-stay. So does everything while prune.policy is not Sync.
+and after 30 days if nobody uses it. --withdraw takes it back; a removal that
+began goes on. Objects with linkwright.dev/prune: disabled stay. So does
+everything while prune.policy is not Sync.
 
 Without --repo, HASH is what "linkwright status" shows as denied. With --repo
 and --ref you approve a pull request before it is merged: "linkwright diff"
@@ -43,6 +46,9 @@ shows its HASH.`,
 			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {
 				return cli.Usage("%q is not a hash: want 12 hexadecimal digits, as the message of PruneLimitExceeded shows them", args[0])
 			}
+			if withdraw {
+				return withdrawApproval(&f, c, &out, args[0])
+			}
 			found, err := approveDenied(&f, c, &out, args[0])
 			if found || err != nil && (f.Git.Options.Repo == "" || !errors.Is(err, errNotDenied)) {
 				return err
@@ -53,6 +59,7 @@ shows its HASH.`,
 	f.Add(c.Flags())
 	f.Writing.Add(c.Flags())
 	out.Add(c.Flags(), report.DescribeFormats())
+	c.Flags().BoolVar(&withdraw, "withdraw", false, "take the decision back")
 	cli.Group(c.Flags(), cli.GroupClusters, f.Management.AddImages)
 	return c
 }
@@ -68,7 +75,7 @@ func approveDenied(f *cli.Common, c *cobra.Command, as *cli.Format, hash string)
 	}
 	defer cs.Close(c.Context())
 	f.Management.Announce(c.ErrOrStderr(), cs.log)
-	err = (approval{c, cs, f.Writing, as}).record(func(r inventory.Record) ([]inventory.Unit, error) {
+	err = (approval{c, cs, f.Writing, as}).record(hash, func(r inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case r.Denied != nil && r.Denied.Hash == hash:
 			return r.Denied.Units, nil
@@ -89,7 +96,7 @@ func approveDeclared(f *cli.Common, c *cobra.Command, as *cli.Format, hash strin
 	}
 	defer e.Close(c.Context())
 	r := plan.Removal(w, e.Loop.Renderer)
-	return approval{c, installedOf(e), f.Writing, as}.record(func(inventory.Record) ([]inventory.Unit, error) {
+	return approval{c, installedOf(e), f.Writing, as}.record(hash, func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case len(r.Units) == 0:
 			return nil, fmt.Errorf("approve %s: the declarations of --ref remove nothing that needs an approval", hash)
@@ -122,34 +129,101 @@ type approval struct {
 }
 
 // record adds an approval to the record. Two people at once lose nothing: who comes second reads what the first wrote.
-func (a approval) record(choose func(inventory.Record) ([]inventory.Unit, error)) error {
-	var made inventory.Approval
+func (a approval) record(hash string, choose func(inventory.Record) ([]inventory.Unit, error)) error {
+	by := decide.User(a.c.Context(), a.at.LeaseConfig())
+	return a.amend(func(r *inventory.Record) (made approved, err error) {
+		if one, ok := r.Approved(hash, time.Now()); ok {
+			return approved{of: one}, errUnchanged
+		}
+		units, err := choose(*r)
+		if err != nil {
+			return made, err
+		}
+		one := inventory.Approval{Hash: inventory.HashOf(units), Units: units, By: by, At: time.Now().UTC().Truncate(time.Second)}
+		removeApproval(r, one.Hash)
+		r.Approvals = append(r.Approvals, one)
+		return approved{one, report.Recorded}, nil
+	})
+}
+
+// withdrawApproval takes an approval out of the record.
+func withdrawApproval(f *cli.Common, c *cobra.Command, as *cli.Format, hash string) error {
+	cs, err := openInstalled(&f.Management, c)
+	if err != nil {
+		return err
+	}
+	defer cs.Close(c.Context())
+	f.Management.Announce(c.ErrOrStderr(), cs.log)
+	return approval{c, cs, f.Writing, as}.amend(func(r *inventory.Record) (approved, error) {
+		for _, one := range r.Approvals {
+			if one.Hash == hash {
+				removeApproval(r, hash)
+				return approved{one, report.Withdrawn}, nil
+			}
+		}
+		return approved{}, fmt.Errorf("approve %s: the record has no approval of that: its removal began, or nobody approved it", hash)
+	})
+}
+
+func removeApproval(r *inventory.Record, hash string) {
+	r.Approvals = slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == hash })
+}
+
+// approved is an approval, and what became of it; an empty change: it was in the record before.
+type approved struct {
+	of  inventory.Approval
+	how report.DecisionChange
+}
+
+// errUnchanged ends an amendment of the record that changes nothing, so that nothing is written.
+var errUnchanged = errors.New("nothing changes")
+
+// amend changes the approvals in the record, and shows what became of one.
+func (a approval) amend(change func(*inventory.Record) (approved, error)) error {
 	ctx := a.c.Context()
 	shown := a.at.live.Show(ctx, live.Management)
 	defer shown()
-	by := decide.User(ctx, a.at.LeaseConfig())
-	err := a.at.recorded().AmendBy(ctx, a.at.owner, func(r *inventory.Record) error {
-		units, err := choose(*r)
-		if err != nil {
-			return err
-		}
-		made = inventory.Approval{Hash: inventory.HashOf(units), Units: units, By: by, At: time.Now().UTC().Truncate(time.Second)}
-		r.Approvals = append(slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == made.Hash }), made)
-		return nil
+	var made approved
+	err := a.at.recorded().AmendBy(ctx, a.at.owner, func(r *inventory.Record) (err error) {
+		made, err = change(r)
+		return err
 	}, a.writing.Recording(a.at.Management()))
+	follows := ""
+	if err == nil && !a.writing.Dry() {
+		follows = decide.Follows(ctx, a.at.Management(), a.in())
+	}
 	shown()
-	if err == nil {
-		err = cli.Write(a.c.OutOrStdout(), a.as.Format, a.answer(made))
+	if err != nil && !errors.Is(err, errUnchanged) {
+		return err
 	}
-	if err == nil {
-		a.writing.Ended(a.as.Beside(a.c))
+	if err := cli.Write(a.c.OutOrStdout(), a.as.Format, made.answer(a.writing, a.in(), follows)); err != nil {
+		return err
 	}
-	return err
+	a.writing.Ended(a.as.Beside(a.c))
+	return nil
 }
 
-func (a approval) answer(made inventory.Approval) report.Answer {
+func (a approval) in() object.Installation {
+	return object.Installation{Owner: a.at.owner, Namespace: a.at.namespace}
+}
+
+// answer says what became of an approval; follows: which process follows it.
+func (a approved) answer(w cli.Writing, in object.Installation, follows string) report.Answer {
 	one := report.Decision{
-		Kind: "Approval", Object: made.Hash, Removes: unitNames(made.Units), By: made.By, At: made.At, Change: report.Recorded,
+		Kind: "Approval", Object: a.of.Hash, Removes: unitNames(a.of.Units), By: a.of.By, At: a.of.At, Change: a.how,
 	}
-	return report.DecisionsAnswer(a.writing.DryMode(), []report.Decision{one}, a.writing.Would("approved ")+removing(made.Hash, made.Units)+"\n")
+	what := removing(a.of.Hash, a.of.Units)
+	back := "To take it back: " + in.Command("approve "+a.of.Hash+" --withdraw")
+	var lines []string
+	switch {
+	case a.how == report.Withdrawn:
+		lines = []string{w.Would("taken back: ") + what, follows}
+	case a.how == report.Recorded && w.Dry():
+		lines = []string{w.Would("approved ") + what}
+	case a.how == report.Recorded:
+		lines = []string{"approved " + what, follows, back}
+	default:
+		lines = []string{"already approved " + what + ": " + a.of.Given(), back}
+	}
+	return report.DecisionsAnswer(w.DryMode(), []report.Decision{one}, strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n")+"\n")
 }

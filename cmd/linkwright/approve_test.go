@@ -36,8 +36,17 @@ func TestApprove(t *testing.T) {
 	if code, out := l.bare("approve", "000000000000"); code != cli.ExitError || !strings.Contains(out, "another removal is denied now: "+hash+"  link west/east") {
 		t.Errorf("without a repository, by another hash: exit code %d, %s", code, out)
 	}
-	if code, out := l.bare("approve", hash); code != cli.ExitDone || !strings.Contains(out, "approved "+hash+"  link west/east") {
-		t.Errorf("without a repository: exit code %d, %s", code, out)
+	for _, again := range []struct{ more, says string }{
+		{"", "\napproved "}, {"", "\nalready approved "}, {"--withdraw", "\ntaken back: "}, {"", "\napproved "},
+	} {
+		if code, out := l.bare(append([]string{"approve", hash}, strings.Fields(again.more)...)...); code != cli.ExitDone || !strings.Contains("\n"+out, again.says+hash+"  link west/east") {
+			t.Errorf("without a repository, approve %s %s: exit code %d, %s", hash, again.more, code, out)
+		}
+	}
+	for _, shown := range []string{"status", "get links", "describe link west/east"} {
+		if _, out := l.bare(strings.Fields(shown)...); !strings.Contains(strings.ToLower(out), "approved by ") || strings.Contains(out, "declare state") {
+			t.Errorf("%s of what is approved and not yet synced:\n%s", shown, out)
+		}
 	}
 	if n := l.writes() - before; n != 0 {
 		t.Errorf("an approval writes more than the record: %d writes", n)

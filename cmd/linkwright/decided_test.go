@@ -142,7 +142,7 @@ func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func
 	r.soon("drift is taken back", r.repaired)
 	r.soon("the sync ends", func() bool { return !report("Suspended")() && !report(`"syncing": true`)() })
 	r.decides(cli.ExitDone, []string{"nothing is suspended"}, "resume", "--all")
-	r.decides(cli.ExitDone, []string{"linkwright suspend has not suspended east"}, "resume", "east")
+	r.decides(cli.ExitDone, []string{"east is not suspended by linkwright suspend"}, "resume", "east")
 	if !undecided() {
 		r.t.Errorf("the record: %s", r.record())
 	}

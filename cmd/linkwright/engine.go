@@ -45,6 +45,7 @@ type takeover struct {
 	cli.Common
 	all      bool
 	question string // that is asked before anything is written
+	after    string // what to do with a daemon that was scaled to 0 for this
 	asked    bool   // a person saw what will be done, and said yes
 
 	planned *report.Answer // what is not written; nil: nothing is known of it, or something was written
@@ -143,7 +144,12 @@ func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {
-		return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; a daemon or a process with --only-write keeps its lease while it runs: scale it to 0, run this command again, and scale it back", err)}
+		return t.held(err)
 	}
 	return errors.Join(failed, err)
+}
+
+// held says what to do if a daemon has a lease that the command needs.
+func (t *takeover) held(err error) error {
+	return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; a daemon or a process with --only-write keeps its lease while it runs: scale it to 0, run this command again, and %s", err, t.after)}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -88,10 +89,14 @@ func explainable(path []string, like string, err error) error {
 	if meant := fieldsAt(path, kindFields()...); len(meant) > 0 {
 		return fmt.Errorf("there is no kind %q; did you mean %s?", path[0], strings.Join(meant, " or "))
 	}
-	if len(path) > 1 || like == "" {
+	if len(path) > 1 {
 		return err
 	}
-	return fmt.Errorf("there is no kind, reason or status %q%s", path[0], like)
+	if near, ok := api.Nearest(path[0], api.Kinds()); ok && like == "" {
+		like = fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return fmt.Errorf("there is no kind, reason or status %q%s", path[0], cmp.Or(like,
+		fmt.Sprintf(": use one of %s, or a reason or status that an output shows", strings.Join(api.Kinds(), ", "))))
 }
 
 func kindFields() (out []api.Field) {

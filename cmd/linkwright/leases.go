@@ -24,14 +24,30 @@ import (
 func (c installed) opening(ctx context.Context, known inventory.Record) report.Opening {
 	writers := c.writers(ctx, slices.Sorted(maps.Keys(known.Clusters)))
 	revision := recordedRevision(known.Revision)
-	if known.Denied != nil {
-		in := object.Installation{Owner: c.owner, Namespace: c.namespace}
-		revision.Denied = object.Because(reason.PruneLimitExceeded, "%s", known.Denied.Message(in))
-	}
-	out := report.Opening{Revision: revision, Writers: writers, At: time.Now()}
+	now := time.Now()
+	revision.Denied, revision.Approval = denial(known, object.Installation{Owner: c.owner, Namespace: c.namespace}, now)
+	out := report.Opening{Revision: revision, Writers: writers, At: now, Decisions: decide.Decisions(known, now)}
 	out.Leader, out.Unread = c.leader(ctx)
-	out.Decisions = decide.Decisions(known, out.At)
 	return out
+}
+
+// denial is what the record says is denied, and how people approve it, or that they did; nil: nothing is denied.
+func denial(known inventory.Record, in object.Installation, now time.Time) (*object.Reason, report.Approval) {
+	d := known.Denied
+	if d == nil {
+		return nil, report.Approval{}
+	}
+	approve := in.Command("approve " + d.Hash)
+	if one, ok := known.Approved(d.Hash, now); ok && len(d.Units) > 0 {
+		return object.Because(reason.PruneLimitExceeded, "approved %s: the next sync removes %s; to take it back, run %s --withdraw",
+				one.Given(), strings.Join(unitNames(d.Units), ", "), approve),
+			report.Approval{How: "approved " + one.Given() + ": the next sync removes it", Given: true}
+	}
+	out := report.Approval{How: "run " + approve}
+	if len(d.Units) == 0 {
+		out.How = "" // nobody knows what to approve
+	}
+	return object.Because(reason.PruneLimitExceeded, "%s", d.Message(in)), out
 }
 
 // leader reads the installation's lease; nil: there is none, or it could not be read.

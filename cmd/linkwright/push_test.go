@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,8 +46,10 @@ func TestPush(t *testing.T) {
 	l.eventually("the first pass", func() bool { return head() != "" })
 	l.commit(l.clusters() + hourly + "# more\n")
 	l.noticed("while it pauses", at, secret, head)
-	for _, command := range [][]string{{"uninstall"}, {"release", "--all"}, {"adopt", "--all"}} {
-		l.must(cli.ExitHeld, []string{"take lease linkwright/linkwright-linkwright-west", "has it since", "--only-write"}, append(command, "--yes")...)
+	for command, after := range map[string]string{
+		"uninstall": "leave it at 0, or remove the declarations", "release --all": "remove the declarations of these links before", "adopt --all": "run this command again, and scale it back",
+	} {
+		l.must(cli.ExitHeld, []string{"take lease linkwright/linkwright-linkwright-west", "has it since", "--only-write", after}, append(strings.Fields(command), "--yes")...)
 	}
 
 	l.commit(l.clusters() + link("west", "east", "") + hourly) // whose other end nobody writes

@@ -23,7 +23,7 @@ import (
 )
 
 func releaseCommand() *cobra.Command {
-	var t takeover
+	t := takeover{after: "remove the declarations of these links before you scale it back: links that are still declared are Blocked (ObjectExists)"}
 	var out cli.Format
 	c := &cobra.Command{
 		Use:   "release --repo URL (LINK... | --all)",

@@ -153,7 +153,7 @@ func (l *lab) daemon() {
 	if got := get(at + "/"); !json.Valid([]byte(got.body)) {
 		l.t.Errorf("report: %+v", got)
 	}
-	l.must(cli.ExitHeld, []string{"another process has the lease"}, "sync")
+	l.must(cli.ExitHeld, []string{"another process has the lease", "run linkwright reconcile"}, "sync")
 	l.drifts("controller-east")
 	l.eventually("what drifted is taken back", func() bool { return l.logged(log, "object written", "Drift") > 0 })
 	stop()

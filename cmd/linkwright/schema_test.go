@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,9 +46,18 @@ func contents(t *testing.T, pattern string) map[string]string {
 }
 
 func TestUnknownWordsAreWrongUsage(t *testing.T) {
-	for _, args := range [][]string{{"schema", "clutser"}, {"schema", "link", "--write", "x"}, {"explain", "clutser"}, {"explain", "link.spce"}, {"explain", ""}} {
+	for _, tt := range []struct{ line, says string }{
+		{"schema clutser", "Cluster"},
+		{"schema link --write x", ""},
+		{"explain clutser", "did you mean Cluster?"},
+		{"explain link.spce", "did you mean spec?"},
+		{"explain ", "there is no kind"},
+		{"explain Foo", `there is no kind, reason or status "Foo": use one of Cluster, Link, Mesh, SyncPolicy, or a reason or status that an output shows`},
+		{"explain Observd", "did you mean Observed?"},
+	} {
 		var out, stderr bytes.Buffer
-		if code := run(t.Context(), args, &out, &stderr); code != cli.ExitUsage || out.Len() > 0 || stderr.Len() == 0 {
+		args := strings.Split(tt.line, " ")
+		if code := run(t.Context(), args, &out, &stderr); code != cli.ExitUsage || out.Len() > 0 || stderr.Len() == 0 || !strings.Contains(stderr.String(), tt.says) {
 			t.Errorf("run(%q): exit code %d, want %d: %s%s", args, code, cli.ExitUsage, &out, &stderr)
 		}
 	}

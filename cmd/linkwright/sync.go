@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
@@ -84,7 +86,7 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {
-		return cli.Exit{Code: cli.ExitHeld, Err: err}
+		return syncHeld(err, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
 	}
 	if err != nil {
 		return err // the lease is lost; the report was shown
@@ -92,4 +94,9 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 	defer e.Live.Show(c.Context(), live.Status)()
 	poster.once(c.Context(), done, e.Live)
 	return verdict
+}
+
+// syncHeld says what to do instead of a sync if another process has the lease.
+func syncHeld(err error, in object.Installation) error {
+	return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; if that is a daemon, run %s to have it sync now; if not, run this command again once that process ends", err, in.Command("reconcile"))}
 }

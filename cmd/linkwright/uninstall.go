@@ -22,7 +22,7 @@ import (
 )
 
 func uninstallCommand() *cobra.Command {
-	var t takeover
+	t := takeover{after: "leave it at 0, or remove the declarations before you scale it back: it links again what is still declared"}
 	var out cli.Format
 	wait := 10 * time.Minute // more than a drain takes
 	c := &cobra.Command{
@@ -55,9 +55,9 @@ To keep the links, use "release".`,
   linkwright uninstall --repo URL --yes --abandon-cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return t.do(c, out.Format, func(e engine, _ *fleet.Fleet) (task, error) {
-				e.Loop.Patience = wait
-				u := uninstalling{engine: e, takeover: &t, out: printing(c, out.Format), declared: e.Loop.Declared}
+			return t.do(c, out.Format, func(e engine, f *fleet.Fleet) (task, error) {
+				e.Loop.Patience, e.Loop.Uninstall = wait, true
+				u := uninstalling{engine: e, takeover: &t, out: printing(c, out.Format), declared: e.Loop.Declared, fleet: f}
 				return u.do, nil
 			})
 		},
@@ -112,6 +112,7 @@ type uninstalling struct {
 	*takeover
 	out      printer
 	declared sync.Declared // before every cluster was declared to leave
+	fleet    *fleet.Fleet  // likewise
 }
 
 // do shows what goes, and with write takes it away.
@@ -128,7 +129,9 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 	left := plan.Left(w, nil)
 	u.plans(w, report.Diff{})
 	if len(left) == 0 {
-		cli.Say(u.out.notes, "nothing of linkwright is left")
+		cli.Say(u.out.notes, "no link is left")
+		cli.Say(u.out.notes, staysInstalled)
+		u.warn()
 		return u.finish(ctx, term, write, u.out)
 	}
 	_, steps := plan.Simulate(w, u.Loop.Renderer, u.Loop.Policies...)
@@ -152,11 +155,30 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 		return cmp.Or(errors.Join(u.rehearse(ctx, all), stopped(steps)), errPending)
 	}
 	sayLeft(u.out, left, "holds now")
+	u.warn()
 	cli.Say(u.out.notes, "Stop the daemon and processes with --only-write first: while one of them holds its Lease, nothing is removed, and the exit code is 5.")
 	if u.Writing.Dry() {
 		return cmp.Or(stopped(steps), errPending)
 	}
 	return errPending
+}
+
+// staysInstalled is what no uninstall removes.
+const staysInstalled = "Namespace linkwright-access stays in every cluster, and what you installed: linkwright's Deployment, Leases, access Secrets, accounts, rights and policies."
+
+// warn says that the next sync links again what is still declared.
+func (u *uninstalling) warn() {
+	if text := linksAgain(u.fleet); text != "" {
+		cli.Say(u.out.notes, text)
+	}
+}
+
+// linksAgain is a warning of what is still declared; empty: no link is.
+func linksAgain(f *fleet.Fleet) string {
+	if f == nil || f.NumLinks() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The repository still declares %s, which the next sync makes again: remove the declarations, or leave the daemon at 0 and run no sync.", plural(f.NumLinks(), "link"))
 }
 
 // removals name what steps remove, and say what they leave.
@@ -200,7 +222,8 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 	if errors.Is(failed, sync.ErrInterrupted) {
 		return cli.ShownVerdict(out.format, r, failed)
 	}
-	cli.Say(out.notes, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")
+	cli.Say(out.notes, staysInstalled)
+	u.warn()
 	w, err := e.Look(ctx, term)
 	if err != nil {
 		return errors.Join(cli.ShownVerdict(out.format, r, failed), err)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -24,5 +26,35 @@ func TestUninstallRemembers(t *testing.T) {
 	got := engine{}.remembered(w)
 	if len(got) != 2 || got[0].Name != "other" || got[1].Name != "sound" {
 		t.Errorf("declared to leave: %v", got)
+	}
+}
+
+// An uninstall warns of links that are still declared: the next sync makes them again.
+func TestUninstallWarns(t *testing.T) {
+	const clusters = `
+apiVersion: linkwright.dev/v1alpha1
+kind: Cluster
+metadata: {name: west}
+spec: {access: {kubeconfigSecret: {name: west}}}
+---
+apiVersion: linkwright.dev/v1alpha1
+kind: Cluster
+metadata: {name: east}
+spec: {access: {kubeconfigSecret: {name: east}}}
+`
+	const link = `---
+apiVersion: linkwright.dev/v1alpha1
+kind: Link
+metadata: {name: west-east}
+spec: {source: west, target: east}
+`
+	for declared, want := range map[string]string{clusters: "", clusters + link: "still declares 1 link, which the next sync makes again"} {
+		f, problems := fleet.Load("", fstest.MapFS{"fleet.yaml": {Data: []byte(declared)}})
+		if f == nil {
+			t.Fatal(problems)
+		}
+		if got := linksAgain(f); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("warns %q, want %q", got, want)
+		}
 	}
 }

@@ -84,6 +84,27 @@ type Approval struct {
 	Needed bool `json:"asked,omitempty"`
 }
 
+// ApprovalLife is how long an unused approval is valid.
+const ApprovalLife = 30 * 24 * time.Hour
+
+// Expired reports whether an approval is too old to count.
+func (a Approval) Expired(now time.Time) bool { return now.Sub(a.At) >= ApprovalLife }
+
+// Given is who approved it, and when.
+func (a Approval) Given() string {
+	return fmt.Sprintf("by %s at %s", cmp.Or(a.By, "somebody"), a.At.UTC().Format(time.RFC3339))
+}
+
+// Approved is the approval of a hash in the record that counts; false: there is none.
+func (r Record) Approved(hash string, now time.Time) (Approval, bool) {
+	for _, a := range r.Approvals {
+		if a.Hash == hash && !a.Expired(now) {
+			return a, true
+		}
+	}
+	return Approval{}, false
+}
+
 // Same reports whether two are the same approval, whichever units are left.
 func (a Approval) Same(b Approval) bool { return a.By == b.By && a.At.Equal(b.At) }
 

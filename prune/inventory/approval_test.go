@@ -117,3 +117,19 @@ func TestDenialMessage(t *testing.T) {
 		}
 	}
 }
+
+// A hash is approved while an approval of it counts.
+func TestApproved(t *testing.T) {
+	at := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
+	r := Record{Approvals: []Approval{{Hash: "a", At: at}, {Hash: "b", At: at, By: "bob"}}}
+	for _, tt := range []struct {
+		hash  string
+		after time.Duration
+		by    string
+	}{{"a", 0, "by somebody at 2026-11-25T04:00:00Z"}, {"b", ApprovalLife - 1, "by bob at 2026-11-25T04:00:00Z"}, {"b", ApprovalLife, ""}, {"c", 0, ""}} {
+		got, ok := r.Approved(tt.hash, at.Add(tt.after))
+		if ok != (tt.by != "") || ok && got.Given() != tt.by {
+			t.Errorf("%s after %v: %v %s", tt.hash, tt.after, ok, got.Given())
+		}
+	}
+}

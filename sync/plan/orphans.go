@@ -184,7 +184,10 @@ func (p departure) keepWhileOrphans(s Step) Step {
 		}
 	}
 	why := "the cluster is no longer declared"
-	if !p.HasLeft(p.name) {
+	switch {
+	case p.Uninstall:
+		why = "linkwright is being uninstalled"
+	case !p.HasLeft(p.name):
 		why = "the cluster has state: Leaving"
 	}
 	switch {

@@ -35,7 +35,7 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Desired, recorded 
 		},
 		Ends: prune.Ends{Desired: make(map[object.End]object.Desired, len(wanted)), Recorded: recorded},
 		Rules: prune.Rules{
-			In: p.Installation, Policy: p.Policy(), Leaving: map[api.ClusterName]bool{name: p.Leaves(name)}, Removal: p.removal, UnreachableSourceTimeout: p.UnreachableSourceTimeout, Now: p.Now,
+			In: p.Installation, Policy: p.Policy(), Leaving: map[api.ClusterName]bool{name: p.Leaves(name)}, Removal: p.removal, Uninstall: p.Uninstall, UnreachableSourceTimeout: p.UnreachableSourceTimeout, Now: p.Now,
 		},
 	}
 	for _, inv := range in.Recorded {

@@ -106,7 +106,7 @@ func TestApprovalsEnd(t *testing.T) {
 	if step := s.reconcile("west"); ended(step) > 0 {
 		t.Errorf("before its revision: %+v", step.Judged)
 	}
-	s.later(ApprovalLife - time.Second)
+	s.later(inventory.ApprovalLife - time.Second)
 	s.snapshot.Fleet = declare(t, two, "")
 	if step := s.reconcile("west"); ended(step) > 0 || step.Writes() == 0 {
 		t.Errorf("with its revision: %+v, %v", step.Judged, describe(step))
@@ -117,7 +117,7 @@ func TestApprovalsEnd(t *testing.T) {
 	}
 	s = exporting(t, 61)
 	s.snapshot.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(units), Units: units, At: s.snapshot.Now}}
-	s.later(ApprovalLife)
+	s.later(inventory.ApprovalLife)
 	s.snapshot.Fleet = declare(t, two, "")
 	if step := s.reconcile("west"); ended(step) != 1 || step.Judged.Denied == nil {
 		t.Errorf("after a month: %+v", step.Judged)

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -10,9 +9,6 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/state"
 )
-
-// ApprovalLife is how long an unused approval is valid.
-const ApprovalLife = 30 * 24 * time.Hour
 
 // Removal returns what the fleet removes in all clusters together, and whether that exceeds a limit.
 func Removal(w state.Snapshot, r Renderer) prune.Removal {
@@ -57,7 +53,7 @@ func (r *removals) approved() map[inventory.Unit]bool {
 		out[inventory.Unit{Kind: inventory.UnitCluster, Cluster: c.Name}] = true
 	}
 	for _, a := range r.Guard.Approvals {
-		if r.Now.Sub(a.At) < ApprovalLife {
+		if !a.Expired(r.Now) {
 			for _, u := range a.Units {
 				out[u] = true
 			}
@@ -99,7 +95,7 @@ func (r *removals) used(a inventory.Approval, all prune.Removal) Used {
 	asked := a.Needed || slices.ContainsFunc(a.Units, func(u inventory.Unit) bool { return slices.Contains(all.Pending, u) })
 	out := Used{Hash: a.Hash, Asked: asked}
 	for _, u := range a.Units {
-		if r.Now.Sub(a.At) >= ApprovalLife || !slices.Contains(all.Pending, u) && !r.unresolved(u) && (asked || !r.mayBeUpcoming(u)) {
+		if a.Expired(r.Now) || !slices.Contains(all.Pending, u) && !r.unresolved(u) && (asked || !r.mayBeUpcoming(u)) {
 			out.Units = append(out.Units, u)
 		}
 	}

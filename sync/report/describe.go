@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type page struct {
 	events   []output.Event // newest last
 	now      time.Time
 	offline  bool // the repository was not read
+	approved bool // what the applied revision may not remove was approved since
 }
 
 // LinkAnswer is all that a report has about a link: its status, both ends, its stages, what is written or would be, and what to do; false:
@@ -59,7 +61,7 @@ func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
 	for _, l := range d.Links {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
 			return describeLink(o.detailed(l), page{
-				revision: d.AppliedRevision, events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at, offline: true,
+				revision: d.AppliedRevision, events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at, offline: true, approved: o.Revision.Approval.Given,
 			}), true
 		}
 	}
@@ -93,6 +95,9 @@ func describeCluster(c output.Cluster, p page) Answer {
 	}}}
 }
 
+// approveCommand is the command in the message of a denial that approves it, with the flags that name the installation.
+var approveCommand = regexp.MustCompile(`linkwright approve [0-9a-f]{12}( --(owner|namespace) [a-z0-9.-]+)*`)
+
 // next is the next step, if there is one.
 func (p page) next(ready string, why *object.Reason, what string) string {
 	step := ""
@@ -100,9 +105,14 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 	case why == nil:
 	case why.Code == reason.Suspended && ready == object.False && state.HowToResume(why.Message) != "":
 		step = fmt.Sprintf("Resume it, so that linkwright repairs it: %s.", state.HowToResume(why.Message))
+	case why.Code == reason.PruneLimitExceeded && p.approved:
+		step = "Wait until a running daemon follows the approval, or run linkwright sync."
 	default:
 		e, _ := reason.Find(why.Code)
 		step = e.Plain(e.Remedy)
+		if m := approveCommand.FindString(why.Message); m != "" {
+			step = strings.Replace(step, "linkwright approve HASH", m, 1)
+		}
 	}
 	switch {
 	case step != "":

@@ -19,9 +19,16 @@ type Revision struct {
 	Why               *object.Reason // nil: the observed one is applied
 	Since             time.Time
 	Denied            *object.Reason    // what the applied one may not remove, and what people can do; nil: it may remove everything
+	Approval          Approval          // of what is denied
 	Links             int               // that the applied one has written: declared, and not suspended
 	Suspended         []api.ClusterName // in which the applied one has nothing written
 	SuspendedLinks    []api.Pair        // that Links does not count although their clusters are written
+}
+
+// Approval is how people approve what is denied, or did.
+type Approval struct {
+	How   string // in short, for the row of a link: the command, or who approved it; empty: it is not known
+	Given bool   // people approved it, and no sync followed yet
 }
 
 // Opening is what status opens with.

@@ -116,7 +116,8 @@ func (o Overview) Unread() bool {
 type overviewDoc struct {
 	output.Status
 	opening  openingDoc
-	declared int // how many links the applied revision declares
+	declared int  // how many links the applied revision declares
+	approved bool // what is denied was approved since
 	at       time.Time
 }
 
@@ -143,7 +144,7 @@ func (o Overview) document() overviewDoc {
 		opening.at = time.Time{}
 	}
 	links := o.links(m)
-	return overviewDoc{opening: opening, declared: o.Revision.Links, at: opening.at, Status: output.Status{
+	return overviewDoc{opening: opening, declared: o.Revision.Links, approved: o.Revision.Approval.Given, at: opening.at, Status: output.Status{
 		TypeMeta: output.Of(output.KindStatus), AsDeclared: o.AsDeclared(),
 		AppliedRevision: string(o.Revision.Applied), ObservedRevision: string(o.Revision.Observed),
 		Denied: o.denial(m), UnwrittenLinks: o.unwritten(), Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
@@ -166,7 +167,7 @@ func (o Overview) links(m mask) []output.Link {
 		out = append(out, output.Link{
 			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
 			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd,
-			Reason: m.reason(why), Since: c.Since,
+			Reason: m.reason(o.howApproved(why)), Since: c.Since,
 			SourceEnd: output.End{Inventory: string(l.Source)}, TargetEnd: output.End{Inventory: string(l.Target)}, Conditions: m.conditions(all),
 		})
 	}
@@ -193,10 +194,19 @@ func (o Overview) denial(m mask) string {
 	return m.line(o.Revision.Denied.Message)
 }
 
+// howApproved adds to the code of a denial, which is all that inventories record, how people approve it.
+func (o Overview) howApproved(why *object.Reason) *object.Reason {
+	denied := o.Revision.Denied
+	if denied == nil || why == nil || why.Code != reason.Denied || why.Message != string(denied.Code) || o.Revision.Approval.How == "" {
+		return why
+	}
+	return object.Because(why.Code, "%s: %s", denied.Code, o.Revision.Approval.How)
+}
+
 // detailed is a link with the whole message of what denies it: inventories record the code alone.
 func (o Overview) detailed(l output.Link) output.Link {
 	why := redacting(nil).reason(o.Revision.Denied)
-	if why != nil && l.Reason != nil && l.Reason.Code == reason.Denied && l.Reason.Message == string(why.Code) {
+	if why != nil && l.Reason != nil && l.Reason.Code == reason.Denied && strings.HasPrefix(l.Reason.Message, string(why.Code)) {
 		l.Reason = why
 	}
 	return l
@@ -222,6 +232,9 @@ func (d overviewDoc) markdown() string {
 func (d overviewDoc) denial() string {
 	if d.Denied == "" {
 		return ""
+	}
+	if d.approved {
+		return strings.ToUpper(d.Denied[:1]) + d.Denied[1:] + ".\n"
 	}
 	return "Denied: " + d.Denied + ".\n"
 }

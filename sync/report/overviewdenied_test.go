@@ -25,7 +25,8 @@ func overLimit() Overview {
 	}
 	o.Revision = Revision{
 		Applied: "0123456789abcdef", Observed: "0123456789abcdef", Since: at,
-		Denied: object.Because(reason.PruneLimitExceeded, "this revision would remove 2 clusters; run linkwright approve 0123456789ab"),
+		Denied:   object.Because(reason.PruneLimitExceeded, "this revision would remove 2 clusters; run linkwright approve 0123456789ab --owner blue"),
+		Approval: Approval{How: "run linkwright approve 0123456789ab --owner blue"},
 	}
 	return o
 }
@@ -48,14 +49,15 @@ func TestDeniedIsShown(t *testing.T) {
 func TestDeniedIsShownEverywhere(t *testing.T) {
 	o := overLimit()
 	link, _ := o.LinkAnswer(o.Links[0].Pair)
-	const why = "PruneLimitExceeded: this revision would remove 2 clusters; run linkwright approve 0123456789ab"
+	const why = "PruneLimitExceeded: this revision would remove 2 clusters; run linkwright approve 0123456789ab --owner blue"
 	for name, tt := range map[string]struct {
 		answer Answer
 		want   []string
 	}{
 		"get revisions": {o.RevisionList().Answer(true), []string{"0123456789ab  Applied", "east,west  " + why}},
 		"events":        {o.EventList().Answer(true), []string{"Warning  PruneLimitExceeded  revision/0123456789ab  Applied is True: this revision would remove 2 clusters; run linkwright approve 0123456789ab"}},
-		"describe link": {link, []string{"Status:     Denied", "Reason:     PruneLimitExceeded", "run linkwright approve 0123456789ab", "Next step:  Restore the declarations"}},
+		"describe link": {link, []string{"Status:     Denied", "Reason:     PruneLimitExceeded", "run linkwright approve 0123456789ab", "Next step:  Restore the declarations", "or approve it: linkwright approve 0123456789ab --owner blue.\n"}},
+		"get links":     {o.LinkList().Answer(true), []string{"PruneLimitExceeded: run linkwright approve 0123456789ab --owner blue"}},
 	} {
 		text := writtenAs(t, tt.answer, Text)
 		for _, want := range tt.want {
@@ -66,5 +68,30 @@ func TestDeniedIsShownEverywhere(t *testing.T) {
 		if n := strings.Count(text, "Ready is False: PruneLimitExceeded"); n > 1 {
 			t.Errorf("%s shows one condition of both ends %d times:\n%s", name, n, text)
 		}
+	}
+}
+
+// What is denied and was approved since says who approved it, and no more how to approve it.
+func TestApprovedIsShown(t *testing.T) {
+	o := overLimit()
+	o.Revision.Denied = object.Because(reason.PruneLimitExceeded, "approved by alice: the next sync removes link west/east")
+	o.Revision.Approval = Approval{How: "approved by alice: the next sync removes it", Given: true}
+	link, _ := o.LinkAnswer(o.Links[0].Pair)
+	for name, tt := range map[string]struct {
+		answer Answer
+		want   string
+	}{
+		"status":        {o.Answer(), "\nApproved by alice: the next sync removes link west/east.\n"},
+		"get links":     {o.LinkList().Answer(true), "PruneLimitExceeded: approved by alice: the next sync removes it\n"},
+		"get revisions": {o.RevisionList().Answer(true), "approved by alice"},
+		"describe link": {link, "Next step:  Wait until a running daemon follows the approval, or run linkwright sync."},
+	} {
+		text := writtenAs(t, tt.answer, Text)
+		if !strings.Contains(text, tt.want) || strings.Contains(text, "linkwright approve") {
+			t.Errorf("%s: want %q, and no command that approves it:\n%s", name, tt.want, text)
+		}
+	}
+	if o.AsDeclared() {
+		t.Error("something is approved and still there, and all is as declared")
 	}
 }

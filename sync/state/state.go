@@ -76,6 +76,8 @@ type Options struct {
 	UnreachableSourceTimeout time.Duration
 	// RequireConfinement has nothing written to clusters whose admission policies do not confine linkwright's account.
 	RequireConfinement bool
+	// Uninstall says that all clusters leave because people uninstall linkwright, whatever is declared.
+	Uninstall bool
 }
 
 // Results are the results of earlier steps of this process.

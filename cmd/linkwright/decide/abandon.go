@@ -1,13 +1,16 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 func abandonCommand() *cobra.Command {
@@ -42,6 +45,7 @@ before it records anything, unless you use --yes.`,
 					return outcome{}, err
 				}
 				out := d.record(r, by, d.command("abandon", args[0], "--withdraw"), one)
+				out.details = staysBehind(d.management.Owner, one.Cluster, r.Clusters[one.Cluster])
 				out.after = append(out.after, "If the cluster is still declared, the next sync drops this decision: remove its declaration, then abandon it.")
 				return out, nil
 			})
@@ -49,4 +53,17 @@ before it records anything, unless you use --yes.`,
 	}
 	d.addWithdraw(c.Flags())
 	return c
+}
+
+// staysBehind says what an abandoned cluster keeps, as far as the record has it: what it holds of removed links.
+func staysBehind(owner string, name api.ClusterName, known inventory.KnownCluster) []string {
+	if len(known.Pending) == 0 {
+		return []string{fmt.Sprintf("The record has no pending cleanup of cluster %s. If linkwright cannot remove something there, it stays, and one report lists it.", name)}
+	}
+	lines := []string{fmt.Sprintf("This stays in cluster %s, unless linkwright can read it:", name)}
+	for _, p := range known.Pending {
+		end := object.End{Cluster: name, Link: p.Link()}
+		lines = append(lines, fmt.Sprintf("  of link %s: %s", p.Link().Name(), state.LeftBehind(cmp.Or(owner, object.DefaultOwner), end)))
+	}
+	return lines
 }

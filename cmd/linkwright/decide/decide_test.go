@@ -110,7 +110,7 @@ func TestDecisionsOfCommands(t *testing.T) {
 		}, []string{"Note: the record has no cluster new: linkwright wrote only to east, west"}, []string{"AcceptCluster east=2", "AcceptCluster new=2"}},
 		{
 			"reconcile all", func() (outcome, error) { return d.reconcile(&r, "bob", nil) },
-			[]string{"Reconcile east", "Reconcile west"},
+			[]string{"Reconcile east", "Reconcile west", "To see the result: linkwright status --watch --owner blue"},
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
 		{
@@ -123,9 +123,14 @@ func TestDecisionsOfCommands(t *testing.T) {
 			[]string{"the record has no cluster east-west (did you mean east/west?): linkwright wrote only to east, west"},
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
+		{"suspend a link that may not be declared", func() (outcome, error) {
+			back := d.suspend(&r, "alice", []string{"east/west"}, []inventory.Decision{{Kind: inventory.Suspend, Source: "east", Target: "west"}})
+			_, err := d.resume(&r, "alice", nil)
+			return back, err
+		}, []string{"If east/west is not declared, this changes nothing: linkwright get links --owner blue lists the links"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west", "Resume east/west"}},
 		{"resume what is not suspended", func() (outcome, error) {
 			return d.resume(&r, "alice", []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
-		}, []string{"linkwright suspend has not suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
+		}, []string{"east is not suspended by linkwright suspend\n"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west", "Resume east/west"}},
 	}
 	for _, step := range steps {
 		out, err := step.do()
@@ -158,7 +163,7 @@ func TestResume(t *testing.T) {
 		{Kind: inventory.Suspend, Source: "west", Target: "east", By: "a"},
 		{Kind: inventory.Reconcile, Cluster: "east", By: "a"},
 	}
-	const notWest = "linkwright suspend has not suspended west (if it is declared with suspend: true, change the declaration); the record has:"
+	const notWest = "west is not suspended by linkwright suspend\n"
 	for _, tt := range []struct {
 		args    string // first command, and the same once more
 		left    int
@@ -168,11 +173,11 @@ func TestResume(t *testing.T) {
 		writes  int
 		err     string
 	}{
-		{"east", 2, "east", "taken back: Suspend east, by b", "linkwright suspend has not suspended east", 1, ""},
-		{"west/east", 3, "west/east", "taken back: Suspend west/east", "linkwright suspend has not suspended west/east", 1, ""},
-		{"west→east", 3, "west/east", "taken back: Suspend west/east", "linkwright suspend has not suspended west/east", 1, ""},
-		{"east west/east", 1, "east west/east", "taken back: Suspend east, by b", "linkwright suspend has not suspended east, west/east", 1, ""},
-		{"east west", 2, "east", notWest, "linkwright suspend has not suspended east, west (", 1, ""},
+		{"east", 2, "east", "taken back: Suspend east, by b", "east is not suspended by linkwright suspend\nsuspended: west/east, by a\n", 1, ""},
+		{"west/east", 3, "west/east", "taken back: Suspend west/east", "west/east is not suspended by linkwright suspend\nsuspended: east, by a\nsuspended: east, by b\n", 1, ""},
+		{"west→east", 3, "west/east", "taken back: Suspend west/east", "west/east is not suspended by linkwright suspend\nsuspended: east, by a\nsuspended: east, by b\n", 1, ""},
+		{"east west/east", 1, "east west/east", "taken back: Suspend east, by b", "east, west/east are not suspended by linkwright suspend\n", 1, ""},
+		{"east west", 2, "east", notWest, "east, west are not suspended by linkwright suspend\nsuspended: west/east, by a\n", 1, ""},
 		{"", 1, "east west/east", "taken back: Suspend west/east", "nothing is suspended by linkwright suspend", 1, ""},
 		{"west", 4, "", notWest, notWest, 0, ""},
 		{"east north", 4, "", "", "", 0, "the record has no cluster north"},
@@ -249,5 +254,25 @@ func TestCheckRecorded(t *testing.T) {
 	}
 	if err := checkRecorded(inventory.Record{}, "east"); err == nil || err.Error() != "the record has no cluster east: linkwright has not written to any cluster yet" {
 		t.Errorf("an empty record: %v", err)
+	}
+}
+
+// Before a person abandons a cluster, the command shows what stays there: what the record lists as pending, by the names of the objects.
+func TestAbandonShowsWhatStays(t *testing.T) {
+	known := inventory.KnownCluster{}.AddPending(time.Now(), api.Pair{Source: "east", Target: "west"}, api.Pair{Source: "west", Target: "east"})
+	out := outcome{details: staysBehind("", "east", known)}
+	for _, mode := range []cli.Writing{{}, {Mode: cli.DryRunClient}} {
+		text := out.text(mode)
+		for _, word := range []string{
+			"This stays in cluster east", "of link east/west: Linkerd Link west, its controller",
+			"of link west/east: ServiceAccount linkwright-access/linkwright.west, its Secrets, ClusterRoleBinding linkwright-access.linkwright.west",
+		} {
+			if !strings.Contains(text, word) {
+				t.Errorf("does not say %q:\n%s", word, text)
+			}
+		}
+	}
+	if none := staysBehind("", "east", inventory.KnownCluster{}); !strings.Contains(none[0], "no pending cleanup of cluster east") {
+		t.Errorf("with nothing pending: %q", none)
 	}
 }

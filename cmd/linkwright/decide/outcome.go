@@ -2,10 +2,12 @@ package decide
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -16,6 +18,7 @@ type outcome struct {
 	unchanged string   // what was as asked for already
 	followed  bool     // a process follows what was recorded
 	unheld    bool     // and none runs
+	details   []string // lines about what was recorded, also in a dry run
 	after     []string // lines for people, once the record is written
 	note      string   // why what was recorded has no effect yet
 }
@@ -62,6 +65,7 @@ func (o outcome) text(w cli.Writing) string {
 	if o.unchanged != "" {
 		lines = append(lines, o.unchanged)
 	}
+	lines = append(lines, o.details...)
 	if !w.Dry() {
 		if o.followed {
 			lines = append(lines, o.follows())
@@ -75,8 +79,15 @@ func (o outcome) text(w cli.Writing) string {
 }
 
 // follows says which process follows what was recorded, and when.
-func (o outcome) follows() string {
-	if o.unheld {
+func (o outcome) follows() string { return follows(o.unheld) }
+
+// Follows says which process of an installation follows what was recorded, and when.
+func Follows(ctx context.Context, management object.Cluster, at object.Installation) string {
+	return follows(!held(ctx, management, at))
+}
+
+func follows(unheld bool) string {
+	if unheld {
 		return notHeld + "."
 	}
 	return "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too."

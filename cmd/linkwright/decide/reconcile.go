@@ -57,5 +57,7 @@ func (d *deciding) reconcile(r *inventory.Record, by string, names []string) (ou
 	for i, name := range all {
 		decisions[i] = inventory.Decision{Kind: inventory.Reconcile, Cluster: name}
 	}
-	return d.record(r, by, "", decisions...), nil
+	out := d.record(r, by, "", decisions...)
+	out.after = append(out.after, "To see the result: "+d.command("status", "--watch"))
+	return out, nil
 }

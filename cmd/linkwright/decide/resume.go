@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -64,9 +63,24 @@ func (d *deciding) resume(r *inventory.Record, by string, named []inventory.Deci
 	r.Resumed(gone, by, time.Now())
 	switch {
 	case len(missing) > 0:
-		out.unchanged = fmt.Sprintf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), list(*r))
+		out.unchanged = notSuspended(missing, *r)
 	case len(out.changes) == 0:
 		out.unchanged = "nothing is suspended by linkwright suspend"
 	}
 	return out, nil
+}
+
+// notSuspended says that names are not suspended, and what is.
+func notSuspended(names []string, r inventory.Record) string {
+	is := " is"
+	if len(names) > 1 {
+		is = " are"
+	}
+	lines := []string{strings.Join(names, ", ") + is + " not suspended by linkwright suspend"}
+	for _, o := range r.Decisions {
+		if o.Kind == inventory.Suspend && o.Check() == nil {
+			lines = append(lines, "suspended: "+o.Object()+", by "+o.By)
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -50,13 +51,29 @@ former suspension.`,
 						return outcome{}, err
 					}
 				}
-				return d.record(r, by, d.command(append([]string{"resume"}, args...)...), all...), nil
+				return d.suspend(r, by, args, all), nil
 			})
 		},
 	}
 	d.add(c.Flags())
 	c.Flags().StringVar(&until, "until", "", "when it ends by itself: a duration from now, such as 2h, or a time, such as 2026-11-25T18:00:00Z (default: never)")
 	return c
+}
+
+// suspend records suspensions. The record does not list links, so that a link may be one that is not declared.
+func (d *deciding) suspend(r *inventory.Record, by string, args []string, all []inventory.Decision) outcome {
+	out := d.record(r, by, d.command(append([]string{"resume"}, args...)...), all...)
+	var links []string
+	for _, one := range all {
+		if one.Cluster == "" {
+			links = append(links, one.Object())
+		}
+	}
+	if len(links) > 0 {
+		out.details = append(out.details, fmt.Sprintf("If %s is not declared, this changes nothing: %s lists the links, each as SOURCE/TARGET.",
+			strings.Join(links, " or "), d.command("get", "links")))
+	}
+	return out
 }
 
 // suspensions are of the clusters and links that arguments name.

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// approve says which process follows it and how it is taken back, and who approved the same before.
+func TestApprovalAnswers(t *testing.T) {
+	units := []inventory.Unit{inventory.LinkUnit(api.Pair{Source: "west", Target: "east"})}
+	one := inventory.Approval{Hash: inventory.HashOf(units), Units: units, By: "alice", At: time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)}
+	what, back := one.Hash+"  link west/east", "\nTo take it back: linkwright approve "+one.Hash+" --withdraw --owner blue\n"
+	for _, tt := range []struct {
+		how     report.DecisionChange
+		mode    cli.DryRun
+		follows string
+		want    string
+	}{
+		{report.Recorded, cli.DryRunNone, "F", "approved " + what + "\nF" + back},
+		{report.Recorded, cli.DryRunClient, "", "would be approved " + what + "\n"},
+		{report.Withdrawn, cli.DryRunNone, "F", "taken back: " + what + "\nF\n"},
+		{report.Withdrawn, cli.DryRunServer, "", "would be taken back: " + what + "\n"},
+		{"", cli.DryRunNone, "F", "already approved " + what + ": by alice at 2026-11-25T04:00:00Z" + back},
+	} {
+		var out strings.Builder
+		a := approved{one, tt.how}.answer(cli.Writing{Mode: tt.mode}, object.Installation{Owner: "blue"}, tt.follows)
+		if err := cli.Write(&out, report.Text, a); err != nil || out.String() != tt.want {
+			t.Errorf("%q, %s: %v\n%s\nwant\n%s", tt.how, tt.mode, err, out.String(), tt.want)
+		}
+	}
+}
+
+// What the record says is denied comes with the command that approves it, or with who approved it.
+func TestDenialOfTheRecord(t *testing.T) {
+	now := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
+	units := []inventory.Unit{inventory.LinkUnit(api.Pair{Source: "west", Target: "east"})}
+	hash := inventory.HashOf(units)
+	given := func(ago time.Duration) []inventory.Approval {
+		return []inventory.Approval{{Hash: hash, Units: units, By: "alice", At: now.Add(-ago)}}
+	}
+	denied := &inventory.Denial{Hash: hash, Units: units, Exceeded: []string{"1 cluster"}}
+	for name, tt := range map[string]struct {
+		known     inventory.Record
+		says, how string
+		given     bool
+	}{
+		"nothing":      {inventory.Record{Approvals: given(0)}, "", "", false},
+		"denied":       {inventory.Record{Denied: denied}, "or run linkwright approve " + hash + " --owner blue;", "run linkwright approve " + hash + " --owner blue", false},
+		"approved":     {inventory.Record{Denied: denied, Approvals: given(0)}, "approved by alice at 2026-11-25T04:00:00Z: the next sync removes link west/east; to take it back, run linkwright approve " + hash + " --owner blue --withdraw", "approved by alice at 2026-11-25T04:00:00Z: the next sync removes it", true},
+		"approved ago": {inventory.Record{Denied: denied, Approvals: given(inventory.ApprovalLife)}, "or run linkwright approve", "run linkwright approve " + hash + " --owner blue", false},
+		"not known":    {inventory.Record{Denied: &inventory.Denial{}}, "no longer has what was denied", "", false},
+	} {
+		why, approval := denial(tt.known, object.Installation{Owner: "blue"}, now)
+		switch {
+		case (why == nil) != (tt.says == ""), why != nil && !strings.Contains(why.Message, tt.says):
+			t.Errorf("%s: %v, want %q", name, why, tt.says)
+		case approval != report.Approval{How: tt.how, Given: tt.given}:
+			t.Errorf("%s: %+v", name, approval)
+		}
+	}
+}

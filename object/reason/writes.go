@@ -79,7 +79,7 @@ func writes() Group {
 		},
 		{
 			Code:    Adopted,
-			Meaning: "`linkwright adopt` takes the object over.",
+			Meaning: "`linkwright adopt` takes the object over, and the next sync applies it as declared.",
 		},
 	}}
 }

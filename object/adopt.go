@@ -5,8 +5,11 @@ import (
 	"unique"
 )
 
-// AdoptPatch is the JSON merge patch (RFC 7396) of an adoption: linkwright's marks and more annotations. It has no digest, and
-// removes one of another installation, so that the next plan finds every difference from the declaration. It changes no
+// AdoptedDigest is the digest annotation of an object that was adopted and not applied yet. No hash of an object is as small.
+const AdoptedDigest uint64 = 1
+
+// AdoptPatch is the JSON merge patch (RFC 7396) of an adoption: linkwright's marks and more annotations. Its digest is
+// AdoptedDigest, also in place of that of another installation, so that the next plan applies the object as declared. It changes no
 // pod template, so no pods are rolled.
 func AdoptPatch(owner string, more map[string]string) Body {
 	var p struct {
@@ -16,7 +19,8 @@ func AdoptPatch(owner string, more map[string]string) Body {
 		} `json:"metadata"`
 	}
 	p.Metadata.Labels = map[string]string{OwnerLabel: owner, backupLabel: "true"}
-	p.Metadata.Annotations = map[string]*string{DigestAnnotation: nil}
+	digest := FormatDigest(AdoptedDigest)
+	p.Metadata.Annotations = map[string]*string{DigestAnnotation: &digest}
 	for name, value := range more {
 		p.Metadata.Annotations[name] = &value
 	}
@@ -27,10 +31,10 @@ func AdoptPatch(owner string, more map[string]string) Body {
 	return NewBody(text)
 }
 
-// Adopted is the record after an adoption, for simulation: linkwright's, without a digest.
+// Adopted is the record after an adoption, for simulation: linkwright's, and not applied yet.
 func Adopted(r Record) Record {
 	return Record{
-		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Ours,
+		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Digest: AdoptedDigest, Fields: unique.Make(""), Mark: Ours,
 		PruneDisabled: r.PruneDisabled, Terminating: r.Terminating, ForeignManagers: r.ForeignManagers, Health: r.Health,
 	}
 }

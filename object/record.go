@@ -68,6 +68,14 @@ func (r Record) Writers() string {
 	return strings.Join(others, ", ")
 }
 
+// Origin says who wrote an object of others, for a message. A release of linkwright leaves no field manager.
+func (r Record) Origin() string {
+	if len(r.Managers()) == 0 {
+		return "no field manager is recorded"
+	}
+	return "written by " + r.Writers()
+}
+
 // Sets reports whether linkwright's own entry has a field of that name, at any depth: nobody else has changed its value since.
 func (r Record) Sets(member string) bool {
 	if r.Fields == (unique.Handle[string]{}) {

@@ -93,11 +93,12 @@ func TestAdopt(t *testing.T) {
 
 	shown := l.must(cli.ExitPartial, []string{
 		"othing was written", "linkerd-multicluster/linkerd-service-mirror-remote-access-default", "exclude lists", "uses the former token",
+		"removes annotation kubectl.kubernetes.io/last-applied-configuration", "the next sync writes 9 adopted objects once more",
 	}, "adopt", "west-east")
 	for _, key := range []string{"Deployment.apps linkerd-multicluster/controller-east", "ServiceAccount linkerd-multicluster/controller-east", "Role.rbac"} {
 		_, of, found := strings.Cut(shown.out, "  "+key)
-		if _, then, ok := strings.Cut(of, "next sync   "); !found || !ok || !strings.HasPrefix(then, "nothing\n") {
-			t.Errorf("%s: is not shown with a difference of nothing:\n%s", key, shown.out)
+		if _, then, ok := strings.Cut(of, "next sync   "); !found || !ok || !strings.HasPrefix(then, "writes it once more, with the same content\n") {
+			t.Errorf("%s: is not shown as written once more without a difference:\n%s", key, shown.out)
 		}
 	}
 	if strings.Contains(shown.out, "eyJ") {
@@ -120,6 +121,9 @@ func TestAdopt(t *testing.T) {
 	l.must(cli.ExitDone, []string{"nothing to adopt"}, "adopt", "--all")
 	holder := leader(adopted)
 
+	if first := l.must(cli.ExitDifferent, []string{"first sync after the adoption"}, "diff"); strings.Contains(first.out, "changed by") {
+		t.Errorf("nobody changed what was adopted:\n%s", first.out)
+	}
 	l.dryRuns([]string{"east"}, "sync")
 	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	if code, out := l.bare("status", "-o", "wide"); code != cli.ExitDone || !regexp.MustCompile(`west +east +True +Ready`).MatchString(out) {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
@@ -31,6 +33,7 @@ type proof struct {
 	rows      []plan.Row // of ends that are not adopted
 	refused   map[api.ClusterName]*object.Reason
 	next      map[api.ClusterName]report.ClusterDiff // of adopted links
+	again     map[api.ClusterName][]object.Key       // that the next sync writes, whether a dry run shows a difference or not
 	blocked   map[object.End]*object.Reason          // why the next sync cannot write ends of adopted links
 	failed    []error
 }
@@ -38,7 +41,7 @@ type proof struct {
 // prove plans the adoption, and tries what comes after it by dry runs, except in a dry run of the client.
 func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *proof {
 	p := &proof{
-		snapshot: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}, blocked: map[object.End]*object.Reason{},
+		snapshot: w, again: map[api.ClusterName][]object.Key{}, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}, blocked: map[object.End]*object.Reason{},
 	}
 	first, then := adoptions(w, e.Loop.Renderer, e.Loop.Policies)
 	for _, name := range sortedNames(w) {
@@ -66,12 +69,20 @@ func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *p
 		cd := report.ClusterDiff{Name: name}
 		for _, c := range lastChanges(then[name]) {
 			if ends[c.End.Link] && !bookkeeping(e.Loop.Owner, c.Key) {
+				p.repeats(c)
 				cd.Objects = append(cd.Objects, e.afterwards(ctx, p, c)...)
 			}
 		}
 		p.next[name] = cd
 	}
 	return p
+}
+
+// repeats notes what the next sync writes.
+func (p *proof) repeats(c object.Change) {
+	if name := c.End.Cluster; c.Action != object.Delete {
+		p.again[name] = append(p.again[name], c.Key)
+	}
 }
 
 // block notes which ends of adopted links are blocked or denied after all steps of a cluster, but not those that only wait for what happens by itself,
@@ -243,11 +254,25 @@ func (p *proof) then(c object.Change) string {
 	case len(said) == 0 && p.blocked[c.End] != nil:
 		return "nothing, because this end is blocked"
 	case len(said) == 0 && p.replaced(c):
-		return "replaces its token"
-	case len(said) == 0:
+		said = append(said, "replaces its token")
+	}
+	if p.applied(c) {
+		said = append(said, "removes annotation "+corev1.LastAppliedConfigAnnotation)
+	}
+	switch {
+	case len(said) > 0:
+	case slices.Contains(p.again[c.End.Cluster], c.Key):
+		return "writes it once more, with the same content"
+	default:
 		return "nothing"
 	}
 	return strings.Join(said, "; ")
+}
+
+// applied reports whether the next sync removes what kubectl noted on an object when it applied it.
+func (p *proof) applied(c object.Change) bool {
+	_, noted := field(field(decodedBody(p.body(c)), "metadata"), "annotations")[corev1.LastAppliedConfigAnnotation]
+	return noted && slices.Contains(p.again[c.End.Cluster], c.Key) && c.Was.WrittenBy("kubectl", "kubectl-client-side-apply")
 }
 
 // notes show what no diff shows.
@@ -311,8 +336,23 @@ func (p *proof) after(out io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.next)) {
 		d.Clusters = append(d.Clusters, p.next[name])
 	}
-	cli.Say(out, "\nAfter the adoption, the next sync writes these objects once more, to manage their fields. Beside that, it changes:\n")
+	cli.Say(out, fmt.Sprintf("\nAfter the adoption, the next sync writes %s once more, to manage their fields. It removes fields that kubectl or Helm set\nand nobody declares: no dry run shows these.", plural(p.rewritten(), "adopted object")))
+	if !slices.ContainsFunc(d.Clusters, func(c report.ClusterDiff) bool { return len(c.Objects) > 0 }) {
+		cli.Say(out, "Beside that, it changes nothing.")
+		return nil
+	}
+	cli.Say(out, "Beside that, it changes:\n")
 	return d.Write(out, report.Text, func(name api.ClusterName) string { return p.snapshot.Clusters[name].Facts.UID })
+}
+
+// rewritten is how many of the adopted objects the next sync writes.
+func (p *proof) rewritten() (n int) {
+	for _, c := range p.adoptions {
+		if slices.Contains(p.again[c.End.Cluster], c.Key) {
+			n++
+		}
+	}
+	return n
 }
 
 // adopted sums up what was written.
@@ -333,7 +373,7 @@ func adopted(out io.Writer, clusters []report.Cluster) error {
 			}
 		}
 	}
-	cli.Say(out, fmt.Sprintf("\nadopted: %d objects", done))
+	cli.Say(out, "\nadopted: "+plural(done, "object"))
 	if len(failed) > 0 {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}

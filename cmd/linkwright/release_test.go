@@ -20,6 +20,9 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 	record := l.readRecord()
 	done := l.must(cli.ExitDone, []string{"are Blocked (ObjectExists) from now on"}, "release", "--all", "--yes", "-o", "json")
 	answered{"release --all --yes", cli.ExitDone, output.KindSyncReport}.holds(l.t, done)
+	if !strings.Contains(done.out, `"status": "Released"`) || strings.Contains(done.out, "Removed") || strings.Contains(done.out, "nothing of this end") {
+		l.t.Errorf("the report of a release:\n%s", done.out)
+	}
 	l.must(cli.ExitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
 	l.heldAll()
 	after := l.inLink("west")

@@ -233,8 +233,8 @@ func adopted(s *testScene) {
 	s.fails("what changed", reason.Conflict, change(object.Adopt, o, was))
 	was = s.record(o)
 	now := s.write(object.Adopt, o, was)
-	if now.Mark != object.Ours || now.Digest != 0 || now.UID != was.UID {
-		s.Errorf("got %+v, want it ours, without a digest, and the same object", now)
+	if now.Mark != object.Ours || now.Digest != object.AdoptedDigest || now.UID != was.UID {
+		s.Errorf("got %+v, want it ours, not applied yet, and the same object", now)
 	}
 	if seen := s.record(o); seen != now {
 		s.Errorf("seen %+v, want %+v", seen, now)

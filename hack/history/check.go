@@ -234,7 +234,7 @@ func (r *history) isReported(name api.ClusterName) bool {
 // hasReason reports whether a row has the reason why an end is not ready.
 func (r *history) hasReason(e object.End) bool {
 	for _, row := range r.last[e.Cluster].Rows {
-		if r.currentName(row.End.Cluster) == e.Cluster && row.End.Link == e.Link && row.Phase != plan.Ready && row.Phase != plan.Removed {
+		if r.currentName(row.End.Cluster) == e.Cluster && row.End.Link == e.Link && row.Phase != plan.Ready && row.Phase != plan.Removed && row.Phase != plan.Released {
 			return row.Why != nil
 		}
 	}

@@ -322,7 +322,7 @@ func (r *history) checkComplete() {
 			if r.waitsForExternal(row) || waits && row.End.IsBase() && row.Why != nil && row.Why.Code == reason.WaitingForLinks {
 				continue
 			}
-			if row.Phase != plan.Ready && row.Phase != plan.Removed {
+			if row.Phase != plan.Ready && row.Phase != plan.Removed && row.Phase != plan.Released {
 				r.addBroken("(c) nothing stands in its way, and %s is %s: %v%s", row.End, row.Phase, row.Why, r.unreadyRows())
 			}
 		}

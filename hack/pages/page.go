@@ -32,8 +32,6 @@ type Step struct {
 	Commands string // the text of a block sh
 	Exit     int    // the exit code of the last command that fails; 0: none does
 	Repeat   bool   // the block is run until its output is as shown, because something happens by itself meanwhile
-	// Addresses says that the declarations need those of API servers on this machine first.
-	Addresses bool
 
 	Shown    string // the text of the block text that follows, if HasShown; a line … stands for any lines
 	HasShown bool
@@ -107,8 +105,6 @@ func marked(words string) (s Step, err error) {
 			}
 		case word == "repeat":
 			s.Repeat = true
-		case word == "addresses":
-			s.Addresses = true
 		default:
 			return Step{}, fmt.Errorf("unknown word %q", word)
 		}

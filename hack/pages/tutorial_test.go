@@ -47,9 +47,6 @@ func rewritten(page string, steps []Step, outputs map[int]string) string {
 // step runs one block until its output is as shown, or once.
 func (r *reader) step(s Step) string {
 	r.Helper()
-	if s.Addresses {
-		r.addresses(filepath.Join(r.dir, "fleet", "fleet.yaml"))
-	}
 	for end := time.Now().Add(patience); ; {
 		began := time.Now()
 		code, got := r.shell.run(s.Commands)

@@ -45,8 +45,8 @@ func applying() Group {
 		},
 		{
 			Code:    NotAdoptable,
-			Meaning: "`adopt`: an object has the name of a part of the link, and lacks the labels that Linkerd's tools set.",
-			Remedy:  "Delete or rename it.",
+			Meaning: "An object has the name of a part of the link, and lacks the labels that Linkerd's tools set.",
+			Remedy:  "Add the labels that the message names if the link uses it. Otherwise delete or rename it.",
 		},
 		{
 			Code:    ManagedByOtherTool,

@@ -75,11 +75,11 @@ func writes() Group {
 		},
 		{
 			Code:    Released,
-			Meaning: "The link's controller is `External`, so linkwright gives its objects up.",
+			Meaning: "linkwright gave up the object, or the link, and its objects stay: because of `linkwright release`, or because the link's controller is `External`.",
 		},
 		{
 			Code:    Adopted,
-			Meaning: "`linkwright adopt` takes the object over.",
+			Meaning: "`linkwright adopt` takes the object over, and the next sync applies it as declared.",
 		},
 	}}
 }

@@ -3,6 +3,8 @@ package linkerd
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -132,15 +134,37 @@ func (f objectForm) hasKey(l api.Linkerd, k object.Key, target api.ClusterName) 
 }
 
 func (f objectForm) matches(o liveObject, target api.ClusterName) bool {
-	for name, value := range f.labels {
+	return len(f.missing(o, target)) == 0 && (f.check == nil || f.check(o, target))
+}
+
+// missing returns the labels of the form that an object lacks, as name=value, sorted.
+func (f objectForm) missing(o liveObject, target api.ClusterName) (out []string) {
+	want := maps.Clone(f.labels)
+	if label := cmp.Or(f.targetLabel, ClusterNameLabel); label != "-" {
+		if want == nil {
+			want = map[string]string{}
+		}
+		want[label] = string(target)
+	}
+	for name, value := range want {
 		if o.Metadata.Labels[name] != value {
-			return false
+			out = append(out, name+"="+value)
 		}
 	}
-	if label := cmp.Or(f.targetLabel, ClusterNameLabel); label != "-" && o.Metadata.Labels[label] != string(target) {
-		return false
+	slices.Sort(out)
+	return out
+}
+
+// MissingLabels returns the labels, as name=value, without which an object that has the name of a part of a link to target is not
+// Adoptable; none if it was not read. Body is at least its metadata.
+func MissingLabels(l api.Linkerd, k object.Key, body object.Body, target api.ClusterName) []string {
+	o, ok := decodeObject(body)
+	for _, f := range objectForms() {
+		if ok && f.hasKey(l, k, target) {
+			return f.missing(o, target)
+		}
 	}
-	return f.check == nil || f.check(o, target)
+	return nil
 }
 
 // AdoptWatches are the watches in a source that Adoptable needs for links to targets.

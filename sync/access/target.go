@@ -77,7 +77,7 @@ func (c *accesses) fromSecret(ctx context.Context, s api.SecretKey, was target) 
 	now, err := c.management.read(ctx, key, of)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: create it with a kubeconfig under the key %s", err, s.Key)}
+		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: make it with linkwright cluster add NAME PATH --context CONTEXT, or create it with a kubeconfig under the key %s", err, s.Key)}
 	case apierrors.IsForbidden(err):
 		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: grant it with your own login: linkwright cluster add NAME PATH --context CONTEXT", err)}
 	case err != nil:

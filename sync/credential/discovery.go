@@ -41,7 +41,7 @@ func (s *Set) Undiscovered(l fleet.Link) *object.Reason {
 }
 
 // Marked returns what the live secret of a source's control plane says of the credential that it holds. One of linkwright without a mark is of an
-// earlier linkwright, or was taken over: an adoption leaves no digest.
+// earlier linkwright, or was adopted and not applied since.
 func (s *Set) Marked(l fleet.Link) string {
 	key, observed := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name), s.Clusters[l.Source.Name].Live
 	r := observed.Record(key)
@@ -50,7 +50,7 @@ func (s *Set) Marked(l fleet.Link) string {
 	}
 	body, _ := observed.Body(key)
 	mark := linkerd.MarkOf(body)
-	if mark == "" && r.Digest == 0 {
+	if mark == "" && (r.Digest == 0 || r.Digest == object.AdoptedDigest) {
 		return linkerd.Foreign
 	}
 	return mark

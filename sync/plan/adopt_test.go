@@ -81,12 +81,33 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("again: %v, %v", statuses(again), describe(again))
 	}
 	s.snapshot.Adopt = nil
+	s.firstSync(inv)
 	for c, step := range s.settle() {
 		for _, line := range statuses(step) {
 			if !strings.HasSuffix(line, ": Ready") {
 				t.Errorf("%s: %s", c, line)
 			}
 		}
+	}
+}
+
+// firstSync holds that what was adopted is written because of that, and of nothing that others did.
+func (s *sim) firstSync(inv inventory.Inventory) {
+	s.t.Helper()
+	for range 3 {
+		s.reconcile("east") // the account, whose token the source gets
+	}
+	n := 0
+	for _, c := range Next(s.now(), "west", s.renderer()).Changes {
+		if !inv.Has(c.Key) {
+			continue
+		}
+		if n++; c.Why.Code != reason.Adopted {
+			s.t.Errorf("the first sync: %s %s because of %v, want Adopted", c.Action, c.Key, c.Why)
+		}
+	}
+	if n == 0 {
+		s.t.Error("the first sync writes nothing that was adopted")
 	}
 }
 

@@ -62,7 +62,7 @@ func (p departure) warnAtBase(rows []Row) []Row {
 		why = object.Because(reason.AbandonIgnored, "%s", said)
 	}
 	for i, row := range rows {
-		if why != nil && row.End.IsBase() && row.HasNothingToReport() && row.Phase != Removed {
+		if why != nil && row.End.IsBase() && row.HasNothingToReport() && row.Phase != Removed && row.Phase != Released {
 			rows[i].Why = why
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/state"
+	"github.com/linkwright/linkwright/sync/takeover"
 )
 
 // comparison compares desired ends with live ones, in any cluster.
@@ -38,6 +39,8 @@ func (c *comparison) differs(want object.Desired, current state.Cluster) ([]obje
 			return nil, c.conflict(want.End, o.Key, observed)
 		case live.Terminating:
 			return nil, object.Because(reason.Terminating, "%s is still being deleted", o.Key)
+		case live.Digest == object.AdoptedDigest:
+			out = append(out, change(want.End, updateOrDrain(o, observed), o, live, reason.Adopted, "the first sync after the adoption applies it as declared"))
 		case live.Digest == 0, live.Digest == o.Digest && !c.coverage.Covers(o, live): // who overwrites all of it leaves no digest
 			out = append(out, change(want.End, updateOrDrain(o, observed), o, live, reason.Drift, "fields were changed by "+live.Writers()))
 		case live.Digest != o.Digest && follows(o, observed):
@@ -52,12 +55,29 @@ func (c *comparison) differs(want object.Desired, current state.Cluster) ([]obje
 // conflict returns why an object that is not linkwright's blocks an end, and what to do.
 func (c *comparison) conflict(end object.End, k object.Key, observed object.Observation) *object.Reason {
 	r, do := observed.Record(k), "delete or rename it, or remove the link"
+	if why := c.notAdoptable(end, k, observed); why != nil {
+		return why
+	}
 	if adopt := c.Command("adopt " + end.Link.Name()); c.adoptable(end, k, observed) {
 		if do = "run " + adopt; end.IsSource() {
 			do = "if a working link uses it, run " + adopt + "; otherwise delete or rename it, or remove the link"
 		}
 	}
-	return object.Because(reason.ObjectExists, "%s exists and is %s (written by %s): %s", k, r.Mark, r.Writers(), do)
+	return object.Because(reason.ObjectExists, "%s exists and is %s (%s): %s", k, r.Mark, r.Origin(), do)
+}
+
+// notAdoptable returns why adopt would deny the source's end of a link, as far as the labels of its objects are read; nil: it would not, or the
+// conflict is no matter of adoption.
+func (c *comparison) notAdoptable(end object.End, k object.Key, observed object.Observation) *object.Reason {
+	l, ok := c.Fleet.Link(end.Link)
+	if !ok || !end.IsSource() || observed.Record(k).Mark != object.Unmarked {
+		return nil
+	}
+	body, _ := observed.Body(k)
+	if !c.adoptable(end, k, observed) && len(linkerd.MissingLabels(c.Spec(end.Cluster).Linkerd, k, body, end.Link.Target)) == 0 {
+		return nil
+	}
+	return takeover.Unlabelled(observed, l)
 }
 
 // adoptable reports whether adopt takes an object. In a source, Linkerd's own tools may have made it: its name shows that, and its labels if they were

@@ -81,6 +81,21 @@ func TestConflictIsAdoptable(t *testing.T) {
 	}
 }
 
+// If an adoption would be denied, a sync says why instead of the command.
+func TestConflictNotAdoptable(t *testing.T) {
+	s := linked(t, all)
+	secret := linkerd.ControlPlaneSecret(s.now().Spec("west").Linkerd, "east")
+	for _, k := range []object.Key{deployment("east"), secret} {
+		remove(s.live["west"], k)
+	}
+	edit(&s.live["west"].Live, deployment("east"), object.Record{UID: "theirs", Mark: object.Unmarked}, object.Body{})
+	edit(&s.live["west"].Live, secret, object.Record{UID: "theirs", Mark: object.Unmarked}, object.NewBody([]byte(`{"type":"`+linkerd.KubeconfigSecretType+`"}`)))
+	got := row(t, s.reconcile("west"), westEast)
+	if got.Why == nil || got.Why.Code != reason.NotAdoptable || !strings.Contains(got.Why.Message, "kubectl label") || strings.Contains(got.Why.Message, "linkwright adopt") {
+		t.Errorf("%s, %v", got.Phase, got.Why)
+	}
+}
+
 // Once all is in place, an object that loses linkwright's mark is no longer touched either, and nothing else of the end goes.
 func TestConflictLater(t *testing.T) {
 	s := linked(t, "")

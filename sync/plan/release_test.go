@@ -74,6 +74,9 @@ func (s *sim) releases() (wrote bool) {
 			if !ch.Releases() && (ch.Action != object.Delete || !inventory.Named(owner, ch.Key)) {
 				s.t.Errorf("%s: %s %s", c, ch.Action, ch.Key)
 			}
+			if ch.Why.Code != reason.Released {
+				s.t.Errorf("%s: %s %s because of %v, want Released", c, ch.Action, ch.Key, ch.Why)
+			}
 		}
 		*s.live[c] = After(*s.live[c], step)
 		wrote = wrote || step.Writes() > 0

@@ -83,6 +83,7 @@ type Phase string
 //	Denied     a guard or a policy says no
 //	Suspended  it is left as it is, because that is declared or decided, or because it waits for such an end
 //	Removed    its last write is planned, or nothing of it is left
+//	Released   `linkwright release` gave it up, or plans its last write for that: its objects stay
 const (
 	Ready     Phase = "Ready"
 	Changing  Phase = "Changing"
@@ -91,6 +92,7 @@ const (
 	Denied    Phase = "Denied"
 	Suspended Phase = "Suspended"
 	Removed   Phase = "Removed"
+	Released  Phase = "Released"
 )
 
 // Row is the state of one end. Other is the cluster of the link's other end, empty for a base. Going lists the objects that are being removed, and
@@ -119,7 +121,7 @@ func (r Row) HasNothingToReport() bool {
 		return false
 	}
 	switch r.Phase {
-	case Ready, Removed:
+	case Ready, Removed, Released:
 		return r.Why == nil
 	case Waiting:
 		return r.Why != nil && r.Why.Code == reason.WaitingForLinks
@@ -133,7 +135,7 @@ func (s Step) Left() bool {
 		return false
 	}
 	for _, r := range s.Rows {
-		if r.Phase != Removed {
+		if r.Phase != Removed && r.Phase != Released {
 			return false
 		}
 	}

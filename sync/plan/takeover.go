@@ -190,8 +190,10 @@ func (t ownership) releaseEnd(inv inventory.Inventory) part {
 		out.changes = append(out.changes, prune.Release(w, linkerd.Helm{}))
 	}
 	if len(row.Deleting) == 0 {
-		if row.Phase = Removed; !inv.Was.IsZero() {
-			out.after = []object.Change{t.deleteInventory(inv)}
+		if row.Phase = Released; !inv.Was.IsZero() {
+			last := t.deleteInventory(inv)
+			last.Why = object.Reason{Code: reason.Released, Message: "the end is released"}
+			out.after = []object.Change{last}
 		}
 	}
 	out.row = row

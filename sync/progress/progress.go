@@ -50,7 +50,7 @@ func (r Row) same(o Row) bool { return r.Status == o.Status && r.code() == o.cod
 // done says that nothing is waited for, and no person has to act.
 func (r Row) done() bool {
 	switch r.Status {
-	case report.Ready, report.Suspended, report.Removed:
+	case report.Ready, report.Suspended, report.Removed, report.Released:
 		return r.Asked.IsZero()
 	}
 	return false

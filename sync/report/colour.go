@@ -9,7 +9,7 @@ import (
 // Symbol is a sign for a status, as `linkerd check` has them.
 func (s Status) Symbol() string {
 	switch s {
-	case Ready, Removed:
+	case Ready, Removed, Released:
 		return "√"
 	case Progressing, Leaving:
 		return "►"

@@ -17,14 +17,14 @@ type LinkRow struct {
 	Phase   plan.Phase
 	Why     *object.Reason // of the worse end; nil where there is nothing to say
 	Leaving bool
-	Source  plan.Row // an end that is gone is Removed, one whose cluster was not read Unseen
+	Source  plan.Row // an end that is gone is Removed or Released, one whose cluster was not read Unseen
 	Target  plan.Row
 }
 
 // severity orders the phases of ends, the best first.
 func severity(p plan.Phase) int {
 	return slices.Index([]plan.Phase{
-		plan.Ready, plan.Removed, plan.Changing, plan.Suspended, Unseen, plan.Waiting, plan.Blocked, plan.Denied,
+		plan.Ready, plan.Removed, plan.Released, plan.Changing, plan.Suspended, Unseen, plan.Waiting, plan.Blocked, plan.Denied,
 	}, p)
 }
 
@@ -50,13 +50,13 @@ type endOf struct {
 }
 
 // endsOf gives the rows of all ends of links. An end that was written to and has no row any more, in a
-// cluster that was read, is gone.
+// cluster that was read, is gone: released, if its last write says so.
 func endsOf(r Report) map[endOf]plan.Row {
 	ends := map[endOf]plan.Row{}
 	for _, c := range r.Clusters {
 		for _, o := range c.Outcomes {
 			if end := o.Change.End; !end.IsBase() && c.Status() == Ready {
-				ends[endOf{end.Link, end.IsSource()}] = plan.Row{End: end, Phase: plan.Removed, Leaving: true}
+				ends[endOf{end.Link, end.IsSource()}] = gone(end, o.Change.Why.Code == reason.Released)
 			}
 		}
 		for _, row := range c.Step.Rows {
@@ -73,10 +73,10 @@ func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
 	target, knowsTarget := ends[endOf{p, false}]
 	l := LinkRow{Pair: p, Leaving: source.Leaving || target.Leaving}
 	if !knowsSource {
-		source = r.absent(object.End{Cluster: cmp.Or(target.Other, p.Source), Link: p}, l.Leaving)
+		source = r.absent(object.End{Cluster: cmp.Or(target.Other, p.Source), Link: p}, target)
 	}
 	if !knowsTarget {
-		target = r.absent(object.End{Cluster: cmp.Or(source.Other, p.Target), Link: p}, l.Leaving)
+		target = r.absent(object.End{Cluster: cmp.Or(source.Other, p.Target), Link: p}, source)
 	}
 	l.Source, l.Target = source, target
 	l.Phase, l.Why = source.Phase, source.Why
@@ -96,22 +96,32 @@ func waitsForSource(target, source plan.Row) bool {
 	return target.Why != nil && target.Why.Code == reason.WaitingForSource && source.Why != nil
 }
 
-// absent is the row of an end that no cluster reports: gone only if the link is leaving, and its cluster was read, or left the record with all that was
+// gone is the row of an end that has nothing of linkwright any more.
+func gone(end object.End, released bool) plan.Row {
+	if released {
+		return plan.Row{End: end, Phase: plan.Released}
+	}
+	return plan.Row{End: end, Phase: plan.Removed, Leaving: true}
+}
+
+// absent is the row of an end that no cluster reports, from that of the other end: gone only if that leaves or is released, and its cluster was read, or left the record with all that was
 // there, or was abandoned.
-func (r Report) absent(end object.End, leaving bool) plan.Row {
+func (r Report) absent(end object.End, other plan.Row) plan.Row {
+	released := other.Phase == plan.Released
+	ends := other.Leaving || released
 	why, known := object.Because(reason.Unknown, "cluster %s was not read", end.Cluster), false
 	for _, c := range r.Clusters {
 		known = known || c.Name == end.Cluster
 		switch {
 		case c.Name != end.Cluster:
-		case c.Status() == Ready && leaving:
-			return plan.Row{End: end, Phase: plan.Removed, Leaving: true}
+		case c.Status() == Ready && ends:
+			return gone(end, released)
 		case c.Status() == Unknown && c.Step.Denied != nil:
 			why = object.Because(reason.Unknown, "cluster %s cannot be read (%s), so linkwright does not know what is left there", c.Name, c.Step.Denied.Code)
 		}
 	}
-	if leaving && !known && !r.Partial() {
-		return plan.Row{End: end, Phase: plan.Removed, Leaving: true}
+	if ends && !known && !r.Partial() {
+		return gone(end, released)
 	}
-	return plan.Row{End: end, Phase: Unseen, Leaving: leaving, Why: why}
+	return plan.Row{End: end, Phase: Unseen, Leaving: other.Leaving, Why: why}
 }

@@ -48,6 +48,8 @@ func TestLinkStandsAsItsWorseEnd(t *testing.T) {
 		"an end is gone":        {nil, &plan.Row{Phase: plan.Changing, Leaving: true}, plan.Changing, Leaving, nil},
 		"a refused removal":     {&plan.Row{Phase: plan.Denied, Leaving: true, Why: because}, nil, plan.Denied, Denied, because},
 		"all but gone":          {nil, &plan.Row{Phase: plan.Removed, Leaving: true}, plan.Removed, Removed, nil},
+		"all but released":      {nil, &plan.Row{Phase: plan.Released}, plan.Released, Released, nil},
+		"half released":         {&plan.Row{Phase: plan.Changing}, &plan.Row{Phase: plan.Released}, plan.Changing, Progressing, nil},
 	} {
 		rows := Links(ends(c.source, c.target))
 		if len(rows) != 1 {
@@ -72,6 +74,12 @@ func TestLinkRemovedInThisPass(t *testing.T) {
 	if len(rows) != 1 || rows[0].Phase != plan.Removed || rows[0].Target.Phase != plan.Removed {
 		t.Errorf("Links: %+v, want one link, removed", rows)
 	}
+	r.Clusters[1].Outcomes[0].Change.Why.Code = reason.Released
+	rows = Links(r)
+	if len(rows) != 1 || rows[0].Status() != Released || rows[0].Target.Phase != plan.Released || rows[0].Leaving {
+		t.Errorf("Links: %+v, want one link, released", rows)
+	}
+	r.Clusters[1].Outcomes[0].Change.Why.Code = ""
 	r.Clusters[1].Step.Denied = object.Because(reason.Unreachable, "now it is down")
 	if rows := Links(r); len(rows) != 0 {
 		t.Errorf("Links: %+v; a cluster that is down tells nothing of what is gone", rows)

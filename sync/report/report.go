@@ -109,7 +109,7 @@ func (r Report) Counts() Counts {
 		}
 		c.Cleanup += len(cl.Cleanup)
 		for _, row := range cl.Step.Rows {
-			if !row.End.IsBase() || !row.HasNothingToReport() && row.Phase != plan.Removed && cl.Step.Denied == nil {
+			if !row.End.IsBase() || !row.HasNothingToReport() && row.Phase != plan.Removed && row.Phase != plan.Released && cl.Step.Denied == nil {
 				c.count(row.Phase)
 			}
 		}
@@ -121,7 +121,7 @@ func (c *Counts) count(s plan.Phase) {
 	switch s {
 	case plan.Ready:
 		c.Ready++
-	case plan.Changing, plan.Removed:
+	case plan.Changing, plan.Removed, plan.Released:
 		c.Changing++
 	case plan.Suspended:
 		c.Suspended++

@@ -20,6 +20,7 @@ type Status string
 //	Denied       a guard, a policy or an approval says no
 //	Unknown      it was not read
 //	Removed      nothing of it is left
+//	Released     linkwright gave it up, and its objects stay
 const (
 	Ready       Status = "Ready"
 	Progressing Status = "Progressing"
@@ -30,11 +31,12 @@ const (
 	Denied      Status = "Denied"
 	Unknown     Status = "Unknown"
 	Removed     Status = "Removed"
+	Released    Status = "Released"
 )
 
 // Statuses lists those of links, the best first.
 func Statuses() []Status {
-	return []Status{Ready, Progressing, Suspended, Leaving, Stalled, Blocked, Denied, Unknown, Removed}
+	return []Status{Ready, Progressing, Suspended, Leaving, Stalled, Blocked, Denied, Unknown, Removed, Released}
 }
 
 // ClusterStatuses lists those of clusters, the best first.
@@ -61,7 +63,7 @@ func (l LinkRow) Status() Status {
 		return Stalled
 	}
 	switch is {
-	case Removed, Denied, Suspended:
+	case Removed, Released, Denied, Suspended:
 		return is
 	case Ready:
 		is = works(l.Source.Condition())

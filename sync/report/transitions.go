@@ -24,6 +24,7 @@ const (
 	isSuspended   = string(Suspended)
 	isLeaving     = string(Leaving)
 	isGone        = string(Removed)
+	isReleased    = string(Released)
 	isReachable   = "Reachable"
 	isUnreachable = "Unreachable"
 	isPending     = "Pending"
@@ -54,7 +55,7 @@ func (s subjectState) same(o subjectState) bool { return s.is == o.is && s.reaso
 
 // fine says that no person has to act.
 func (s subjectState) fine() bool {
-	return slices.Contains([]string{isReady, isReachable, isGone, isLeaving, isSuspended, isFound}, s.is) || s.reason == reason.Progressing
+	return slices.Contains([]string{isReady, isReachable, isGone, isReleased, isLeaving, isSuspended, isFound}, s.is) || s.reason == reason.Progressing
 }
 
 // states are how all that a report is about is. An entry that is not known is there all the same: its subject is.
@@ -126,6 +127,8 @@ func linkState(l LinkRow, of func(string, *object.Reason) subjectState) subjectS
 	switch health, known := healthOf(l.Source); {
 	case l.Phase == plan.Removed:
 		return subjectState{is: isGone}
+	case l.Phase == plan.Released:
+		return subjectState{is: isReleased}
 	case l.Phase == plan.Denied:
 		return of(isDenied, l.Why)
 	case l.Phase == plan.Blocked:

@@ -2,6 +2,8 @@
 package takeover
 
 import (
+	"strings"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
@@ -30,7 +32,11 @@ func Source(observed object.Observation, l fleet.Link, rules state.AdoptRules) (
 		body, _ := observed.Body(k)
 		o := Object{k, live, body}
 		_, known := linkerd.Adoptable(at, k, body, target)
-		switch why := o.deny(known, rules); {
+		why := o.deny(rules)
+		if !known {
+			why = o.unknown(at, target)
+		}
+		switch {
 		case live.Mark == object.Ours:
 		case !known && name.Legacy:
 			continue // a user's own object, whose name linkwright does not need
@@ -53,7 +59,7 @@ func Target(observed object.Observation, owner string, l fleet.Link, rules state
 		body, _ := observed.Body(k)
 		o := Object{k, live, body}
 		if live.Mark != object.Ours {
-			if why := o.deny(true, rules); why != nil {
+			if why := o.deny(rules); why != nil {
 				return nil, why
 			}
 		}
@@ -73,14 +79,51 @@ func managed(l fleet.Link, k object.Key) bool {
 	return l.Spec.Controller.Mode == api.PerLink
 }
 
-// deny returns why linkwright cannot adopt an object of others, or nil. Known means that the object has the labels that Linkerd's own tools
-// set.
-func (o Object) deny(known bool, rules state.AdoptRules) *object.Reason {
+// Unlabelled returns why an adoption of the link would be denied because of an object that lacks labels of Linkerd's own tools; nil: of those
+// whose metadata were read, none does.
+func Unlabelled(observed object.Observation, l fleet.Link) *object.Reason {
+	at, target := l.Source.Spec.Linkerd, l.Target.Name
+	for k, live := range observed.Records() {
+		body, read := observed.Body(k)
+		name, ok := linkerd.BelongsTo(at, k, target)
+		if !ok || !read || body.IsZero() || name.Legacy || live.Mark == object.Ours || !managed(l, k) {
+			continue
+		}
+		if len(linkerd.MissingLabels(at, k, body, target)) > 0 {
+			return Object{k, live, body}.unknown(at, target)
+		}
+	}
+	return nil
+}
+
+// unknown returns why an object that is not as Linkerd's own tools make it is not adopted, and what to do.
+func (o Object) unknown(at api.Linkerd, target api.ClusterName) *object.Reason {
+	missing := linkerd.MissingLabels(at, o.Key, o.body, target)
+	if len(missing) == 0 {
+		return object.Because(reason.NotAdoptable, "%s has the name of a part of the link, but is not as Linkerd's own tools make it (%s): delete or rename it",
+			o.Key, o.Live.Origin())
+	}
+	return object.Because(reason.NotAdoptable, "%s has the name of a part of the link, but lacks %s, which Linkerd's own tools set (%s): if the link uses it, run %s; otherwise delete or rename it",
+		o.Key, strings.Join(missing, ", "), o.Live.Origin(), labelCommand(o.Key, missing))
+}
+
+// labelCommand is the command that sets labels on an object.
+func labelCommand(k object.Key, labels []string) string {
+	words := []string{"kubectl", "label", "--overwrite"}
+	if k.Namespace != "" {
+		words = append(words, "--namespace", k.Namespace)
+	}
+	kind := strings.ToLower(k.Kind)
+	if k.Group != "" {
+		kind += "." + k.Group
+	}
+	return strings.Join(append(append(words, kind, k.Name), labels...), " ")
+}
+
+// deny returns why linkwright cannot adopt an object that is as Linkerd's own tools make it, or nil.
+func (o Object) deny(rules state.AdoptRules) *object.Reason {
 	tool, owner := linkerd.ToolOf(o.body, o.Live), linkerd.Owner(o.body)
 	switch {
-	case !known:
-		return object.Because(reason.NotAdoptable, "%s has the name of a part of the link, but not the labels that Linkerd's own tools set (written by %s): delete or rename it",
-			o.Key, o.Live.Writers())
 	case o.Live.Terminating:
 		return object.Because(reason.Terminating, "%s is still being deleted", o.Key)
 	case o.Live.Mark == object.Theirs && owner == "": // its labels were not read
@@ -98,7 +141,7 @@ func (o Object) deny(known bool, rules state.AdoptRules) *object.Reason {
 // release no longer names it.
 func (o Object) Adopt(owner string, end object.End) object.Change {
 	var more map[string]string
-	why := "created by " + o.Live.Writers()
+	why := o.Live.Origin()
 	if r := linkerd.ReleaseOf(o.body); !r.IsZero() {
 		more = map[string]string{object.HelmPolicy: object.HelmKeep}
 		why += ", Helm release " + r.Namespace + "/" + r.Name

@@ -119,6 +119,33 @@ func TestSourceOfExistingCredentials(t *testing.T) {
 	check(t, "mode LegacyToken", nil, why, nil, reason.NotAdoptable)
 }
 
+// A message names the labels that are missing, and how to add them. What cannot be mended by labels is not advised so.
+func TestMissingLabels(t *testing.T) {
+	bare := chart("apps", "Deployment", "controller-east")
+	bare.labels = map[string]string{linkerd.ExtensionLabel: "multicluster", linkerd.ComponentLabel: "web"}
+	secret := live{key: object.Key{Kind: "Secret", Namespace: "mc", Name: "cluster-credentials-east"}}
+	for _, tt := range []struct {
+		object live
+		want   string
+	}{
+		{bare, "lacks component=controller, mirror.linkerd.io/cluster-name=east, which"},
+		{bare, "run kubectl label --overwrite --namespace mc deployment.apps controller-east component=controller mirror.linkerd.io/cluster-name=east; otherwise"},
+		{secret, "is not as Linkerd's own tools make it"},
+	} {
+		seen := observation(t, tt.object)
+		_, why := Source(seen, westEast(api.LegacyToken, api.PerLink), state.AdoptRules{})
+		if why == nil || !strings.Contains(why.Message, tt.want) {
+			t.Errorf("%s: %v, want %q", tt.object.key, why, tt.want)
+		}
+		if same := Unlabelled(seen, westEast(api.LegacyToken, api.PerLink)); why == nil || (same == nil) != (tt.object.labels == nil) || same != nil && *same != *why {
+			t.Errorf("%s: %v, and adopt says %v", tt.object.key, same, why)
+		}
+	}
+	if why := Unlabelled(observation(t, chart("apps", "Deployment", "controller-east")), westEast(api.LegacyToken, api.PerLink)); why != nil {
+		t.Errorf("what the chart made: %v", why)
+	}
+}
+
 func TestTarget(t *testing.T) {
 	account := live{key: object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}}
 	binding := live{key: object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding", Name: object.AccessNamespace + ".linkwright.west"}}

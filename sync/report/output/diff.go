@@ -107,7 +107,7 @@ type EndDiff struct {
 	// Target is the target of the link. It is absent for the base.
 	Target string `json:"target,omitempty"`
 	// Status is the status of the end in one word.
-	Status string `json:"status" jsonschema:"enum=Ready,enum=Progressing,enum=Suspended,enum=Leaving,enum=Blocked,enum=Denied,enum=Unknown,enum=Removed"`
+	Status string `json:"status" jsonschema:"enum=Ready,enum=Progressing,enum=Suspended,enum=Leaving,enum=Blocked,enum=Denied,enum=Unknown,enum=Removed,enum=Released"`
 	// Leaving is true while the end is being removed.
 	Leaving bool `json:"leaving"`
 	// Reason says why the end has its status.

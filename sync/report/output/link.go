@@ -17,7 +17,7 @@ type Link struct {
 	// Ready is the status of the condition Ready: True if the link works, False if not, Unknown if linkwright does not know.
 	Ready string `json:"ready" jsonschema:"enum=True,enum=False,enum=Unknown"`
 	// Status is the status of the link in one word.
-	Status string `json:"status" jsonschema:"enum=Ready,enum=Progressing,enum=Suspended,enum=Leaving,enum=Stalled,enum=Blocked,enum=Denied,enum=Unknown,enum=Removed"`
+	Status string `json:"status" jsonschema:"enum=Ready,enum=Progressing,enum=Suspended,enum=Leaving,enum=Stalled,enum=Blocked,enum=Denied,enum=Unknown,enum=Removed,enum=Released"`
 	// Leaving is true while the link is being removed.
 	Leaving bool `json:"leaving"`
 	// Reason says why the link has its status. It is absent if there is nothing to say.
@@ -44,7 +44,7 @@ func (l Link) Ref() string { return "link/" + l.Source + "/" + l.Target }
 // End is the part of a link in one cluster.
 type End struct {
 	// Status is the status of the end in one word, with --repo and in the daemon's report.
-	Status string `json:"status,omitempty" jsonschema:"enum=Ready,enum=Progressing,enum=Suspended,enum=Leaving,enum=Blocked,enum=Denied,enum=Unknown,enum=Removed"`
+	Status string `json:"status,omitempty" jsonschema:"enum=Ready,enum=Progressing,enum=Suspended,enum=Leaving,enum=Blocked,enum=Denied,enum=Unknown,enum=Removed,enum=Released"`
 	// Inventory says what the inventories say of the end, without --repo: Recorded, Leaving, Absent, or Unknown if the cluster was not read.
 	Inventory string `json:"inventory,omitempty" jsonschema:"enum=Recorded,enum=Leaving,enum=Absent,enum=Unknown"`
 	// Reason says why the end has its status. It is absent if there is nothing to say.

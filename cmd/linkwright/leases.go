@@ -11,6 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -27,16 +28,20 @@ func (c installed) opening(ctx context.Context, known inventory.Record) report.O
 		in := object.Installation{Owner: c.owner, Namespace: c.namespace}
 		revision.Denied = object.Because(reason.PruneLimitExceeded, "%s", known.Denied.Message(in))
 	}
-	return report.Opening{Revision: revision, Leader: c.leader(ctx), Writers: writers, At: time.Now()}
+	out := report.Opening{Revision: revision, Writers: writers, At: time.Now()}
+	out.Leader, out.Unread = c.leader(ctx)
+	out.Decisions = decide.Decisions(known, out.At)
+	return out
 }
 
-// leader reads the installation's lease; nil: there is none, or who asks may not read it.
-func (c installed) leader(ctx context.Context) *report.Leader {
+// leader reads the installation's lease; nil: there is none, or it could not be read.
+func (c installed) leader(ctx context.Context) (_ *report.Leader, unread bool) {
 	name := setup.LeaseOf(c.owner)
-	if l, found := c.leases(ctx, []string{name})[name]; found {
-		return leaderOf(l)
+	all := c.leases(ctx, []string{name})
+	if l, found := all[name]; found {
+		return leaderOf(l), false
 	}
-	return nil
+	return nil, all == nil
 }
 
 // writers reads the leases that processes with --only-write take, one for each cluster: also of clusters that are not in the record, as
@@ -67,13 +72,16 @@ func (c installed) writers(ctx context.Context, recorded []api.ClusterName) (out
 }
 
 // leases reads those of some names that are there, that were ever taken, and that may be read; without names all of the namespace, and nil
-// if they may not be listed.
+// if they may not be read.
 func (c installed) leases(ctx context.Context, names []string) map[string]coordinationv1.Lease {
 	seen, err := c.Management().Observe(ctx, []object.Watch{{
 		Group: "coordination.k8s.io", Version: "v1", Kind: "Lease", Namespace: c.namespace, Names: names,
 		Depth: object.Whole, MayBeForbidden: len(names) > 0,
 	}})
-	if err != nil {
+	shows := func(name string) bool {
+		return seen.Hides(object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: c.namespace, Name: name}) == nil
+	}
+	if err != nil || len(names) > 0 && !slices.ContainsFunc(names, shows) {
 		return nil
 	}
 	out := map[string]coordinationv1.Lease{}

@@ -181,7 +181,7 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 			out.Clusters[i].Why = &why
 		}
 	})
-	out.Links, out.Decisions = recordedLinks(out.Clusters, found, known.Clusters), decide.Decisions(known, out.At)
+	out.Links = recordedLinks(out.Clusters, found, known.Clusters)
 	out.Suspensions = decide.Suspensions(known)
 	c.suspended(&out, known)
 	out.Clusters = withUnrecorded(out)

@@ -5,8 +5,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
+
+// abandoned reports whether a base has its status because people gave the cluster up.
+func abandoned(why *object.Reason) bool { return why != nil && why.Code == reason.Abandoned }
 
 func pendingOf(m mask, c Cluster) (out []output.PendingCleanup) {
 	for _, o := range c.Cleanup {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,21 @@ func owing() Report {
 		}},
 		{Name: "west", Step: step("west"), Cleanup: []state.Pending{owed("west", "north", 3*time.Hour)}},
 	}}
+}
+
+// TestAbandonedStatus: a cluster that people gave up is not Ready, and nothing is cleaned up there any more.
+func TestAbandonedStatus(t *testing.T) {
+	r := owing()
+	r.Clusters[0].Step = step("east", plan.Row{End: at("east", api.Pair{}), Phase: plan.Removed, Why: object.Because(reason.Abandoned, "the cluster was abandoned: objects stay")})
+	var out strings.Builder
+	if err := r.StatusAnswer().Write(&out, Text); err != nil {
+		t.Fatal(err)
+	}
+	for row := range strings.SplitSeq(out.String(), "\n") {
+		if strings.HasPrefix(row, "east") && !strings.Contains(strings.Join(strings.Fields(row), " "), "east Unknown Abandoned: the cluster was abandoned") {
+			t.Errorf("an abandoned cluster is shown as %q", row)
+		}
+	}
 }
 
 // A cleanup that is younger than the clock says has no age, rather than a wrong one.

@@ -54,10 +54,10 @@ func decisionsOf(all []Decision) (out []output.Decision) {
 	return out
 }
 
-// decisions are cells, the first row being the head.
-func (d overviewDoc) decisions() [][]string {
+// decisionRows are cells, the first row being the head.
+func decisionRows(all []output.Decision) [][]string {
 	rows := [][]string{{"decision", "about", "by", "since", "until", "reason"}}
-	for _, one := range d.Decisions {
+	for _, one := range all {
 		about := one.Object
 		if one.UID != "" {
 			about += "=" + one.UID

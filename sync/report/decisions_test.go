@@ -9,11 +9,12 @@ import (
 // Status shows a decision in one line, in every format; what nobody understands is shown as such.
 func TestDecisionsAreShown(t *testing.T) {
 	at := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
-	o := Overview{Decisions: []Decision{
+	o := Overview{Opening: Opening{Decisions: []Decision{
 		{Kind: "Suspend", Object: "west/east", By: "alice", At: at, Until: at.Add(time.Hour), Reason: "incident 42"},
 		{Kind: "AcceptCluster", Object: "east", UID: "1", By: "bob\x1b[31m"},
 		{Object: `{"kind":1}`, Unread: true},
-	}}
+	}}}
+	r := Report{Opening: &o.Opening}
 	for format, words := range map[Format][]string{
 		Text:     {"DECISION", "Suspend        west/east", "2026-11-25 05:00:00Z  incident 42", "east=1", `{"kind":1}`, "not understood"},
 		Markdown: {"| Suspend | west/east |", "incident 42"},
@@ -23,9 +24,13 @@ func TestDecisionsAreShown(t *testing.T) {
 		if err := o.Write(&out, format); err != nil {
 			t.Fatal(err)
 		}
+		var compared strings.Builder // with a repository
+		if err := r.StatusAnswer().Write(&compared, format); err != nil {
+			t.Fatal(err)
+		}
 		for _, word := range append(words, "bob") {
-			if !strings.Contains(out.String(), word) {
-				t.Errorf("%s does not say %q:\n%s", format, word, out.String())
+			if !strings.Contains(out.String(), word) || !strings.Contains(compared.String(), word) {
+				t.Errorf("%s does not say %q:\n%s%s", format, word, out.String(), compared.String())
 			}
 		}
 		if strings.Contains(out.String(), "\x1b") {

@@ -207,6 +207,9 @@ func clusterDocOf(m mask, c Cluster) clusterDoc {
 	}}
 	if row := c.base(); row.Phase != "" {
 		d.Base, d.phase = &output.Base{End: endDocOf(m, row), Leaving: row.Leaving}, row.Phase
+		if abandoned(row.Why) { // the row lists what stays
+			d.PendingCleanup = nil
+		}
 	}
 	for _, o := range c.Outcomes {
 		d.Written = added(d.Written, writeOf(m, o.Change, o.Err))

@@ -28,8 +28,11 @@ type Revision struct {
 type Opening struct {
 	Revision Revision
 	Leader   *Leader   // nil: there is no lease, or it could not be read
+	Unread   bool      // the lease could not be read
 	Writers  []Leader  // of processes with --only-write; sorted by cluster
 	At       time.Time // when all of it was read
+	// Decisions are those of people that are in effect or not understood.
+	Decisions []Decision
 }
 
 // current says that the observed revision is the applied one, and that whoever leads is alive.
@@ -55,6 +58,7 @@ type openingDoc struct {
 	observed  observedDoc
 	revisions []output.Revision
 	leader    *leaderDoc
+	unread    bool
 	writers   []leaderDoc // processes with --only-write; sorted by cluster
 	clusters  []carried
 	denied    string    // the applied revision, if its removals are denied; empty: they are not
@@ -78,7 +82,7 @@ func openingDocOf(m mask, o Opening, clusters []carried) openingDoc {
 	r := o.Revision
 	d := openingDoc{
 		observed: observedDoc{string(r.Observed), m.reason(r.Why), r.Since.UTC()}, revisions: revisionsOf(m, r, clusters),
-		leader: leaderAt(m, o.Leader, o.At), writers: writersAt(m, o.Writers, o.At), clusters: clusters, at: o.At,
+		leader: leaderAt(m, o.Leader, o.At), writers: writersAt(m, o.Writers, o.At), clusters: clusters, at: o.At, unread: o.Unread,
 	}
 	if r.Denied != nil {
 		d.denied = string(r.Applied)
@@ -110,6 +114,8 @@ func (d openingDoc) line() string {
 	}
 	line := d.applied() + d.observed.line(ago)
 	switch {
+	case d.leader == nil && d.unread:
+		line += "Nobody knows which process syncs: the lease could not be read.\n"
 	case d.leader != nil || len(d.writers) == 0:
 		line += d.leader.line(ago)
 	case line != "":

@@ -51,9 +51,8 @@ type RecordedCluster struct {
 // links sorted by pair, clusters by name.
 type Overview struct {
 	Opening
-	Links     []RecordedLink
-	Clusters  []RecordedCluster
-	Decisions []Decision // of people, that are in effect or not understood
+	Links    []RecordedLink
+	Clusters []RecordedCluster
 	// Suspensions are decisions to suspend, also those whose time is over, and to resume.
 	Suspensions []Decision
 	Ages        bool // show how long ago moments were
@@ -212,11 +211,11 @@ func reasonOf(c object.Condition) *object.Reason {
 }
 
 func (d overviewDoc) text(wide bool) string {
-	return paragraphs(d.opening.line(), d.denial(), table(linkRows(d.Links, d.at, wide)), table(d.notReady()), table(d.decisions()), d.more())
+	return paragraphs(d.opening.line(), d.denial(), table(linkRows(d.Links, d.at, wide)), table(d.notReady()), table(decisionRows(d.Decisions)), d.more())
 }
 
 func (d overviewDoc) markdown() string {
-	return paragraphs(d.opening.line(), d.denial(), markdownTable(linkRows(d.Links, d.at, false)), markdownTable(d.notReady()), markdownTable(d.decisions()), d.more())
+	return paragraphs(d.opening.line(), d.denial(), markdownTable(linkRows(d.Links, d.at, false)), markdownTable(d.notReady()), markdownTable(decisionRows(d.Decisions)), d.more())
 }
 
 // denial is a line about what is denied.

@@ -76,6 +76,7 @@ func TestOverviewOpens(t *testing.T) {
 		},
 		{"no revision", Overview{Clusters: []RecordedCluster{{Name: "east"}}}, "No revision is applied in the only cluster. No lease of linkwright run or sync is found.", true},
 		{"nothing was read", Overview{Clusters: []RecordedCluster{{Name: "east", Why: object.Because(reason.Unreachable, "no")}}}, "No lease of linkwright run or sync is found.", false},
+		{"a lease that was not read", Overview{Clusters: both, Opening: Opening{Unread: true}}, inBoth + "Nobody knows which process syncs: the lease could not be read.", true},
 		{"applied", Overview{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Since: at})}, inBoth + last, true},
 		{
 			"rejected",

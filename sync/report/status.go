@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
@@ -47,7 +48,7 @@ func (r Report) status() statusDoc {
 	out := statusDoc{doc: d, Status: output.Status{
 		TypeMeta: output.Of(output.KindStatus), AsDeclared: r.Works(),
 		AppliedRevision: d.AppliedRevision, ObservedRevision: cmp.Or(d.ObservedRevision, string(opening.Revision.Observed)), Error: d.Error,
-		Leader: o.leaderOutput(), Writers: o.writersOutput(), Problems: d.Problems, Revisions: o.revisions,
+		Leader: o.leaderOutput(), Writers: o.writersOutput(), Problems: d.Problems, Revisions: o.revisions, Decisions: decisionsOf(opening.Decisions),
 		Links: linksOf(d.links), Clusters: withoutWrites(d.clusters),
 	}}
 	if r.Opening != nil {
@@ -56,18 +57,22 @@ func (r Report) status() statusDoc {
 	return out
 }
 
-// withoutWrites are clusters as they are, without what was written.
+// withoutWrites are clusters as they are, without what was written. Nobody reads an abandoned cluster.
 func withoutWrites(all []clusterDoc) []output.Cluster {
 	out := clustersOf(all)
 	for i := range out {
 		out[i].Written, out[i].Planned = nil, nil
+		if base := out[i].Base; base != nil && abandoned(base.Reason) {
+			out[i].Status, out[i].Ready = string(Unknown), object.Unknown
+			out[i].Reason = object.Because(reason.Abandoned, "the cluster was abandoned and cannot be read")
+		}
 	}
 	return out
 }
 
 func (s statusDoc) text(wide bool) string {
 	links, clusters := table(linkRows(s.Links, s.doc.at, wide)), table(s.clusterRows())
-	return paragraphs(s.opening, s.doc.problems(), links, clusters, columns("", s.doc.pending()), s.baseMeaning())
+	return paragraphs(s.opening, s.doc.problems(), links, clusters, columns("", s.doc.pending()), table(decisionRows(s.Decisions)), s.baseMeaning())
 }
 
 // baseMeaning says what a base is, if a row shows one.
@@ -79,7 +84,7 @@ func (s statusDoc) baseMeaning() string {
 }
 
 func (s statusDoc) markdown() string {
-	return paragraphs(s.opening, s.doc.problemList(), markdownTable(linkRows(s.Links, s.doc.at, false)), markdownTable(s.clusterRows()), s.doc.pendingTable())
+	return paragraphs(s.opening, s.doc.problemList(), markdownTable(linkRows(s.Links, s.doc.at, false)), markdownTable(s.clusterRows()), s.doc.pendingTable(), markdownTable(decisionRows(s.Decisions)))
 }
 
 // linkRows are cells, the first row being the head. Ages are counted to now; zero: there are none. Without a repository nobody knows how ends

@@ -153,6 +153,13 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	case found:
 		return nil
 	}
+	recorded := make([]report.RecordedCluster, 0, len(r.Clusters))
+	for _, cl := range r.Clusters {
+		recorded = append(recorded, report.RecordedCluster{Name: cl.Name, Cleanup: cl.Cleanup})
+	}
+	if pending := cleanupPending(recorded, func(p api.Pair) bool { return c.Name() == "link" && p.Name() == arg }); pending != "" {
+		return errors.New(pending)
+	}
 	return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status with the same --repo lists what there is", c.Name(), arg)
 }
 
@@ -170,8 +177,24 @@ func overviewOnce(h *cli.ManagementFlags, c *cobra.Command) (report.Overview, er
 	return o, err
 }
 
+// cleanupPending says which of some removed links clusters still hold ends of; empty: of none.
+func cleanupPending(clusters []report.RecordedCluster, of func(api.Pair) bool) string {
+	var parts []string
+	for _, c := range clusters {
+		for _, p := range c.Cleanup {
+			if of(p.Link) {
+				parts = append(parts, fmt.Sprintf("link %s is removed, but its cleanup is pending in cluster %s: linkwright describe cluster %s shows why", p.Link.Name(), c.Name, c.Name))
+			}
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
 // notFound says that there is no such link, cluster or revision, and which clusters may know more.
 func notFound(o report.Overview, kind, name string) error {
+	if pending := cleanupPending(o.Clusters, func(p api.Pair) bool { return kind == "link" && p.Name() == name }); pending != "" {
+		return errors.New(pending)
+	}
 	parts := []string{fmt.Sprintf("%s %q not found%s: linkwright get %ss lists what there is", kind, name, meantName(o, kind, name), kind)}
 	for _, c := range o.Clusters {
 		if c.Why != nil {

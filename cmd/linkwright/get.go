@@ -157,7 +157,7 @@ func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(rep
 		return err
 	}
 	if all.Len() == 0 && (l.out.Format == report.Text || l.out.Format == report.Wide) {
-		cli.Say(c.ErrOrStderr(), fmt.Sprintf("No %s found.", strings.TrimSuffix(c.Name(), "s")+"s"))
+		cli.Say(c.ErrOrStderr(), nothing(c.Name(), o))
 		return nil
 	}
 	a := all.Answer(!l.noHeaders)
@@ -168,6 +168,17 @@ func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(rep
 		showAge(o, c, l.out.Format)
 	}
 	return cli.Write(c.OutOrStdout(), l.out.Format, a)
+}
+
+// nothing says that a list is empty, and which links are removed and not cleaned up.
+func nothing(command string, o report.Overview) string {
+	kind := strings.TrimSuffix(command, "s")
+	text := fmt.Sprintf("No %ss found.", kind)
+	pending := cleanupPending(o.Clusters, func(api.Pair) bool { return kind == "link" })
+	if pending == "" {
+		return text
+	}
+	return text + "\n" + strings.ReplaceAll(pending, "; link ", "\nlink ")
 }
 
 // showAge says on standard error how old recorded states are, if no process keeps them current. Programs read READY.

@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // listed is an installation with one link that is ready, and one that is not.
@@ -29,6 +30,25 @@ func listed() report.Overview {
 		Clusters: []report.RecordedCluster{
 			{Name: "east", Applied: "0123456789abcdef"}, {Name: "north", Why: object.Because(reason.Unreachable, "no route")}, {Name: "west", Applied: "0123456789abcdef"},
 		},
+	}
+}
+
+// TestPendingCleanupIsFound: a removed link of which a cluster still holds an end is not unknown.
+func TestPendingCleanupIsFound(t *testing.T) {
+	o := listed()
+	o.Links, o.Clusters[1].Cleanup = nil, []state.Pending{{Link: api.Pair{Source: "west", Target: "north"}}}
+	const want = "link west/north is removed, but its cleanup is pending in cluster north: linkwright describe cluster north shows why"
+	if got := notFound(o, "link", "west/north").Error(); got != want {
+		t.Errorf("describe: got %q, want %q", got, want)
+	}
+	if got := notFound(o, "link", "west/east").Error(); strings.Contains(got, "pending") {
+		t.Errorf("describe of another link: %q", got)
+	}
+	if got := nothing("links", o); got != "No links found.\n"+want {
+		t.Errorf("get links: %q", got)
+	}
+	if got := nothing("events", o); got != "No events found." {
+		t.Errorf("events: %q", got)
 	}
 }
 

@@ -216,7 +216,7 @@ func TestDestinationOfFormerSecrets(t *testing.T) {
 		r := newReader(t, "")
 		rec, meta := r.live["west"].Live.Record(planeKey), metaOf(bodyOf(r.live["west"].Live, planeKey))
 		delete(meta.Annotations, linkerd.CredentialMark)
-		if rec.Digest = 1; !digest {
+		if rec.Digest = 2; !digest {
 			rec.Digest = 0
 		}
 		edit(&r.live["west"].Live, planeKey, rec, encoded(map[string]any{"metadata": meta}))

@@ -35,7 +35,7 @@ func TestAbandonedStatus(t *testing.T) {
 	if err := r.StatusAnswer().Write(&out, Text); err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range strings.Split(out.String(), "\n") {
+	for row := range strings.SplitSeq(out.String(), "\n") {
 		if strings.HasPrefix(row, "east") && !strings.Contains(strings.Join(strings.Fields(row), " "), "east Unknown Abandoned: the cluster was abandoned") {
 			t.Errorf("an abandoned cluster is shown as %q", row)
 		}

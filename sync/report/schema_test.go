@@ -34,7 +34,7 @@ func everything() Overview {
 	commit, next := api.Commit("0123456789abcdef0123456789abcdef01234567"), api.Commit("fedcba9876543210fedcba9876543210fedcba98")
 	o.Revision = Revision{Applied: commit, Observed: next, Since: o.At.Add(-time.Minute), Why: object.Because(reason.InvalidDeclarations, "a.yaml:3:1: x"), Links: 9, Suspended: []api.ClusterName{"south"}}
 	o.Writers = []Leader{{Only: "east", Lease: "linkwright/x", Holder: "pod-2", Renewed: o.At, Lasts: time.Second, Last: Sync{By: "job", At: o.At}}}
-	o.Opening.Decisions = []Decision{{Kind: "Suspend", Object: "west/east", UID: "1", By: "alice", At: o.At, Until: o.At, Reason: "incident 42"}}
+	o.Decisions = []Decision{{Kind: "Suspend", Object: "west/east", UID: "1", By: "alice", At: o.At, Until: o.At, Reason: "incident 42"}}
 	o.Revision.Denied = object.Because(reason.PruneLimitExceeded, "this revision would remove 2 clusters")
 	o.Clusters[0].Cleanup = []state.Pending{{Link: api.Pair{Source: "west", Target: "old"}, Since: o.At.Add(-time.Hour)}}
 	o.Clusters = append(o.Clusters, RecordedCluster{Name: "leaves", Leaving: true}, RecordedCluster{Name: "other", Applied: next}, RecordedCluster{Name: "south"})

@@ -250,6 +250,7 @@ func TestMetrics(t *testing.T) {
 			`linkwright_links{status="Leaving"} 0`,
 			`linkwright_links{status="Progressing"} 0`,
 			`linkwright_links{status="Ready"} 1`,
+			`linkwright_links{status="Released"} 0`,
 			`linkwright_links{status="Removed"} 0`,
 			`linkwright_links{status="Stalled"} 0`,
 			`linkwright_links{status="Suspended"} 0`,

@@ -8,6 +8,7 @@ GO ?= go
 MODULE := github.com/linkwright/linkwright
 LINT := bin/tools/golangci-lint
 VULN := bin/tools/govulncheck
+GORELEASER := bin/tools/goreleaser
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. One that is
 # not there is passed over.
@@ -18,6 +19,8 @@ LONG_PACKAGES := sync/source sync/plan render/overlay
 CLUSTERS ?= 3
 # Where `make image` pushes to; empty: nowhere.
 PUSH ?=
+# For `make release`: the address of the directory that the archives are published in; empty: a placeholder.
+BASE_URL ?=
 # Per package, like go test's own flag.
 TIMEOUT ?= 15m
 CLUSTER_TIMEOUT ?= 30m
@@ -37,7 +40,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # The linter runs vet's analyzers, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane kubectl check test bench-once demo demo-svg clusters image image-test chart chart-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-clusters fuzz soak soak-histories bench bench-isolation tools
+.PHONY: help build controlplane kubectl check test bench-once demo demo-svg clusters image image-test chart chart-test release release-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +77,14 @@ chart-render:
 
 image-test: ## build the image twice, push it to a registry on this machine, pull it, run it
 	$(GO) -C hack/image test -vet=off .
+
+# Offline, once all modules are there. hack/release/build.sh stops if the checkout differs from its commit.
+release: $(GORELEASER) ## build all that a release publishes in bin/release, equal byte for byte each time; BASE_URL=ADDRESS goes into the krew manifest
+	GO='$(GO)' BASE_URL='$(BASE_URL)' hack/release/build.sh $(GORELEASER)
+
+# Not part of test: it links the program fourteen times.
+release-test: $(GORELEASER) ## build the release of the last commit twice, compare the files, unpack them, run what is in them
+	LINKWRIGHT_RELEASE=$(CURDIR)/$(GORELEASER) $(GO) test -vet=off -count=1 -v -timeout $(TIMEOUT) ./hack/release
 
 check: static unraced chart-render race ## format, lint, tidy, imports, and tests of what needs no cluster
 
@@ -121,6 +132,7 @@ tidy: ## tidy the modules
 	$(GO) -C bench mod tidy
 	$(GO) -C hack/chart mod tidy
 	$(GO) -C hack/controlplane mod tidy
+	$(GO) -C hack/goreleaser mod tidy
 	$(GO) -C hack/image mod tidy
 	$(GO) -C hack/kubectl mod tidy
 	$(GO) -C hack/tools mod tidy
@@ -228,6 +240,11 @@ vuln: $(VULN) ## known vulnerabilities of what the program calls
 
 $(VULN): hack/tools/go.mod hack/tools/go.sum
 	$(GO) build -C hack/tools -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
+	@touch $@
+
+# A module of its own: its dependencies would change the linter's.
+$(GORELEASER): hack/goreleaser/go.mod hack/goreleaser/go.sum
+	$(GO) build -C hack/goreleaser -o $(CURDIR)/$@ github.com/goreleaser/goreleaser/v2
 	@touch $@
 
 tools: $(LINT) $(VULN) ## build the linter and govulncheck at the versions pinned in hack/tools/go.mod

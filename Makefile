@@ -79,7 +79,7 @@ image-test: ## build the image twice, push it to a registry on this machine, pul
 	$(GO) -C hack/image test -vet=off .
 
 # Offline, once all modules are there. hack/release/build.sh stops if the checkout differs from its commit.
-release: $(GORELEASER) ## build all that a release publishes in bin/release, equal byte for byte each time; BASE_URL=ADDRESS goes into the krew manifest
+release: $(GORELEASER) ## build all that a release publishes in bin/release; BASE_URL=ADDRESS goes into the krew manifest
 	GO='$(GO)' BASE_URL='$(BASE_URL)' hack/release/build.sh $(GORELEASER)
 
 # Not part of test: it links the program fourteen times.

@@ -136,9 +136,9 @@ func TestPageMentions(t *testing.T) {
 			every[name] = true
 		}
 	}
-	// Those of Git, kubectl, Helm and the API server.
+	// Those of Git, kubectl, krew, Helm and the API server.
 	for _, other := range []string{
-		"force", "from-file", "service-account-max-token-expiration", "no-headers", "previous", "ignore-cluster", "version", "take-ownership", "force-conflicts",
+		"force", "from-file", "service-account-max-token-expiration", "no-headers", "previous", "ignore-cluster", "version", "take-ownership", "force-conflicts", "archive",
 	} {
 		every[other] = true
 	}

@@ -99,6 +99,7 @@ type clusterDiffDoc struct {
 type rowDoc struct {
 	output.EndDiff
 	phase plan.Phase
+	held  int // changes that wait until it is resumed
 }
 
 type objectDiffDoc struct {
@@ -163,10 +164,14 @@ func clusterDiffDocOf(m mask, key string, c ClusterDiff) clusterDiffDoc {
 		out.Status = string(clusterStatus(c.Denied))
 	}
 	for _, r := range c.Rows {
+		held := 0
+		if r.Phase == plan.Suspended {
+			held = r.Held
+		}
 		out.ends = append(out.ends, rowDoc{output.EndDiff{
 			Source: string(r.End.Link.Source), Target: string(r.End.Link.Target),
 			Status: string(endStatus(r.Phase, r.Leaving)), Leaving: r.Leaving, Reason: m.reason(r.Why),
-		}, r.Phase})
+		}, r.Phase, held})
 	}
 	for _, o := range c.Objects {
 		if o.differs() {

@@ -189,11 +189,17 @@ func (d diffDoc) sum() string {
 		}
 	}
 	line, ends := "no difference", d.stopped()
+	held := d.held()
 	switch {
 	case differ > 0:
 		line = changes(all) + " in " + count(differ, "cluster")
 	case len(closed)+len(ends) > 0:
 		line = "nothing can be written" // and something may not be as declared
+	case held != "":
+		line = "nothing is written now"
+	}
+	if held != "" {
+		ends = append(ends, held+" until what is suspended is resumed")
 	}
 	for _, s := range []Status{Unknown, Denied} {
 		if n := closed[string(s)]; n > 0 {
@@ -201,6 +207,23 @@ func (d diffDoc) sum() string {
 		}
 	}
 	return strings.Join(append([]string{line}, ends...), "; ")
+}
+
+// held says how many changes wait because something is suspended; empty: none do.
+func (d diffDoc) held() string {
+	n := 0
+	for _, c := range d.clusters {
+		for _, e := range c.ends {
+			n += e.held
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 change waits"
+	}
+	return fmt.Sprintf("%d changes wait", n)
 }
 
 // stopped counts the ends that are blocked, denied, or being removed, beside those of clusters that have a reason as a whole.

@@ -155,8 +155,8 @@ func asDeclared() Report {
 	return Report{Commit: commit, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{
 			{End: at("east", api.Pair{}), Phase: plan.Suspended, Why: object.Because(reason.Suspended, "cluster east has suspend: true, so linkwright writes nothing there: to resume, remove suspend")},
-			{End: at("east", ew), Phase: plan.Suspended, Why: cluster},
-			{End: at("east", we), Phase: plan.Suspended, Leaving: true, Why: cluster},
+			{End: at("east", ew), Phase: plan.Suspended, Why: cluster, Held: 2},
+			{End: at("east", we), Phase: plan.Suspended, Leaving: true, Why: cluster, Held: 2},
 		}}},
 		{Name: "north", Step: plan.Step{Cluster: "north", Rows: []plan.Row{
 			{End: at("north", api.Pair{}), Phase: plan.Removed, Leaving: true, Why: left},

@@ -165,7 +165,7 @@ func meantCommand(c *cobra.Command, word string) string {
 	if near, ok := api.Nearest(word, cli.Names(c)); ok {
 		return "; did you mean " + near + "?"
 	}
-	pair, isPair := cli.ParsePair(word)
+	pair, isPair := cli.ParsePair(strings.TrimPrefix(word, "link/")) // -o name writes link/SOURCE/TARGET
 	var uses []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {

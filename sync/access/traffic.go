@@ -65,6 +65,9 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
+// WrappedRoundTripper implements apimachinery's net.RoundTripperWrapper: client-go cancels requests through it, and logs if it cannot.
+func (c counting) WrappedRoundTripper() http.RoundTripper { return c.next }
+
 // verb returns that of RBAC; what is not about resources, such as discovery, counts as get.
 func verb(r *http.Request) string {
 	query := r.URL.Query()

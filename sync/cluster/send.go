@@ -44,6 +44,9 @@ func (c *conn) sendWhenFree(ctx context.Context, do func(context.Context) rest.R
 // and ask for no more time than there is: else it would wait for nothing, and forget what the server said.
 type retryable struct{ next http.RoundTripper }
 
+// WrappedRoundTripper implements apimachinery's net.RoundTripperWrapper: client-go cancels requests through it, and logs if it cannot.
+func (a retryable) WrappedRoundTripper() http.RoundTripper { return a.next }
+
 // RoundTrip implements http.RoundTripper.
 func (a retryable) RoundTrip(q *http.Request) (*http.Response, error) {
 	answer, err := a.next.RoundTrip(q)

@@ -20,6 +20,7 @@ var cannotRun = []struct{ page, command, because string }{
 	{"docs/how-to/install.md", "sudo ", "it goes with make release"},
 	{"docs/how-to/install.md", "tar ", "it goes with make release"},
 	{"docs/how-to/install.md", "kubectl krew ", "it goes with make release"},
+	{"docs/how-to/install.md", "kubectl linkwright", "krew installs it"},
 	{"docs/how-to/install.md", "skopeo ", "it needs what make image builds"},
 	{"docs/how-to/install.md", "podman ", "it needs a container engine"},
 	{"docs/how-to/install.md", "docker ", "it needs a container engine"},

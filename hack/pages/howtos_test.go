@@ -140,7 +140,7 @@ func takeOver() howTo {
 			r.push("Declare what is linked")
 		}},
 		{at: "linkwright validate .", after: (*reader).added},
-		{at: "linkwright adopt --all --repo URL", asks: true, shows: []string{"now", "next sync   nothing", "next sync   changes"}},
+		{at: "linkwright adopt --all --repo URL", asks: true, shows: []string{"now", "next sync   removes annotation", "next sync   changes"}},
 		{at: "linkwright sync --repo URL", shows: []string{"1 link: 1 Ready"}},
 		{at: "linkwright release --all --yes --repo URL", after: func(r *reader) { r.do("linkwright adopt --all --yes --repo URL && linkwright sync --repo URL") }},
 		{at: "linkwright uninstall --yes --repo URL", shows: []string{"CleanupComplete"}},

@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
-// DefaultMaxLinks is how many links a tree may declare if nothing else is said. The memory limits in deploy carry as many.
+// DefaultMaxLinks is how many links a tree may declare if nothing else is said.
 const DefaultMaxLinks = 50_000
 
 // tooManyLinks refuses a fleet that declares more than limit links, before anything is rendered. It names the declaration that most of

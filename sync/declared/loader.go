@@ -49,7 +49,7 @@ func (o Origin) named(file string) string {
 type Options struct {
 	Owner        string
 	OverlayKinds []string     // kinds of the objects that overlays may add
-	MaxLinks     int          // that a tree may declare
+	MaxLinks     int          // that a tree may declare; 0: DefaultMaxLinks
 	Warn         func(string) // is called if builds cannot be isolated
 }
 
@@ -68,7 +68,7 @@ func NewLoader(ctx context.Context, o Options) (*Loader, error) {
 		return nil, err
 	}
 	sandbox := overlay.New(overlay.Options{Warn: o.Warn})
-	out := &Loader{owner: o.Owner, maxLinks: o.MaxLinks, sandbox: sandbox, applier: overlay.NewApplier(sandbox, allowed)}
+	out := &Loader{owner: o.Owner, maxLinks: cmp.Or(o.MaxLinks, DefaultMaxLinks), sandbox: sandbox, applier: overlay.NewApplier(sandbox, allowed)}
 	context.AfterFunc(ctx, out.Close)
 	return out, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -133,7 +134,7 @@ func (a approval) record(hash string, choose func(inventory.Record) ([]inventory
 	by := decide.User(a.c.Context(), a.at.LeaseConfig())
 	return a.amend(func(r *inventory.Record) (made approved, err error) {
 		if one, ok := r.Approved(hash, time.Now()); ok {
-			return approved{of: one}, errUnchanged
+			return approved{of: one}, record.ErrUnchanged
 		}
 		units, err := choose(*r)
 		if err != nil {
@@ -175,9 +176,6 @@ type approved struct {
 	how report.DecisionChange
 }
 
-// errUnchanged ends an amendment of the record that changes nothing, so that nothing is written.
-var errUnchanged = errors.New("nothing changes")
-
 // amend changes the approvals in the record, and shows what became of one.
 func (a approval) amend(change func(*inventory.Record) (approved, error)) error {
 	ctx := a.c.Context()
@@ -193,7 +191,7 @@ func (a approval) amend(change func(*inventory.Record) (approved, error)) error 
 		follows = decide.Follows(ctx, a.at.Management(), a.in())
 	}
 	shown()
-	if err != nil && !errors.Is(err, errUnchanged) {
+	if err != nil {
 		return err
 	}
 	if err := cli.Write(a.c.OutOrStdout(), a.as.Format, made.answer(a.writing, a.in(), follows)); err != nil {

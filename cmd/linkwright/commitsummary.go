@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/sync/forge"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -38,7 +39,7 @@ func commitSummary(r report.Report) (forge.State, string) {
 func notApplied(r report.Report) string {
 	text := "not applied: see linkwright's report"
 	if wrong := wrongs(r.Problems); wrong > 0 {
-		text = "not applied: " + plural(wrong, "error") + " in the declarations"
+		text = "not applied: " + cli.Count(wrong, "error") + " in the declarations"
 	}
 	if r.Commit != "" {
 		text += "; the applied revision is " + r.Commit.Short()
@@ -92,7 +93,7 @@ func counted(r report.Report) string {
 			counts = append(counts, fmt.Sprintf("%d %s", statuses[s], s))
 		}
 	}
-	parts := []string{plural(len(r.Clusters), "cluster") + ", " + plural(len(links), "link")}
+	parts := []string{cli.Count(len(r.Clusters), "cluster") + ", " + cli.Count(len(links), "link")}
 	if len(counts) > 0 {
 		parts[0] += ": " + strings.Join(counts, ", ")
 	}
@@ -102,18 +103,11 @@ func counted(r report.Report) string {
 	}
 	for _, s := range []report.Status{report.Unknown, report.Denied} {
 		if clusters[s] > 0 {
-			parts = append(parts, plural(clusters[s], "cluster")+" "+string(s))
+			parts = append(parts, cli.Count(clusters[s], "cluster")+" "+string(s))
 		}
 	}
 	if n := r.Counts().Failed; n > 0 {
-		parts = append(parts, plural(n, "write")+" failed")
+		parts = append(parts, cli.Count(n, "write")+" failed")
 	}
 	return strings.Join(parts, "; ")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -157,8 +157,8 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	for _, cl := range r.Clusters {
 		recorded = append(recorded, report.RecordedCluster{Name: cl.Name, Cleanup: cl.Cleanup})
 	}
-	if pending := cleanupPending(recorded, func(p api.Pair) bool { return c.Name() == "link" && p.Name() == arg }); pending != "" {
-		return errors.New(pending)
+	if pending := cleanupPending(recorded, func(p api.Pair) bool { return c.Name() == "link" && p.Name() == arg }); len(pending) > 0 {
+		return errors.New(strings.Join(pending, "; "))
 	}
 	return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status with the same --repo lists what there is", c.Name(), arg)
 }
@@ -177,9 +177,8 @@ func overviewOnce(h *cli.ManagementFlags, c *cobra.Command) (report.Overview, er
 	return o, err
 }
 
-// cleanupPending says which of some removed links clusters still hold ends of; empty: of none.
-func cleanupPending(clusters []report.RecordedCluster, of func(api.Pair) bool) string {
-	var parts []string
+// cleanupPending says of which of some removed links clusters still hold ends.
+func cleanupPending(clusters []report.RecordedCluster, of func(api.Pair) bool) (parts []string) {
 	for _, c := range clusters {
 		for _, p := range c.Cleanup {
 			if of(p.Link) {
@@ -187,13 +186,13 @@ func cleanupPending(clusters []report.RecordedCluster, of func(api.Pair) bool) s
 			}
 		}
 	}
-	return strings.Join(parts, "; ")
+	return parts
 }
 
 // notFound says that there is no such link, cluster or revision, and which clusters may know more.
 func notFound(o report.Overview, kind, name string) error {
-	if pending := cleanupPending(o.Clusters, func(p api.Pair) bool { return kind == "link" && p.Name() == name }); pending != "" {
-		return errors.New(pending)
+	if pending := cleanupPending(o.Clusters, func(p api.Pair) bool { return kind == "link" && p.Name() == name }); len(pending) > 0 {
+		return errors.New(strings.Join(pending, "; "))
 	}
 	parts := []string{fmt.Sprintf("%s %q not found%s: linkwright get %ss lists what there is", kind, name, meantName(o, kind, name), kind)}
 	for _, c := range o.Clusters {

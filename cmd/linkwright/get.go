@@ -173,12 +173,8 @@ func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(rep
 // nothing says that a list is empty, and which links are removed and not cleaned up.
 func nothing(command string, o report.Overview) string {
 	kind := strings.TrimSuffix(command, "s")
-	text := fmt.Sprintf("No %ss found.", kind)
 	pending := cleanupPending(o.Clusters, func(api.Pair) bool { return kind == "link" })
-	if pending == "" {
-		return text
-	}
-	return text + "\n" + strings.ReplaceAll(pending, "; link ", "\nlink ")
+	return strings.Join(append([]string{fmt.Sprintf("No %ss found.", kind)}, pending...), "\n")
 }
 
 // showAge says on standard error how old recorded states are, if no process keeps them current. Programs read READY.

@@ -178,7 +178,7 @@ func linksAgain(f *fleet.Fleet) string {
 	if f == nil || f.NumLinks() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The repository still declares %s, which the next sync makes again: remove the declarations, or leave the daemon at 0 and run no sync.", plural(f.NumLinks(), "link"))
+	return fmt.Sprintf("The repository still declares %s, which the next sync makes again: remove the declarations, or leave the daemon at 0 and run no sync.", cli.Count(f.NumLinks(), "link"))
 }
 
 // removals name what steps remove, and say what they leave.
@@ -244,10 +244,10 @@ func sayLeft(out printer, left []plan.LeftOver, what string) {
 		case l.Unread != nil:
 			cli.Say(out.notes, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
 		case len(l.Objects) > 0:
-			cli.Say(out.notes, fmt.Sprintf("%s: %s: %s, the first is %s", l.Cluster, what, plural(len(l.Objects), "object"), l.Objects[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: %s: %s, the first is %s", l.Cluster, what, cli.Count(len(l.Objects), "object"), l.Objects[0]))
 		}
 		if len(l.Orphans) > 0 {
-			cli.Say(out.notes, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, plural(len(l.Orphans), "object"), l.Orphans[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, cli.Count(len(l.Orphans), "object"), l.Orphans[0]))
 		}
 		for _, o := range l.Cleanup {
 			cli.Say(out.notes, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))

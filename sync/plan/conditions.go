@@ -11,7 +11,8 @@ import (
 )
 
 // conditions writes the conditions of links into the inventories of their sources' ends. It writes them only for ends at rest, or whose writes fail,
-// and only if they differ. It writes them for suspended ends, too: suspension keeps objects as they are, and READY must be true all the same. It plans the step again when conditions become due later.
+// and only if they differ. It writes them for suspended ends, too: suspension keeps objects as they are, and READY must be true all the same. It
+// plans the step again when conditions become due later.
 type conditions struct{ *cluster }
 
 func (c conditions) add(s Step) Step {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,6 +44,9 @@ func (h ManagementCluster) Record(ctx context.Context, owner string) (inventory.
 // amendments is how often a change of the record is tried: each time somebody else was quicker.
 const amendments = 20
 
+// ErrUnchanged is returned by the function that changes a record if nothing is to be written. Amend then returns no error.
+var ErrUnchanged = errors.New("nothing changes")
+
 // Amend records what a person decided: it reads the record, has it changed, writes it, and begins again if somebody else wrote it meanwhile, so that
 // of two people at once neither loses anything. An error of change ends it, and nothing is written.
 func (h ManagementCluster) Amend(ctx context.Context, owner string, change func(*inventory.Record) error) error {
@@ -62,6 +66,9 @@ func (h ManagementCluster) AmendBy(ctx context.Context, owner string, change fun
 		}
 		if err == nil {
 			err = change(&r)
+		}
+		if errors.Is(err, ErrUnchanged) {
+			return nil
 		}
 		if err != nil {
 			return err

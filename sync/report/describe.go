@@ -35,7 +35,7 @@ func (r Report) LinkAnswer(p api.Pair) (Answer, bool) {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
 			var writes string
 			l.Written, l.Planned, writes = d.writesOf(l.Link)
-			return describeLink(l.Link, page{revision: d.AppliedRevision, problems: d.problems(), writes: writes, events: linkEvents(l.Link), now: d.at}), true
+			return describeLink(l.Link, page{revision: d.AppliedRevision, problems: d.problems(), writes: writes, events: conditionEvents(l.Link), now: d.at}), true
 		}
 	}
 	return Answer{}, false

@@ -104,8 +104,8 @@ func gone(end object.End, released bool) plan.Row {
 	return plan.Row{End: end, Phase: plan.Removed, Leaving: true}
 }
 
-// absent is the row of an end that no cluster reports, from that of the other end: gone only if that leaves or is released, and its cluster was read, or left the record with all that was
-// there, or was abandoned.
+// absent is the row of an end that no cluster reports, from that of the other end: gone only if that leaves or is released, and its cluster was
+// read, or left the record with all that was there, or was abandoned.
 func (r Report) absent(end object.End, other plan.Row) plan.Row {
 	released := other.Phase == plan.Released
 	ends := other.Leaving || released

@@ -101,8 +101,8 @@ func eventRows(all []output.Event, now time.Time) [][]string {
 	return rows
 }
 
-// linkEvents are the last transitions of a link's conditions, newest last.
-func linkEvents(l output.Link) []output.Event {
+// conditionEvents are the last transitions of a link's conditions, newest last.
+func conditionEvents(l output.Link) []output.Event {
 	out := make([]output.Event, 0, len(l.Conditions))
 	for _, c := range l.Conditions {
 		kind := output.Normal

@@ -167,7 +167,7 @@ func (o Overview) links(m mask) []output.Link {
 		out = append(out, output.Link{
 			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
 			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd,
-			Reason: m.reason(o.howApproved(why)), Since: c.Since,
+			Reason: m.reason(o.Revision.howApproved(why)), Since: c.Since,
 			SourceEnd: output.End{Inventory: string(l.Source)}, TargetEnd: output.End{Inventory: string(l.Target)}, Conditions: m.conditions(all),
 		})
 	}
@@ -195,12 +195,11 @@ func (o Overview) denial(m mask) string {
 }
 
 // howApproved adds to the code of a denial, which is all that inventories record, how people approve it.
-func (o Overview) howApproved(why *object.Reason) *object.Reason {
-	denied := o.Revision.Denied
-	if denied == nil || why == nil || why.Code != reason.Denied || why.Message != string(denied.Code) || o.Revision.Approval.How == "" {
+func (r Revision) howApproved(why *object.Reason) *object.Reason {
+	if r.Denied == nil || why == nil || why.Code != reason.Denied || why.Message != string(r.Denied.Code) || r.Approval.How == "" {
 		return why
 	}
-	return object.Because(why.Code, "%s: %s", denied.Code, o.Revision.Approval.How)
+	return object.Because(why.Code, "%s: %s", r.Denied.Code, r.Approval.How)
 }
 
 // detailed is a link with the whole message of what denies it: inventories record the code alone.

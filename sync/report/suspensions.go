@@ -68,7 +68,7 @@ func (o Overview) linkEvents(links ...output.Link) (out []output.Event) {
 	}
 	for _, l := range links {
 		known := decided[l.Ref()] || decided[suspendedRef(l.Source)] || decided[suspendedRef(l.Target)]
-		for _, e := range linkEvents(l) {
+		for _, e := range conditionEvents(l) {
 			if !known || e.Condition != object.Suspended {
 				out = append(out, e)
 			}

@@ -121,20 +121,14 @@ type amendment struct {
 	write  func(context.Context, object.Change) error
 }
 
-// errUnchanged ends an amendment that changes nothing, so that nothing is written.
-var errUnchanged = errors.New("nothing changes")
-
 // amend changes the record, and gives what became of decisions.
 func amend(ctx context.Context, at record.ManagementCluster, owner string, a amendment) (out outcome, err error) {
 	err = at.AmendBy(ctx, owner, func(r *inventory.Record) (err error) {
 		if out, err = a.change(r); err == nil && len(out.changes) == 0 {
-			err = errUnchanged
+			err = record.ErrUnchanged
 		}
 		return err
 	}, a.write)
-	if errors.Is(err, errUnchanged) {
-		err = nil
-	}
 	return out, err
 }
 

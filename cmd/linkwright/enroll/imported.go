@@ -57,20 +57,12 @@ func declarations(found []imported) results {
 			links = append(links, source.link(k, *target, clusters[api.ClusterName(k.Name)], clusters[target.name]))
 		}
 	}
-	out.head = fmt.Sprintf("# linkwright import found %s and %s. Check this, commit it, and go on with linkwright diff and adopt.\n", counted(len(found), "cluster"), counted(len(links), "link"))
+	out.head = fmt.Sprintf("# linkwright import found %s and %s. Check this, commit it, and go on with linkwright diff and adopt.\n", cli.Count(len(found), "cluster"), cli.Count(len(links), "link"))
 	for _, c := range found {
 		out.docs = append(out.docs, clusters[c.name])
 	}
 	out.docs = slices.Concat(out.docs, seconds, links)
 	return out
-}
-
-// counted is a number of things, in words.
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // clusterDocs declares what was read, by name. A context that leads to a cluster that was read before is a second name of it.

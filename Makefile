@@ -1,8 +1,11 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-# Targets run in the order written: two of them at once would race packages twice and fight for the same cores.
+# Targets run in the order written: two of them at once would race packages twice and fight for the same cores. Those of `side` are the
+# exception.
+ifndef TOGETHER
 .NOTPARALLEL:
+endif
 
 GO ?= go
 MODULE := github.com/linkwright/linkwright
@@ -88,7 +91,13 @@ release-test: $(GORELEASER) ## build the release of the last commit twice, compa
 
 check: static unraced chart-render race ## format, lint, tidy, imports, and tests of what needs no cluster
 
-test: static unraced bench-once image-test controlplane chart-test build kubectl race-all ## check, and everything on real control planes
+# Tests on control planes wait for half of their time, so what needs few of them or none runs beside them.
+test: static controlplane build kubectl ## check, and everything on real control planes
+	$(MAKE) -j2 TOGETHER=1 race-all side
+
+.PHONY: side
+side:
+	$(MAKE) TOGETHER= unraced bench-once image-test chart-test
 
 # Compilers, the linter and tests live for seconds to minutes: with rare garbage collection they take a sixth to a tenth less of the
 # processors. Figures are taken without it.

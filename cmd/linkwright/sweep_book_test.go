@@ -93,13 +93,13 @@ func newBook(t *testing.T) *book {
 	return b
 }
 
-// start lets points be begun from now on, for as long as the flag says; without it, a slice has 25 seconds.
+// start lets points be begun from now on, for as long as the flag says; without it, a slice has 15 seconds.
 func (b *book) start(t *testing.T) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if *sweepFor == 0 && *sweepRounds > 0 && whole() {
-		*sweepFor = 25 * time.Second
+		*sweepFor = 15 * time.Second
 	}
 	if *sweepFor > 0 && b.until.IsZero() {
 		b.until = time.Now().Add(*sweepFor)

@@ -23,7 +23,7 @@ var (
 	sweepDeed   = flag.String("sweep-deed", "", "only deeds whose names match this expression")
 	sweepPoint  = flag.String("sweep-point", "", "only the point of this name, as a failure names it")
 	sweepLog    = flag.String("sweep-log", "", "file that gets a line for each point; those that are in it already are not played again")
-	sweepFor    = flag.Duration("sweep-for", 0, "begin no point after so long, to go on another time; 0: until all is done, or 25 s with -sweep 1 and no deed or point chosen")
+	sweepFor    = flag.Duration("sweep-for", 0, "begin no point after so long, to go on another time; 0: until all is done, or 15 s with -sweep 1 and no deed or point chosen")
 )
 
 // sweep is a lab in which every request of the program passes a proxy, which can kill it. A stand-in for Linkerd's

@@ -42,7 +42,7 @@ func (h *history) compareApplied(ctx context.Context, f *fleet.Fleet) error {
 	var first error
 	for _, last := range slices.Sorted(maps.Keys(carried)) {
 		if err := h.ask(ctx, f.Commit, last); err != nil && first == nil {
-			first = fmt.Errorf("compare it with the revision applied in %s: %w", nameSome(carried[last]), err)
+			first = fmt.Errorf("%w; revision %s is applied in %s", err, last.Short(), nameSome(carried[last]))
 		}
 	}
 	return first

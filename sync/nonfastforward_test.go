@@ -185,7 +185,7 @@ func (r *nonFastForward) onwards(what string) {
 // forced: a forced push that unlinks nearly everything.
 func (r *nonFastForward) forced(t *testing.T, push func() api.Commit) {
 	head := push()
-	words := []string{string(head), string(r.last), "allow non-fast-forward"}
+	words := []string{string(head), r.last.Short(), "allow non-fast-forward"}
 	r.keptUp("in the same term", head, words...)
 	asked := r.h.asked
 	r.keptUp("once more", head, words...)
@@ -199,7 +199,7 @@ func (r *nonFastForward) forced(t *testing.T, push func() api.Commit) {
 	}
 	r.begin()
 	if _, err := r.h.try(r.h.remote, "cat-file", "-e", string(r.last)); err != nil {
-		r.untouched("after a restart, without a cache", append(words, "read commit")...)
+		r.untouched("after a restart, without a cache", append(words, "nothing is written meanwhile")...)
 	} else {
 		r.keptUp("after a restart, without a cache", head, words...)
 	}

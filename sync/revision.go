@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -61,19 +62,21 @@ func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool
 	if n.outages == 1 && daemon {
 		return
 	}
-	next := n.revision(why)
+	good, _ := n.store.Declared.Applied()
+	next := n.revision(good, why, n.store.Record.Last().Revision)
 	if record := n.store.Record.Last(); next.SameState(n.last) && !record.Revision.IsZero() || next.SameState(inventory.Revision{}) && record.Revision.IsZero() {
 		return // also if another process has noted something else since: each notes what is news to it
 	}
 	n.last = next
 	n.waiting = n.record.Queue(func(r *inventory.Record) bool {
+		next := n.revision(good, why, r.Revision)
 		if !r.Revision.IsZero() && r.Revision.SameState(next) {
 			return false
 		}
 		r.Revision = next.Recorded(n.loop.Holder, time.Now())
 		return true
 	})
-	if good, _ := n.store.Declared.Applied(); good == nil || len(n.store.Record.Last().Clusters) > 0 {
+	if good == nil || len(n.store.Record.Last().Clusters) > 0 {
 		n.flush(ctx)
 	}
 }
@@ -105,10 +108,12 @@ func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
 	return why, why != nil
 }
 
-// revision returns those of a round whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
-func (n *revisions) revision(why *object.Reason) inventory.Revision {
-	next := inventory.Revision{Observed: n.store.Declared.Observe(""), Why: why}
-	if good, _ := n.store.Declared.Applied(); good != nil {
+// revision returns those of a round. good is the applied fleet; nil: it could not be loaded, and stays as it is recorded. why is of the observed
+// revision, which is not applied; nil: it is.
+func (n *revisions) revision(good *fleet.Fleet, why *object.Reason, recorded inventory.Revision) inventory.Revision {
+	next := recorded
+	next.Observed, next.Why = n.store.Declared.Observe(""), why
+	if good != nil {
 		next.Applied = good.Commit
 		next.Links, next.Suspended, next.SuspendedLinks = countWritten(good)
 	}
@@ -149,12 +154,16 @@ func unapplied(head polled, why error) *object.Reason {
 		return object.Because(reason.RevisionNotRead, "%v", head.err)
 	}
 	if refused, ok := errors.AsType[DeniedRevision](why); ok {
-		return object.Because(reason.NonFastForward, "%v", refused)
+		return object.Because(reason.NonFastForward, "%v", refused.Unwrap())
 	}
 	return nil
 }
 
-// DeniedRevision means that the observed revision may not be applied after the applied one.
+// DeniedRevision means that the observed revision may not be applied after the applied one. It wraps the reason.
 type DeniedRevision struct{ error }
+
+func (r DeniedRevision) Error() string {
+	return fmt.Sprintf("the observed revision is not applied: %v", r.error)
+}
 
 func (r DeniedRevision) Unwrap() error { return r.error }

@@ -112,6 +112,19 @@ func TestRecordRevision(t *testing.T) {
 	count(1, "a sync in vain")
 }
 
+// An applied revision that cannot be loaded any more stays recorded beside why the observed one is not applied.
+func TestRecordRevisionThatIsGone(t *testing.T) {
+	tt, _ := noted(t)
+	tt.revisions.recordRevision(t.Context(), applied("a"), tt.daemon(), nil)
+	tt.store.Declared.Withdraw("a")
+	tt.store.Declared.Observe("b")
+	tt.revisions.recordRevision(t.Context(), applied("b"), tt.daemon(), DeniedRevision{errors.New("history was rewritten")})
+	got := tt.store.Record.Last().Revision
+	if got.Applied != "a" || got.Observed != "b" || got.Why == nil || got.Why.Code != reason.NonFastForward || got.Why.Message != "history was rewritten" {
+		t.Errorf("recorded: %+v, %v", got, got.Why)
+	}
+}
+
 // The first revision waits for the first cluster that is recorded: that is one write. What could not be written is tried again.
 func TestRecordRevisionWithTheFirstCluster(t *testing.T) {
 	tt, home := noted(t)

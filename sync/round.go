@@ -72,7 +72,11 @@ func (e revisionChooser) choose(ctx context.Context, head polled) (bool, error) 
 			return err == nil, err
 		}
 		e.store.Declared.Withdraw(head.Commit)
-		why = DeniedRevision{fmt.Errorf("the observed revision is not applied: %w", refused)}
+		ok, err := e.keepApplied(ctx)
+		if err != nil {
+			refused = fmt.Errorf("%w; %w", refused, err)
+		}
+		return ok, DeniedRevision{refused}
 	}
 	ok, err := e.keepApplied(ctx)
 	return ok, errors.Join(why, err)
@@ -154,7 +158,7 @@ func (e revisionChooser) findApplied(ctx context.Context) (*fleet.Fleet, error) 
 		err = ErrInvalid
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read commit %s, which was applied last: %w", last, err)
+		return nil, fmt.Errorf("nothing is written meanwhile, because the applied revision %s cannot be read: %w", last.Short(), err)
 	}
 	e.store.Apply(d.Fleet)
 	e.store.Declared.Confirm(last)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -119,6 +120,11 @@ func (d described) offline(h *cli.ManagementFlags, c *cobra.Command, arg string,
 	if err != nil {
 		return err
 	}
+	return d.show(o, c, arg, as)
+}
+
+// show shows what inventories record.
+func (d described) show(o report.Overview, c *cobra.Command, arg string, as report.Format) error {
 	a, found := d.overview(o, arg)
 	if !found {
 		return notFound(o, c.Name(), arg)
@@ -138,6 +144,9 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	e.ReadOnly()
 	e.Loop.Probe = true
 	r, failed := e.Once(c.Context(), cli.NoLeadership)
+	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
+		return cmp.Or(d.show(o, c, arg, as), cli.Verdict(r, failed))
+	}
 	r.Recorded = installedOf(e).recordedConditions(c.Context(), r)
 	a, found := d.report(r, arg)
 	if found {

@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if exit.Code == cli.ExitError && live.StoppedBy(ctx) != nil {
 		exit.Code, err = cli.ExitPartial, interrupted(ctx, err)
 	}
-	twice := exit.Shown && exit.Error() == err.Error() && live.Terminal(stdout) && live.Terminal(stderr)
+	twice := exit.Shown && live.Same(stdout, stderr)
 	if text := strings.TrimSpace(err.Error()); text != "" && !twice { // of errors that are joined, some may have no text
 		cli.Say(stderr, report.Printable("linkwright: "+text))
 	}

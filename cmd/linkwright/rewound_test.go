@@ -20,6 +20,7 @@ import (
 type rewoundLab struct {
 	*lab
 	cache       string
+	statusSeen  bool   // the status of a denied revision was checked
 	first, last string // commits: of one link, and of two
 }
 
@@ -111,13 +112,14 @@ func (r *rewoundLab) allowed(push func()) {
 	head := r.tip()
 	r.drifts()
 	before := r.writes()
-	words := []string{head, r.last, "linkwright allow non-fast-forward " + head}
+	words := []string{head, r.last[:12], "linkwright allow non-fast-forward " + head}
 	r.must(cli.ExitError, append(words, "2 links: ", "1 written, 0 failed"), "sync", "--git-cache", r.cache)
 	if n := r.writes() - before; n != 1 || !r.repaired() {
 		r.t.Errorf("while the head is refused: %d writes, repaired: %t", n, r.repaired())
 	}
 	before = r.writes()
 	r.must(cli.ExitError, append(words, "no cluster was read"), "sync")
+	r.denied(words)
 	r.must(cli.ExitError, words[:2], "sync", "--allow-non-fast-forward", r.last)
 	if n := r.writes() - before; n > 0 {
 		r.t.Errorf("without a cache: %d writes", n)
@@ -127,6 +129,23 @@ func (r *rewoundLab) allowed(push func()) {
 	r.commit(r.both())
 	r.first, r.last = head, r.tip()
 	r.must(cli.ExitDone, []string{"2 links: "}, "sync", "--git-cache", r.cache)
+}
+
+// denied: status and describe still show the links and the applied revision, with or without a cache, and say once why the newest one is not applied.
+func (r *rewoundLab) denied(words []string) {
+	r.t.Helper()
+	if r.statusSeen {
+		return
+	}
+	r.statusSeen = true
+	shown := append([]string{"Revision " + r.last[:12] + " is applied in all 2 clusters", "\nwest    east    "}, words...)
+	for _, args := range [][]string{{"status"}, {"status", "--git-cache", r.cache}} {
+		got := r.must(cli.ExitError, shown, args...)
+		if n := strings.Count(got.out, "Git history was rewritten"); n != 1 {
+			r.t.Errorf("%v says %d times why:\n%s", args, n, got.out)
+		}
+	}
+	r.must(cli.ExitError, append([]string{"Link:       west/east"}, words...), "describe", "link", "west/east")
 }
 
 // gitDown: what was applied last is kept up from the cache, also by a new process.

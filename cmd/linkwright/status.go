@@ -77,6 +77,9 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	defer e.Close(c.Context())
 	e.ReadOnly()
 	r, failed := e.Once(c.Context(), cli.NoLeadership)
+	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
+		return cmp.Or(cli.Write(c.OutOrStdout(), as, o.Answer()), cli.ShownVerdict(as, r, failed))
+	}
 	if cli.Interrupted(c.Context()) == nil { // else nothing more is read
 		r.Opening = engine{e}.opening(c.Context(), r, failed)
 	}
@@ -88,6 +91,20 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 		return err
 	}
 	return cli.Exit{Code: cli.ExitPartial}
+}
+
+// lastKnown is what inventories record, if no revision could be compared with the clusters: what was observed is not applied, and the applied one could
+// not be loaded. It says why; false: the report says more, or nothing is recorded.
+func (e engine) lastKnown(ctx context.Context, r report.Report, failed error) (report.Overview, bool) {
+	if failed == nil || len(r.Clusters) > 0 || errors.Is(failed, sync.ErrInvalid) || cli.Interrupted(ctx) != nil {
+		return report.Overview{}, false
+	}
+	o, err := installedOf(e.Engine).firstOverview(ctx, false)
+	if err != nil || o.Unread() {
+		return report.Overview{}, false
+	}
+	o.Revision, o.Err = observedNow(o.Revision, r, failed), r.Err
+	return o, true
 }
 
 // opening is what status opens with: what the record and the leases say, and what reading the repository adds to that.
@@ -113,6 +130,7 @@ func observedNow(known report.Revision, r report.Report, failed error) report.Re
 	case why == nil:
 		known.Why = object.Because(reason.NotAppliedYet, "no sync has applied it yet")
 	case known.Observed == r.Head && known.Why != nil && known.Why.Code == why.Code:
+		known.Why = why
 		return known // with since when that is so
 	default:
 		known.Why = why
@@ -123,14 +141,14 @@ func observedNow(known report.Revision, r report.Report, failed error) report.Re
 
 // unappliedNow says why this process would not apply what it observed; nil: it would.
 func unappliedNow(r report.Report, failed error) *object.Reason {
-	_, refused := errors.AsType[sync.DeniedRevision](failed)
+	refused, denied := errors.AsType[sync.DeniedRevision](failed)
 	switch {
 	case failed == nil:
 		return nil
 	case errors.Is(failed, sync.ErrInvalid):
 		return object.Because(reason.InvalidDeclarations, "%s", report.First(r.Problems))
-	case refused:
-		return object.Because(reason.NonFastForward, "%v", failed)
+	case denied:
+		return object.Because(reason.NonFastForward, "%v", refused.Unwrap())
 	case r.Head == "":
 		return object.Because(reason.RepositoryNotRead, "%v", failed)
 	}

@@ -76,7 +76,9 @@ func (d *Branch) Follows(ctx context.Context, commit, last api.Commit, allowed [
 	if last == "" {
 		return d.mayApplyUnknown(ctx, commit, allowed)
 	}
-	follows := func(commit, last api.Commit) error { return d.allowable(d.Source.Follows(ctx, commit, last), commit) }
+	follows := func(commit, last api.Commit) error {
+		return d.allowable(d.Source.Follows(ctx, commit, last), commit, last)
+	}
 	why := follows(commit, last)
 	if why == nil {
 		return nil

@@ -61,12 +61,30 @@ func (d *Branch) allow(commit api.Commit) string {
 	return d.In.Command("allow non-fast-forward " + string(commit))
 }
 
-// allowable adds to why a commit does not follow another how people allow it.
-func (d *Branch) allowable(why error, commit api.Commit) error {
-	if errors.Is(why, source.ErrNonFastForward) || errors.Is(why, source.ErrUnknownCommit) {
-		return fmt.Errorf("%w (to allow it: %s)", why, d.allow(commit))
+// rewritten says that a commit does not follow the last one, and how people allow it.
+type rewritten struct {
+	message string
+	cause   error
+}
+
+func (r rewritten) Error() string { return r.message }
+
+func (r rewritten) Unwrap() error { return r.cause }
+
+// allowable says why a commit does not follow the last one, and how people allow it.
+func (d *Branch) allowable(why error, commit, last api.Commit) error {
+	var what string
+	switch {
+	case why == nil:
+		return nil
+	case errors.Is(why, source.ErrNonFastForward):
+		what = fmt.Sprintf("revision %s does not descend from %s", commit.Short(), last.Short())
+	case errors.Is(why, source.ErrUnknownCommit):
+		what = fmt.Sprintf("the repository no longer has revision %s, so linkwright cannot check whether %s descends from it", last.Short(), commit.Short())
+	default:
+		return fmt.Errorf("linkwright cannot check whether revision %s descends from %s: %w", commit.Short(), last.Short(), why)
 	}
-	return why
+	return rewritten{fmt.Sprintf("Git history was rewritten: %s (to allow it: %s)", what, d.allow(commit)), why}
 }
 
 func noLongerAllowed(why error, allowed api.Commit) error {

@@ -55,7 +55,8 @@ type Overview struct {
 	Clusters []RecordedCluster
 	// Suspensions are decisions to suspend, also those whose time is over, and to resume.
 	Suspensions []Decision
-	Ages        bool // show how long ago moments were
+	Ages        bool   // show how long ago moments were
+	Err         string // why no revision could be compared with the clusters; empty: none was, or there is no error
 }
 
 // AsDeclared says that all is as declared, as far as inventories record it: the observed revision is applied in all clusters, all of them
@@ -146,7 +147,7 @@ func (o Overview) document() overviewDoc {
 	links := o.links(m)
 	return overviewDoc{opening: opening, declared: o.Revision.Links, approved: o.Revision.Approval.Given, at: opening.at, Status: output.Status{
 		TypeMeta: output.Of(output.KindStatus), AsDeclared: o.AsDeclared(),
-		AppliedRevision: string(o.Revision.Applied), ObservedRevision: string(o.Revision.Observed),
+		AppliedRevision: string(o.Revision.Applied), ObservedRevision: string(o.Revision.Observed), Error: m.line(o.Err),
 		Denied: o.denial(m), UnwrittenLinks: o.unwritten(), Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
 		Decisions: decisionsOf(o.Decisions), Revisions: opening.revisions, Links: links, Clusters: o.clusters(m, links),
 	}}

@@ -53,6 +53,9 @@ func (r Report) status() statusDoc {
 	}}
 	if r.Opening != nil {
 		out.opening = o.line()
+		if why := o.observed.reason; why != nil && strings.HasSuffix(d.Error, why.Message) {
+			out.doc.Error = "" // a text shows it once
+		}
 	}
 	return out
 }

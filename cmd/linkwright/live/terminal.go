@@ -16,6 +16,21 @@ func Terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
+// Same says that what is written to both writers is read in one place: both are one file, such as a terminal, or a pipe after 2>&1.
+func Same(a, b io.Writer) bool {
+	one, ok := a.(*os.File)
+	other, is := b.(*os.File)
+	if !ok || !is {
+		return false
+	}
+	first, err := one.Stat()
+	if err != nil {
+		return false
+	}
+	second, err := other.Stat()
+	return err == nil && os.SameFile(first, second)
+}
+
 // SizeOf asks a terminal for its size, each time: it may change.
 func SizeOf(w io.Writer) progress.Size {
 	usual := progress.Size{Width: 80, Height: 24}

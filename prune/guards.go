@@ -3,7 +3,6 @@ package prune
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -119,18 +118,28 @@ func (r Rules) cause(end object.End) string {
 func noProtectedObject(j evaluation, all []endLoss) map[object.End]*object.Reason {
 	out := map[object.End]*object.Reason{}
 	for _, t := range all {
-		var protected []string
-		for _, k := range t.all() {
-			if j.Observation.Record(k).PruneDisabled {
-				protected = append(protected, k.String())
-			}
-		}
+		protected := slices.DeleteFunc(t.all(), func(k object.Key) bool { return !j.Observation.Record(k).PruneDisabled })
 		if len(protected) > 0 {
-			out[t.end] = object.Because(reason.PruneDisabled, "%s has the annotation %s=%s: remove the annotation to let linkwright delete it",
-				strings.Join(protected, ", "), object.PruneAnnotation, object.PruneDisabled)
+			out[t.end] = object.Because(reason.PruneDisabled, "%s: remove the annotation %s=%s to let linkwright delete what has it",
+				some(protected), object.PruneAnnotation, object.PruneDisabled)
 		}
 	}
 	return out
+}
+
+// someLength is how long the names of some keys may get before the rest is counted: a condition must hold them.
+const someLength = 160
+
+// some names keys, the first in any case, and counts those that it does not name.
+func some(keys []object.Key) string {
+	text := keys[0].String()
+	for i, k := range keys[1:] {
+		if len(text)+len(k.String()) > someLength {
+			return fmt.Sprintf("%s and %d more", text, len(keys)-1-i)
+		}
+		text += ", " + k.String()
+	}
+	return text
 }
 
 func denyAll(all []endLoss, why *object.Reason) map[object.End]*object.Reason {

@@ -232,3 +232,22 @@ func TestLeavingKeeps(t *testing.T) {
 		t.Errorf("kept: %s", summarize(v))
 	}
 }
+
+// A guard names some protected objects, and counts the rest.
+func TestSome(t *testing.T) {
+	key := func(name string) object.Key { return object.Key{Kind: "Secret", Namespace: mc, Name: name} }
+	long := key(strings.Repeat("x", 253))
+	for _, tt := range []struct {
+		keys []object.Key
+		want string
+	}{
+		{[]object.Key{key("a")}, key("a").String()},
+		{[]object.Key{key("a"), key("b")}, key("a").String() + ", " + key("b").String()},
+		{[]object.Key{key("a"), key("b"), key("c"), key("d"), key("e"), key("f"), key("g")}, "and 2 more"},
+		{[]object.Key{long, key("a")}, long.String() + " and 1 more"},
+	} {
+		if got := some(tt.keys); !strings.HasSuffix(got, tt.want) || !strings.HasPrefix(got, tt.keys[0].String()) {
+			t.Errorf("some(%d keys): %q, want %q", len(tt.keys), got, tt.want)
+		}
+	}
+}

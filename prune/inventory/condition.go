@@ -12,7 +12,7 @@ import (
 const (
 	minReasonInterval = 30 * time.Second // before a change of the reason alone is written
 	maxReasonLength   = 64               // of a reason
-	maxMessageLength  = 256              // of a message
+	maxMessageLength  = 640              // of a message: one name of an object always fits
 )
 
 // knownConditions are the well-formed conditions of known types, in order, each once. Others are ignored, and are overwritten.
@@ -37,12 +37,12 @@ func wellFormed(c object.Condition) bool {
 }
 
 // WithConditions sets the conditions, and returns when the inventory may be written; zero: nothing changes. A transition is
-// written at once, a change of the reason alone half a minute after the last change.
+// written at once, a change of the reason or the message alone half a minute after the last change.
 func (i Inventory) WithConditions(next []object.Condition, now time.Time) (Inventory, time.Time) {
 	was := i.Conditions
 	i.Conditions = next
 	switch changed := lastTransition(was); {
-	case slices.EqualFunc(was, next, object.Condition.SameState):
+	case slices.EqualFunc(was, next, sameWords):
 		i.Conditions = was
 		return i, time.Time{}
 	case transition(was, next), changed.After(now): // the clock was ahead
@@ -51,6 +51,9 @@ func (i Inventory) WithConditions(next []object.Condition, now time.Time) (Inven
 		return i, changed.Add(minReasonInterval)
 	}
 }
+
+// sameWords reports whether two conditions differ in nothing but when they began.
+func sameWords(a, b object.Condition) bool { return a.SameState(b) && a.Message == b.Message }
 
 // transition reports whether a condition was added or removed, or changed its status. It is not rate-limited, because readers of
 // conditions act on it.

@@ -59,13 +59,16 @@ func TestWithConditions(t *testing.T) {
 	}
 }
 
-// A message or a moment alone is no news.
+// A moment alone changes nothing. A message alone is written like another reason alone.
 func TestUnchangedConditionsStay(t *testing.T) {
 	was := conditionsOf(noon, "Ready", "True", "A")
 	next := conditionsOf(noon.Add(time.Hour), "Ready", "True", "A")
-	next[0].Message = "otherwise"
 	if inv, at := (Inventory{Conditions: was}).WithConditions(next, noon.Add(time.Hour)); !at.IsZero() || !cmp.Equal(inv.Conditions, was) {
-		t.Errorf("told at %s: %v", at, inv.Conditions)
+		t.Errorf("written at %s: %v", at, inv.Conditions)
+	}
+	next[0].Message = "otherwise"
+	if inv, at := (Inventory{Conditions: was}).WithConditions(next, noon.Add(time.Second)); !at.Equal(noon.Add(minReasonInterval)) || !cmp.Equal(inv.Conditions, next) {
+		t.Errorf("another message is written at %s: %v", at, inv.Conditions)
 	}
 }
 
@@ -81,12 +84,12 @@ func TestConditionsAsRead(t *testing.T) {
 		one(`,"status":"yes"`):    nil,
 		one(`,"reason":"a b"`):    nil,
 		one(`,"reason":""`):       nil,
-		one(`,"reason":"` + strings.Repeat("a", 65) + `"`):   nil,
-		one(`,"message":"\u001b[31m"`):                       nil,
-		one(`,"message":"` + strings.Repeat("a", 257) + `"`): nil,
-		one(`,"since":"0001-01-01T00:00:00Z"`):               nil,
-		one(`,"since":"2026-11-22T13:00:00.9+01:00"`):        conditionsOf(noon, "Ready", "True", "A"),
-		one(`,"type":"Stalled"`) + "," + one(""):             conditionsOf(noon, "Ready", "True", "A", "Stalled", "True", "A"),
+		one(`,"reason":"` + strings.Repeat("a", 65) + `"`):                  nil,
+		one(`,"message":"\u001b[31m"`):                                      nil,
+		one(`,"message":"` + strings.Repeat("a", maxMessageLength+1) + `"`): nil,
+		one(`,"since":"0001-01-01T00:00:00Z"`):                              nil,
+		one(`,"since":"2026-11-22T13:00:00.9+01:00"`):                       conditionsOf(noon, "Ready", "True", "A"),
+		one(`,"type":"Stalled"`) + "," + one(""):                            conditionsOf(noon, "Ready", "True", "A", "Stalled", "True", "A"),
 	} {
 		data := `{"version":1,"cluster":"west","source":"west","target":"east","conditions":[` + spelled + `]}`
 		got, err := Read(owner, recordOf(Key(owner, west), object.Ours, wrap(t, dataKey, data)))

@@ -28,9 +28,23 @@ func readinessStages() map[Stage]reason.Code {
 	}
 }
 
-// Denial returns what is reported about an end that a guard or a policy denies what is to be done there.
+// Denial returns what is reported about an end that a guard or a policy denies what is to be done there. Its message may change while all else stays.
 func Denial(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
-	return notReady(was, now, fault{reason: reason.Denied, message: string(why.Code)})
+	message := denialMessage(why)
+	out := notReady(was, now, fault{reason: reason.Denied, message: message})
+	for i := range out {
+		out[i].Message = message
+	}
+	return out
+}
+
+// denialMessage is what a condition records of a denial. It repeats the messages of guards that name only objects of linkwright and its policy. The
+// management cluster's record has that of a limit.
+func denialMessage(why object.Reason) string {
+	if why.Code == reason.PruneDisabled || why.Code == reason.PrunePolicy {
+		return string(why.Code) + ": " + why.Message
+	}
+	return string(why.Code)
 }
 
 // Initial returns what is reported about a link of which nothing is written yet.

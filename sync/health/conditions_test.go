@@ -117,6 +117,19 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// A denial names the objects that a guard names, also once they are others, and nothing else.
+func TestDenial(t *testing.T) {
+	begun := time.Unix(1000, 0).UTC()
+	was := Denial(nil, *object.Because(reason.PruneDisabled, "Secret a/b: remove the annotation"), begun)
+	got := Denial(was, *object.Because(reason.PruneDisabled, "Secret a/c and 2 more: remove the annotation"), begun.Add(time.Minute))
+	if c := Condition(got, object.Ready); c.Message != "PruneDisabled: Secret a/c and 2 more: remove the annotation" || !c.Since.Equal(begun) {
+		t.Errorf("Ready: %+v", c)
+	}
+	if c := Condition(Denial(nil, *object.Because(reason.PruneLimitExceeded, "3 links"), begun), object.Ready); c.Message != "PruneLimitExceeded" {
+		t.Errorf("the record has what a limit denies, and the condition says %q", c.Message)
+	}
+}
+
 // What a condition tells is no server's: it could quote a secret.
 func TestConditionsQuoteNobody(t *testing.T) {
 	all := []Verdict{{CredentialVerified, Failed, object.Because("Refused", "the server said eyJhbGciOi")}}

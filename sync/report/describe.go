@@ -108,7 +108,7 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 	case why.Code == reason.PruneLimitExceeded && p.approved:
 		step = "Wait until a running daemon follows the approval, or run linkwright sync."
 	default:
-		e, _ := reason.Find(why.Code)
+		e, _ := reason.Find(cause(why))
 		step = e.Plain(e.Remedy)
 		if m := approveCommand.FindString(why.Message); m != "" {
 			step = strings.Replace(step, "linkwright approve HASH", m, 1)
@@ -122,6 +122,15 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 		return ""
 	}
 	return "Next step:  " + step + "\n"
+}
+
+// cause is the code of a reason: of a denial the one that its message begins with.
+func cause(why *object.Reason) reason.Code {
+	code, _, _ := strings.Cut(why.Message, ":")
+	if _, known := reason.Find(reason.Code(code)); known && why.Code == reason.Denied {
+		return reason.Code(code)
+	}
+	return why.Code
 }
 
 func (p page) eventsText() string {

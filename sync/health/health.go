@@ -90,8 +90,16 @@ type Link struct {
 //	controller leads        its Deployment is ready, and its lease has a holder
 //	gateway alive           not all mirrors' addresses are not ready; not asked without a gateway
 //	mirrors have endpoints  every mirror has an address
+//
+// A failed stage that does not make the link unready says so.
 func (v Link) Health(blocked *object.Reason, pulse linkerd.GatewayHealth, now time.Time) []Verdict {
-	return append([]Verdict{v.renders(blocked), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.controllerStages(pulse)...)
+	all := append([]Verdict{v.renders(blocked), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.controllerStages(pulse)...)
+	for i, one := range all {
+		if _, counts := readinessStages()[one.Stage]; !counts && one.Result == Failed && one.Why != nil {
+			all[i].Why = object.Because(one.Why.Code, "%s (this alone does not make the link unready)", one.Why.Message)
+		}
+	}
+	return all
 }
 
 // controllerStages returns the last stages alone: those that are read from what Linkerd's controllers write.

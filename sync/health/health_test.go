@@ -145,9 +145,19 @@ func TestHealth(t *testing.T) {
 			if got.Result != tt.is || code != tt.code {
 				t.Errorf("%s: %s is %s %s, want %s %s", name, got.Stage, got.Result, code, tt.is, tt.code)
 			}
+			explained(t, name, got)
 		}
 		if first, failed := First(all); failed != (tt.is == Failed || name == "held for the target") || tt.is == Failed && first.Stage != tt.at {
 			t.Errorf("%s: the first that failed is %s, %v", name, first.Stage, failed)
 		}
+	}
+}
+
+// explained: a failed stage says that it does not make a link unready, if it does not.
+func explained(t *testing.T, name string, v Verdict) {
+	t.Helper()
+	_, counts := readinessStages()[v.Stage]
+	if says := v.Why != nil && strings.Contains(v.Why.Message, "this alone does not make the link unready"); says != (v.Result == Failed && !counts) {
+		t.Errorf("%s: %s is %s, and says %q", name, v.Stage, v.Result, v.Why)
 	}
 }

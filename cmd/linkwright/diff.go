@@ -38,9 +38,10 @@ clusters, by server-side dry run. With REV1..REV2 it compares two revisions
 without any cluster. Facts of clusters then come from --facts, else from the
 declarations, else both sides have the same placeholders.
 
-It first says which links are new. Of each link that is removed, it says what
-happens in order, which mirror Services go, and what denies or delays that. An
-object that is deleted is one line: -o yaml has its body, too.
+It first says which links are new, and which mirror Services a narrower selector
+costs. Of each link that is removed, it says what happens in order, which mirror
+Services go, and what denies or delays that. An object that is deleted is one
+line: -o yaml has its body, too.
 
 Values of secrets are short hashes. The exit code is 1 if there are differences,
 and 4 if something is Denied or Blocked, or could not be compared.`,

@@ -102,8 +102,14 @@ func kindName(o object.Object) string {
 	return object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}.KindName()
 }
 
+// fewerMirrors ends the message of a drain.
+const fewerMirrors = ": its selectors no longer choose some services, and Linkerd's controller deletes the mirrors of these"
+
 // change returns one write of a desired object. A drain is fenced like a delete: it changes only the object that was read.
 func change(end object.End, a object.Action, o object.Object, live object.Record, code reason.Code, message string) object.Change {
+	if a == object.Drain {
+		message += fewerMirrors
+	}
 	return object.Change{
 		End: end, Action: a, Key: o.Key, Object: o, Was: live, Conditional: a == object.Drain, Why: object.Reason{Code: code, Message: message},
 	}

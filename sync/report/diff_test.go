@@ -158,3 +158,16 @@ func TestCommentHasRoom(t *testing.T) {
 		t.Errorf("the comment does not say what it omits, or is torn:\n%s", b.String()[b.Len()-300:])
 	}
 }
+
+// A text calls a drain an update: its reason says which mirrors go. Programs get the action.
+func TestDrainIsAnUpdate(t *testing.T) {
+	link := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "linkerd-multicluster", Name: "east"}
+	why := object.Reason{Code: reason.Changed, Message: "its selectors no longer choose some services"}
+	d := Diff{Clusters: []ClusterDiff{{Name: "west", Objects: []ObjectDiff{{Action: object.Drain, Key: link, Why: why}}}}}
+	for format, want := range map[Format]string{Text: "west: 1 to update\n\nupdate Link.", Markdown: "update Link.", JSON: `"action": "drain"`} {
+		var out strings.Builder
+		if err := d.Write(&out, format, nil); err != nil || !strings.Contains(out.String(), want) || format != JSON && strings.Contains(out.String(), "drain") {
+			t.Errorf("%s: %v, want %q in\n%s", format, err, want, out.String())
+		}
+	}
+}

@@ -138,7 +138,7 @@ func changes(objects []objectDiffDoc) string {
 		n[o.verb()]++
 	}
 	var parts []string
-	for _, verb := range []string{"create", "update", "replace", "drain", "release", "delete", later} {
+	for _, verb := range []string{"create", "update", "replace", "release", "delete", later} {
 		if n[verb] > 0 {
 			parts = append(parts, fmt.Sprintf("%d to %s", n[verb], verb))
 		}
@@ -155,7 +155,15 @@ func (o objectDiffDoc) verb() string {
 	if o.Later {
 		return later
 	}
-	return o.Action
+	return verb(o.Action)
+}
+
+// verb is an action in the words of texts. A drain is an update: its reason says which mirrors go.
+func verb(action string) string {
+	if action == object.Drain.String() {
+		return object.Update.String()
+	}
+	return action
 }
 
 func (o objectDiffDoc) head() string { return o.what(o.verb() + " " + o.Object.String()) }

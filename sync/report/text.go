@@ -100,7 +100,7 @@ func writeRow(w output.Write, why string) string {
 	if w.Times > 1 {
 		why += fmt.Sprintf(" (%d times)", w.Times)
 	}
-	return w.Action + "\t" + w.Object.String() + "\t" + why
+	return verb(w.Action) + "\t" + w.Object.String() + "\t" + why
 }
 
 // sum is the last line: links, writes, bases, clusters, commit.

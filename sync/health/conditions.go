@@ -180,10 +180,14 @@ func mayRecover(v Verdict, settingUp bool) bool {
 	return v.Stage == EndRenders && v.Why != nil && (v.Why.Code == reason.CredentialNotIssued || v.Why.Code == reason.CredentialNotVerified)
 }
 
-// stageAndCode returns the stage and the code of what failed: what a server said is for reports, which take secrets out.
+// stageAndCode returns the stage and the code of what failed: what a server said is for reports, which take secrets out. NotRendered says the stage
+// already.
 func stageAndCode(v Verdict) string {
-	if v.Why == nil {
+	switch {
+	case v.Why == nil:
 		return v.Stage.String()
+	case v.Stage == EndRenders:
+		return string(v.Why.Code)
 	}
 	return v.Stage.String() + ": " + string(v.Why.Code)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/object"
@@ -56,7 +57,15 @@ func (n conditionsUpdate) what() string {
 	case same && health.Condition(n.old.Conditions, object.Suspended).Type != "":
 		return "the link is not suspended any more"
 	}
-	return "Ready is " + ready.Status + ": " + string(ready.Reason)
+	return "Ready is " + ready.Status + ": " + explained(ready)
+}
+
+// explained is the reason of a condition in the words of status.
+func explained(c object.Condition) string {
+	if strings.HasSuffix(c.Message, ": "+string(c.Reason)) {
+		return c.Message
+	}
+	return strings.TrimSuffix(string(c.Reason)+": "+c.Message, ": ")
 }
 
 func (c conditions) updateFor(row Row) conditionsUpdate {

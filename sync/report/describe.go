@@ -124,10 +124,10 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 	return "Next step:  " + step + "\n"
 }
 
-// cause is the code of a reason: of a denial the one that its message begins with.
+// cause is the code of a reason: of Denied and NotRendered, the one that their message begins with.
 func cause(why *object.Reason) reason.Code {
 	code, _, _ := strings.Cut(why.Message, ":")
-	if _, known := reason.Find(reason.Code(code)); known && why.Code == reason.Denied {
+	if _, known := reason.Find(reason.Code(code)); known && (why.Code == reason.Denied || why.Code == reason.NotRendered) {
 		return reason.Code(code)
 	}
 	return why.Code

@@ -95,3 +95,30 @@ func TestApprovedIsShown(t *testing.T) {
 		t.Error("something is approved and still there, and all is as declared")
 	}
 }
+
+// A recorded denial names the protected objects, and a link that cannot be rendered names the cause. The next step is that of the cause.
+func TestRecordedCause(t *testing.T) {
+	for _, tt := range []struct {
+		code                        reason.Code
+		message, status, says, todo string
+	}{
+		{
+			reason.Denied, "PruneDisabled: Secret a/b and 2 more: remove the annotation", "Denied", "PruneDisabled: Secret a/b and 2 more",
+			"Remove the annotation to let linkwright delete it.",
+		},
+		{reason.NotRendered, "GatewayIncomplete", "Blocked", "NotRendered: GatewayIncomplete", "Repair the gateway"},
+		{reason.NotRendered, "renders", "Blocked", "NotRendered: renders", "See the reason of the source's end"},
+	} {
+		ready := object.Condition{Type: object.Ready, Status: object.False, Reason: tt.code, Message: tt.message}
+		pair := api.Pair{Source: "west", Target: "east"}
+		o := Overview{Links: []RecordedLink{{Pair: pair, Source: RecordedEnd, Target: RecordedEnd, Conditions: []object.Condition{ready}}}}
+		link, _ := o.LinkAnswer(pair)
+		var status, page strings.Builder
+		if err := o.Write(&status, Text); err != nil || !strings.Contains(status.String(), tt.status+"       "+tt.says) {
+			t.Errorf("%s: %v, want %q in\n%s", tt.message, err, tt.says, status.String())
+		}
+		if err := link.Write(&page, Text); err != nil || !strings.Contains(page.String(), "Next step:  "+tt.todo) {
+			t.Errorf("%s: %v, want %q in\n%s", tt.message, err, tt.todo, page.String())
+		}
+	}
+}

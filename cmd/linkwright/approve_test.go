@@ -63,7 +63,7 @@ func TestApprove(t *testing.T) {
 	if offline, live := l.denied("diff", "main..retire"), l.denied("diff", "--ref", "retire"); offline != hash || live != hash {
 		t.Errorf("the same removal is called %s by a preview without clusters, %s by one with them, %s by the daemon", offline, live, hash)
 	}
-	l.previews("Link west→east is no longer declared, and linkwright removes nothing of it:", cli.ExitPartial, "--ref", "retire")
+	l.previews("Link west→east is to be removed, and linkwright removes nothing of it:", cli.ExitPartial, "--ref", "retire")
 	l.must(cli.ExitError, []string{"remove nothing that needs an approval"}, "approve", hash)
 	l.answers(answered{"approve REPO --dry-run=client --ref retire " + hash, cli.ExitDone, output.KindDecisionList})
 	l.must(cli.ExitDone, []string{"approved " + hash}, "approve", "--ref", "retire", hash)

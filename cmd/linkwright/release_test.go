@@ -113,7 +113,7 @@ func (l *lab) owners() {
 func (l *lab) uninstalls() {
 	l.commit(l.clusters() + link("east", "west", ""))
 	l.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync")
-	l.must(cli.ExitPartial, []string{"Link east→west is removed:\n", "delete Deployment.apps linkerd-multicluster/controller-west", "still declares 1 link, which the next sync makes again", "to go on, run:\n  linkwright uninstall ", " --yes"}, "uninstall")
+	l.must(cli.ExitPartial, []string{"Link east→west is removed:\n", "delete Deployment.apps linkerd-multicluster/controller-west", "still declares 2 clusters and 1 link. The next sync writes that again", "to go on, run:\n  linkwright uninstall ", " --yes"}, "uninstall")
 	l.dryRuns([]string{"delete Deployment.apps linkerd-multicluster/controller-west"}, "uninstall")
 	l.dryRuns([]string{"another token would be requested", "management cluster: https://"}, "rotate")
 	l.uninstallsBegun()

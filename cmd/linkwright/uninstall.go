@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -166,19 +167,35 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 // staysInstalled is what no uninstall removes.
 const staysInstalled = "Namespace linkwright-access stays in every cluster, and what you installed: linkwright's Deployment, Leases, access Secrets, accounts, rights and policies."
 
-// warn says that the next sync links again what is still declared.
+// warn says that the next sync writes again what is still declared.
 func (u *uninstalling) warn() {
-	if text := linksAgain(u.fleet); text != "" {
+	if text := stillDeclared(u.fleet); text != "" {
 		cli.Say(u.out.notes, text)
 	}
 }
 
-// linksAgain is a warning of what is still declared; empty: no link is.
-func linksAgain(f *fleet.Fleet) string {
-	if f == nil || f.NumLinks() == 0 {
+// stillDeclared is a warning of declarations that the next sync would write again; empty: there are none. A cluster that leaves is none.
+func stillDeclared(f *fleet.Fleet) string {
+	if f == nil {
 		return ""
 	}
-	return fmt.Sprintf("The repository still declares %s, which the next sync makes again: remove the declarations, or leave the daemon at 0 and run no sync.", cli.Count(f.NumLinks(), "link"))
+	clusters := 0
+	for _, c := range f.Clusters {
+		if c.Spec.State != api.Leaving {
+			clusters++
+		}
+	}
+	var what []string
+	if clusters > 0 {
+		what = append(what, cli.Count(clusters, "cluster"))
+	}
+	if n := f.NumLinks(); n > 0 {
+		what = append(what, cli.Count(n, "link"))
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The repository still declares %s. The next sync writes that again: remove the declarations, or leave the daemon at 0 and run no sync.", strings.Join(what, " and "))
 }
 
 // removals name what steps remove, and say what they leave.

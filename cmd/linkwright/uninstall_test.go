@@ -29,7 +29,7 @@ func TestUninstallRemembers(t *testing.T) {
 	}
 }
 
-// An uninstall warns of links that are still declared: the next sync makes them again.
+// An uninstall warns of clusters and links that are still declared: the next sync writes them again.
 func TestUninstallWarns(t *testing.T) {
 	const clusters = `
 apiVersion: linkwright.dev/v1alpha1
@@ -48,12 +48,15 @@ kind: Link
 metadata: {name: west-east}
 spec: {source: west, target: east}
 `
-	for declared, want := range map[string]string{clusters: "", clusters + link: "still declares 1 link, which the next sync makes again"} {
+	for declared, want := range map[string]string{
+		strings.ReplaceAll(clusters, "spec: {", "spec: {state: Leaving, "): "", clusters: "still declares 2 clusters. The next sync",
+		clusters + link: "still declares 2 clusters and 1 link. The next sync writes that again",
+	} {
 		f, problems := fleet.Load("", fstest.MapFS{"fleet.yaml": {Data: []byte(declared)}})
 		if f == nil {
 			t.Fatal(problems)
 		}
-		if got := linksAgain(f); !strings.Contains(got, want) || (got == "") != (want == "") {
+		if got := stillDeclared(f); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("warns %q, want %q", got, want)
 		}
 	}

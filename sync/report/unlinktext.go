@@ -112,9 +112,9 @@ func (g unlinkGroup) head() string {
 	case waiting:
 		return subject + "being removed, and linkwright waits:"
 	case stopped:
-		return subject + "no longer declared, and linkwright removes nothing of " + them + ":"
+		return subject + "to be removed, and linkwright removes nothing of " + them + ":"
 	}
-	return subject + "no longer declared, and linkwright waits before it removes anything of " + them + ":"
+	return subject + "to be removed, and linkwright waits before it removes anything of " + them + ":"
 }
 
 // lead introduces the stages of several links, and those that need an approval.

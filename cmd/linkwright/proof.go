@@ -146,7 +146,7 @@ func excludes(od report.ObjectDiff) []report.ObjectDiff {
 	}
 	rest, lists := od, od
 	rest.After, lists.Before = object.NewBody(raw), object.NewBody(raw)
-	lists.Why = object.Reason{Code: reason.FieldIgnored, Message: "exclude lists: what the service mirror does not copy to mirrors; a change makes it read its credential again"}
+	lists.Why.Message = "exclude lists: what the service mirror does not copy to mirrors; a change makes it read its credential again"
 	var out []report.ObjectDiff
 	for _, one := range []report.ObjectDiff{rest, lists} {
 		if len(differing(one.Before, one.After)) > 0 {

@@ -41,3 +41,15 @@ func TestAdoptionShowsBlocks(t *testing.T) {
 		t.Errorf("blocked: %v, exit %v", p.blocked, exit)
 	}
 }
+
+// A Link's exclude lists are a change of their own. The reason of both parts is that of the change.
+func TestExcludes(t *testing.T) {
+	od := report.ObjectDiff{
+		Action: object.Update, Key: object.Key{Kind: "Link", Name: "east"}, Why: object.Reason{Code: reason.Declared, Message: "as declared"},
+		Before: object.NewBody([]byte(`{"spec":{"gatewayPort":"4143"}}`)), After: object.NewBody([]byte(`{"spec":{"excludedLabels":["a"],"gatewayPort":"4144"}}`)),
+	}
+	got := excludes(od)
+	if len(got) != 2 || got[0].Why != od.Why || got[1].Why.Code != reason.Declared || !strings.HasPrefix(got[1].Why.Message, "exclude lists: ") {
+		t.Errorf("two changes, both as declared: %+v", got)
+	}
+}

@@ -17,7 +17,12 @@ const (
 )
 
 func applying() Group {
-	return Group{Title: "Rendering and applying", Entries: []Entry{
+	return Group{Title: "Rendering and applying", Entries: append(rendering(), states()...)}
+}
+
+// rendering returns why an object cannot be rendered or taken over.
+func rendering() []Entry {
+	return []Entry{
 		{
 			Code:    RenderFailed,
 			Meaning: "linkwright cannot make an object from the declaration.",
@@ -58,6 +63,12 @@ func applying() Group {
 			Meaning: "`adopt`: an object appeared after the plan was shown.",
 			Remedy:  "Run the command again.",
 		},
+	}
+}
+
+// states returns how what is written is, and why nothing is written.
+func states() []Entry {
+	return []Entry{
 		{
 			Code:    NotReady,
 			Meaning: "All is as declared, and a Deployment or an object of an overlay is not ready. The message says what.",
@@ -78,5 +89,5 @@ func applying() Group {
 			Meaning: "A guard, a limit or a policy denies a change. MESSAGE has its reason.",
 			Remedy:  "See that reason.",
 		},
-	}}
+	}
 }

@@ -17,7 +17,12 @@ const (
 )
 
 func health() Group {
-	return Group{Title: "Health of a link", Entries: []Entry{
+	return Group{Title: "Health of a link", Entries: append(conditions(), stages()...)}
+}
+
+// conditions returns the reasons that only conditions have.
+func conditions() []Entry {
+	return []Entry{
 		{
 			Code:    Healthy,
 			Meaning: "All stages of the link passed.",
@@ -43,6 +48,12 @@ func health() Group {
 			Meaning: "Nothing is known of the link now, because one of its two clusters was not read.",
 			Remedy:  "See the reason of that cluster.",
 		},
+	}
+}
+
+// stages returns the reasons of stages.
+func stages() []Entry {
+	return []Entry{
 		{
 			Code:    CredentialsNotWritten,
 			Meaning: "The link does not work yet, because one of its Secrets in the source is missing.",
@@ -78,5 +89,5 @@ func health() Group {
 			Meaning: "The link has no mirror with an address, so nothing shows whether the gateway is alive.",
 			Remedy:  "Nothing. Export a Service in the target to see it.",
 		},
-	}}
+	}
 }

@@ -18,7 +18,12 @@ const (
 )
 
 func removing() Group {
-	return Group{Title: "Removing", Entries: []Entry{
+	return Group{Title: "Removing", Entries: append(guards(), waits()...)}
+}
+
+// guards returns why nothing is removed.
+func guards() []Entry {
+	return []Entry{
 		{
 			Code: PruneLimitExceeded,
 			Meaning: "The revision would remove more clusters, links or mirrored Services than its limits allow. linkwright removes " +
@@ -46,6 +51,12 @@ func removing() Group {
 			Meaning: "The commit declares no Cluster.",
 			Remedy:  "Check `--path`.",
 		},
+	}
+}
+
+// waits returns what a removal waits for.
+func waits() []Entry {
+	return []Entry{
 		{
 			Code:    Draining,
 			Meaning: "Linkerd's controller removes the mirrors of a removed link.",
@@ -88,5 +99,5 @@ func removing() Group {
 			Remedy: "Nothing. The message names what the replacement lacks. To give it up, declare the former state, or remove the " +
 				"new link.",
 		},
-	}}
+	}
 }

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"time"
 
 	"github.com/linkwright/linkwright/sync/report"
@@ -35,10 +36,14 @@ func (p *progress) show() {
 	p.loop.Progress(r)
 }
 
-// end shows the report of a sync.
+// end shows the report of a sync. That somebody stopped it is no failure to log: the report says it.
 func (p *progress) end(r report.Report, err error) {
 	if !p.loop.ReadOnly {
-		p.journal.record(r, err)
+		failed := err
+		if errors.Is(err, ErrInterrupted) {
+			failed = nil
+		}
+		p.journal.record(r, failed)
 	}
 	if p.loop.Progress != nil {
 		p.loop.Progress(r)

@@ -112,7 +112,13 @@ func TestInterruptedFinishesWhatHasBegun(t *testing.T) {
 		defer stop(nil)
 		time.AfterFunc(9*time.Second, func() { stop(why) })
 		began := time.Now()
-		got, err := r.loop().Once(ctx, 1)
+		var log bytes.Buffer
+		l := r.loop()
+		l.Log = slog.New(slog.NewTextHandler(&log, nil))
+		got, err := l.Once(ctx, 1)
+		if strings.Contains(log.String(), why.Error()) {
+			t.Errorf("the report says why it ended, and the log does, too:\n%s", log.String())
+		}
 		if !errors.Is(err, ErrInterrupted) || !errors.Is(err, why) {
 			t.Errorf("Once: %v, want %v", err, why)
 		}

@@ -71,7 +71,7 @@ func Show(w io.Writer, f report.Format, r report.Report, failed error) error {
 	return ShownVerdict(f, r, failed)
 }
 
-// ShownVerdict is the Verdict of a sync whose answer was written in a format. A terminal does not show its error again if the answer has it.
+// ShownVerdict is the Verdict of a sync whose answer was written in a format. Its error is not written again to where the answer went.
 func ShownVerdict(f report.Format, r report.Report, failed error) error {
 	err := Verdict(r, failed)
 	exit, ok := errors.AsType[Exit](err)

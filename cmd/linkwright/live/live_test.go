@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -355,5 +356,26 @@ func TestColour(t *testing.T) {
 	}
 	if err := new(Colour).Set("yes"); err == nil {
 		t.Error("yes is taken")
+	}
+}
+
+// An error that an answer has is not written again to where the answer went: a terminal, or a pipe after 2>&1.
+func TestSame(t *testing.T) {
+	file := func(name string) *os.File {
+		f, err := os.Create(filepath.Join(t.TempDir(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	out, other := file("out"), file("other")
+	again, err := os.OpenFile(out.Name(), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close() //nolint:errcheck // nothing was written
+	if !Same(out, out) || !Same(out, again) || Same(out, other) || Same(out, &strings.Builder{}) || Same(&strings.Builder{}, out) {
+		t.Error("only two names of one file are the same")
 	}
 }

@@ -37,7 +37,8 @@ AGE is the time since READY or its reason changed.`,
 			kind: "cluster", use: "[NAME...]", list: report.Overview.ClusterList,
 			long: `List the clusters of the management cluster's record, with the revision that is
 applied there. LINKS counts the links that are Ready, of all links with an end
-in the cluster.`,
+in the cluster. There is no AGE, because the record does not keep since when a
+cluster is managed.`,
 			ref: func(name string) (string, bool) {
 				return "cluster/" + name, api.CheckClusterName(api.ClusterName(name)) == nil
 			},

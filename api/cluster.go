@@ -55,7 +55,7 @@ type Cluster struct {
 	Overlay string `json:"overlay,omitempty"`
 	// State sets whether the cluster takes part in links.
 	State ClusterState `json:"state,omitempty"`
-	// Suspend keeps everything in the cluster as it is: linkwright writes and deletes nothing there, but records whether
+	// Suspend keeps everything in the cluster as it is: linkwright only records whether
 	// its links work. Removals of links to and from it do not begin at the other end either. Reports show it, and it is no failure.
 	Suspend bool `json:"suspend,omitempty"`
 }

@@ -26,7 +26,7 @@ func docs(of string) string {
 	case "Cluster.state":
 		return "state sets whether the cluster takes part in links."
 	case "Cluster.suspend":
-		return "suspend keeps everything in the cluster as it is: linkwright writes and deletes nothing there, but records whether its links work. Removals of links to and from it do not begin at the other end either. Reports show it, and it is no failure."
+		return "suspend keeps everything in the cluster as it is: linkwright only records whether its links work. Removals of links to and from it do not begin at the other end either. Reports show it, and it is no failure."
 	case "ClusterDoc":
 		return "Cluster declares a Kubernetes cluster that may take part in links: how to reach it, and what differs there from an ordinary installation of Linkerd."
 	case "ClusterName":
@@ -134,7 +134,7 @@ func docs(of string) string {
 	case "LinkSpec.selector":
 		return "selector chooses services that are mirrored through the gateway; left out, it is mirror.linkerd.io/exported=true, and none if the target has no gateway. {} matches nothing, as everywhere in Linkerd."
 	case "LinkSpec.suspend":
-		return "suspend keeps both ends of the link as they are: linkwright writes and deletes nothing of it, but records whether it works. Reports show it, and it is no failure. linkwright removes a link that is no longer declared, suspended or not."
+		return "suspend keeps both ends of the link as they are: linkwright only records whether it works. Reports show it, and it is no failure. linkwright removes a link that is no longer declared, suspended or not."
 	case "LinkSpec.trustAnchors":
 		return "trustAnchors sets what happens if proxies of source and target have no valid trust anchor in common, without which they do not talk to each other. If an end shows no anchors, linkwright does not check this."
 	case "Linkerd":

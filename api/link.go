@@ -47,7 +47,7 @@ type LinkSpec struct {
 	// TrustAnchors sets what happens if proxies of source and target have no valid trust anchor in common, without which
 	// they do not talk to each other. If an end shows no anchors, linkwright does not check this.
 	TrustAnchors Strictness `json:"trustAnchors,omitempty"`
-	// Suspend keeps both ends of the link as they are: linkwright writes and deletes nothing of it, but records whether it
+	// Suspend keeps both ends of the link as they are: linkwright only records whether it
 	// works. Reports show it, and it is no failure. linkwright removes a link that is no longer declared, suspended or not.
 	Suspend bool `json:"suspend,omitempty"`
 }

@@ -51,9 +51,9 @@ func TestOverviewOfSuspensions(t *testing.T) {
 		}
 	}
 	want := []string{
-		"east: cluster east is suspended by alice: linkwright writes nothing there: to resume, run linkwright resume east",
-		"west→east-gw: cluster east is suspended by alice: linkwright writes nothing there: to resume, run linkwright resume east",
-		"west→north: suspended until 2026-11-28T13:00:00Z by bob: linkwright writes neither end: to resume, run linkwright resume west/north",
+		"east: cluster east is suspended by alice: linkwright leaves everything there as it is: to resume, run linkwright resume east",
+		"west→east-gw: cluster east is suspended by alice: linkwright leaves everything there as it is: to resume, run linkwright resume east",
+		"west→north: suspended until 2026-11-28T13:00:00Z by bob: linkwright leaves both ends as they are: to resume, run linkwright resume west/north",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

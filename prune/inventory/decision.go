@@ -23,7 +23,7 @@ type DecisionKind string
 //	AllowNonFastForward  Revision             it, and what descends from it, may be applied although history went back
 //	AbandonCluster       Cluster              what it holds stays there; it counts once it is declared no more and cannot be read
 //	Reconcile            Cluster              it is read and reconciled now
-//	Suspend              Cluster, or a link   nothing is written there, until Until if that is given
+//	Suspend              Cluster, or a link   it is left as it is, until Until if that is given
 //	Resume               Cluster, or a link   nothing: it shows for a week that a suspension ended; without By, its time was over
 const (
 	AcceptCluster       DecisionKind = "AcceptCluster"

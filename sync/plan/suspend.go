@@ -19,7 +19,7 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 		return SuspendedCluster(c.Name)
 	}
 	if l, ok := w.Fleet.Link(end.Link); ok && l.Spec.Suspend {
-		return object.Because(reason.Suspended, "%s has suspend: true, so linkwright writes neither end: to resume, remove suspend", l.From)
+		return object.Because(reason.Suspended, "%s has suspend: true, so linkwright leaves both ends as they are: to resume, remove suspend", l.From)
 	}
 	if d, ok := w.Suspension(end); ok {
 		return object.Because(reason.Suspended, "%s", w.SuspendedBy(d))
@@ -29,7 +29,7 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 
 // SuspendedCluster returns the reason of a cluster that is declared with suspend: true.
 func SuspendedCluster(name api.ClusterName) *object.Reason {
-	return object.Because(reason.Suspended, "cluster %s has suspend: true, so linkwright writes nothing there: to resume, remove suspend", name)
+	return object.Because(reason.Suspended, "cluster %s has suspend: true, so linkwright leaves everything there as it is: to resume, remove suspend", name)
 }
 
 // resumes returns when the first suspension of these rows ends.

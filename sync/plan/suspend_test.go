@@ -55,7 +55,7 @@ func TestSuspendedLink(t *testing.T) {
 			if end == westEast {
 				more = tt.source
 			}
-			if want := "Link west-east has suspend: true, so linkwright writes neither end: to resume, remove suspend" + more; got.Phase != Suspended ||
+			if want := "Link west-east has suspend: true, so linkwright leaves both ends as they are: to resume, remove suspend" + more; got.Phase != Suspended ||
 				got.Why.Code != reason.Suspended || got.Why.Message != want || len(got.Deleting) > 0 {
 				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Phase, got.Why, want)
 			}

@@ -149,12 +149,12 @@ func planned() Report {
 // asDeclared is a fleet of which parts are suspended, and a cluster has left: nothing is wrong with it.
 func asDeclared() Report {
 	we, ew := link("west", "east"), link("east", "west")
-	cluster := object.Because(reason.Suspended, "cluster east has suspend: true, so linkwright writes nothing there: to resume, remove suspend; 2 changes wait")
-	other := object.Because(reason.Suspended, "the link's other end cannot be removed: cluster east has suspend: true, so linkwright writes nothing there: to resume, remove suspend")
+	cluster := object.Because(reason.Suspended, "cluster east has suspend: true, so linkwright leaves everything there as it is: to resume, remove suspend; 2 changes wait")
+	other := object.Because(reason.Suspended, "the link's other end cannot be removed: cluster east has suspend: true, so linkwright leaves everything there as it is: to resume, remove suspend")
 	left := object.Because(reason.CleanupComplete, "cluster north holds nothing of linkwright any more: you can remove its declaration")
 	return Report{Commit: commit, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{
-			{End: at("east", api.Pair{}), Phase: plan.Suspended, Why: object.Because(reason.Suspended, "cluster east has suspend: true, so linkwright writes nothing there: to resume, remove suspend")},
+			{End: at("east", api.Pair{}), Phase: plan.Suspended, Why: object.Because(reason.Suspended, "cluster east has suspend: true, so linkwright leaves everything there as it is: to resume, remove suspend")},
 			{End: at("east", ew), Phase: plan.Suspended, Why: cluster, Held: 2},
 			{End: at("east", we), Phase: plan.Suspended, Leaving: true, Why: cluster, Held: 2},
 		}}},

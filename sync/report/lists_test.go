@@ -31,7 +31,7 @@ north   Unknown  Unknown                    0/2    Unreachable: no route[31m; to
 west    True     Ready        0123456789ab  1/4
 leaves  False    Leaving                    0/0    it is being removed
 other   False    Progressing  fedcba987654  0/0    RevisionMismatch: revision 0123456789ab is not applied, the cluster has fedcba987654
-south   True     Suspended                  0/1    cluster south has suspend: true, so linkwright writes nothing there: to resume, remove suspend
+south   True     Suspended                  0/1    cluster south has suspend: true, so linkwright leaves everything there as it is: to resume, remove suspend
 `},
 		"one wide cluster without its head": {o.ClusterList().Only(func(ref string) bool { return ref == "cluster/east" }).One(false), Wide, `
 east  True  Ready  0123456789abcdef0123456789abcdef01234567  1/3  west→old for 60 min

@@ -188,10 +188,10 @@ func TestOverviewSuspended(t *testing.T) {
 		got = append(got, c.Name+" "+c.Ready+" "+c.Status+" "+c.Reason.Message)
 	}
 	want := []string{
-		"east True Suspended its Link has suspend: true, so linkwright writes neither end: to resume, remove suspend",
-		"north True Suspended cluster north has suspend: true, so linkwright writes nothing there: to resume, remove suspend",
+		"east True Suspended its Link has suspend: true, so linkwright leaves both ends as they are: to resume, remove suspend",
+		"north True Suspended cluster north has suspend: true, so linkwright leaves everything there as it is: to resume, remove suspend",
 		"south True Suspended by alice",
-		"north True Suspended cluster north has suspend: true, so linkwright writes nothing there: to resume, remove suspend",
+		"north True Suspended cluster north has suspend: true, so linkwright leaves everything there as it is: to resume, remove suspend",
 		"south True Suspended by alice",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || !o.AsDeclared() {

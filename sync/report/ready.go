@@ -91,7 +91,7 @@ func (o Overview) suspension(l RecordedLink) *object.Reason {
 	case l.Suspended != nil:
 		return l.Suspended
 	case slices.Contains(r.SuspendedLinks, l.Pair):
-		return object.Because(reason.Suspended, "its Link has suspend: true, so linkwright writes neither end: to resume, remove suspend")
+		return object.Because(reason.Suspended, "its Link has suspend: true, so linkwright leaves both ends as they are: to resume, remove suspend")
 	case slices.Contains(r.Suspended, l.Pair.Source):
 		return plan.SuspendedCluster(l.Pair.Source)
 	case slices.Contains(r.Suspended, l.Pair.Target):

@@ -47,9 +47,9 @@ func (s Snapshot) SuspendedBy(d inventory.Decision) string {
 		text += " (" + d.Reason + ")"
 	}
 	if d.Cluster != "" {
-		return fmt.Sprintf("cluster %s is %s: linkwright writes nothing there: %srun %s", d.Cluster, text, toResume, s.Command("resume "+d.Object()))
+		return fmt.Sprintf("cluster %s is %s: linkwright leaves everything there as it is: %srun %s", d.Cluster, text, toResume, s.Command("resume "+d.Object()))
 	}
-	return fmt.Sprintf("%s: linkwright writes neither end: %srun %s", text, toResume, s.Command("resume "+d.Object()))
+	return fmt.Sprintf("%s: linkwright leaves both ends as they are: %srun %s", text, toResume, s.Command("resume "+d.Object()))
 }
 
 // Suspends reports whether a person's decision keeps all that is in a cluster suspended.

@@ -20,10 +20,10 @@ func suspendCommand() *cobra.Command {
 		Use:   "suspend (CLUSTER | SOURCE/TARGET)... --reason WHY",
 		Short: "Leave clusters or links as they are, for an incident",
 		Long: `Leave clusters or links as they are during an incident, as suspend: true in a
-declaration does. linkwright writes nothing in the cluster, or at either end of
-the link, until "linkwright resume" or until --until. It still records whether
-links work: READY shows that. Status and reports show who suspended it, why, and
-until when. Declare it if it lasts longer.
+declaration does. linkwright leaves everything in the cluster, or both ends of
+the link, as it is until "linkwright resume" or until --until. It writes only
+whether links work, into its inventories: READY shows that. Status and reports
+show who suspended it, why, and until when. Declare it if it lasts longer.
 
 The management cluster records it. Suspending the same again replaces your
 former suspension.`,

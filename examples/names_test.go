@@ -91,7 +91,7 @@ func TestFieldsOfFiles(t *testing.T) {
 			t.Errorf("the page of names lacks the field %s", f)
 		}
 	}
-	for _, kind := range []inventory.DecisionKind{inventory.AcceptCluster, inventory.AllowNonFastForward, inventory.AbandonCluster, inventory.Reconcile, inventory.Suspend} {
+	for _, kind := range []inventory.DecisionKind{inventory.AcceptCluster, inventory.AllowNonFastForward, inventory.AbandonCluster, inventory.Reconcile, inventory.Suspend, inventory.Resume, inventory.Approve, inventory.WithdrawApproval} {
 		if !strings.Contains(files, "`"+string(kind)+"`") {
 			t.Errorf("the page of names lacks the decision %s", kind)
 		}

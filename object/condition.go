@@ -26,6 +26,9 @@ const (
 	Reconciling = "Reconciling" // it does not work yet, and should soon by itself
 	Stalled     = "Stalled"     // it does not work, and somebody must act
 	Suspended   = "Suspended"   // its source's end is suspended; the reason is Waiting if changes wait for the end of that
+
+	// Approved is the condition of an approval, in events.
+	Approved = "Approved"
 )
 
 // Statuses of a condition.

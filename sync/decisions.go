@@ -92,7 +92,7 @@ func (e *engine) removeUsedUp(ctx context.Context, urged []inventory.Decision) {
 //	AbandonCluster       the cluster is declared, in a sync that began with the decision and read the repository; or it is not in the record either
 //	Reconcile            its cluster was reconciled in this sync, or does not exist
 //	Suspend              its time is over
-//	Resume               it is a week old
+//	Resume, Approve, WithdrawApproval   it is a week old
 func (e *engine) usedUp(ctx context.Context, d inventory.Decision, urged []inventory.Decision) bool {
 	if d.Check() != nil {
 		return false

@@ -12,7 +12,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -202,43 +201,6 @@ func sweepFlag(forbidden string) string {
 		}
 	}
 	return ""
-}
-
-// logRecord logs new decisions of a record, and what linkwright did not understand.
-func (l *Loop) logRecord(last, now inventory.Record) {
-	if l.Log == nil {
-		return
-	}
-	for _, d := range now.Decisions {
-		if slices.Contains(last.Decisions, d) || d.Expired(time.Now()) {
-			continue
-		}
-		if err := d.Check(); err != nil {
-			l.Log.Warn("decision not understood: linkwright ignores it", "decision", d.String(), "error", err)
-			continue
-		}
-		l.Log.Info("decision taken up", "decision", d.String())
-	}
-	for _, text := range now.Unread {
-		if !slices.Contains(last.Unread, text) {
-			l.Log.Warn("approval not understood: linkwright ignores it", "approval", text)
-		}
-	}
-	for _, text := range now.Unreadable {
-		if !slices.Contains(last.Unreadable, text) {
-			l.Log.Warn("record not understood: until another revision is applied, linkwright removes only what you approve",
-				"record", inventory.RecordKey(l.Owner, l.Management.Namespace).String(), "text", text)
-		}
-	}
-}
-
-// logUsedUp logs which decisions were removed.
-func (l *Loop) logUsedUp(gone []inventory.Decision) {
-	for _, d := range gone {
-		if l.Log != nil {
-			l.Log.Info("decision used up", "decision", d.String())
-		}
-	}
 }
 
 // fleeting is an error with a part of its text that changes all the time, such as the time of the next retry.

@@ -34,7 +34,7 @@ overlays that the revision removes.
 The management cluster's record keeps the approval, with your name and the time.
 A daemon follows it within seconds. It ends when all of that is being removed,
 and after 30 days if nobody uses it. --withdraw takes it back; a removal that
-began goes on. Objects with linkwright.dev/prune: disabled stay. So does
+began goes on. "linkwright events" shows for a week who did either. Objects with linkwright.dev/prune: disabled stay. So does
 everything while prune.policy is not Sync.
 
 Without --repo, HASH is what "linkwright status" shows as denied. With --repo
@@ -141,8 +141,7 @@ func (a approval) record(hash string, choose func(inventory.Record) ([]inventory
 			return made, err
 		}
 		one := inventory.Approval{Hash: inventory.HashOf(units), Units: units, By: by, At: time.Now().UTC().Truncate(time.Second)}
-		removeApproval(r, one.Hash)
-		r.Approvals = append(r.Approvals, one)
+		r.Approve(one)
 		return approved{one, report.Recorded}, nil
 	})
 }
@@ -155,19 +154,13 @@ func withdrawApproval(f *cli.Common, c *cobra.Command, as *cli.Format, hash stri
 	}
 	defer cs.Close(c.Context())
 	f.Management.Announce(c.ErrOrStderr(), cs.log)
+	by := decide.User(c.Context(), cs.LeaseConfig())
 	return approval{c, cs, f.Writing, as}.amend(func(r *inventory.Record) (approved, error) {
-		for _, one := range r.Approvals {
-			if one.Hash == hash {
-				removeApproval(r, hash)
-				return approved{one, report.Withdrawn}, nil
-			}
+		if one, ok := r.WithdrawApproval(hash, by, time.Now()); ok {
+			return approved{one, report.Withdrawn}, nil
 		}
 		return approved{}, fmt.Errorf("approve %s: the record has no approval of that: its removal began, or nobody approved it", hash)
 	})
-}
-
-func removeApproval(r *inventory.Record, hash string) {
-	r.Approvals = slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == hash })
 }
 
 // approved is an approval, and what became of it; an empty change: it was in the record before.

@@ -43,6 +43,9 @@ func TestApprove(t *testing.T) {
 			t.Errorf("without a repository, approve %s %s: exit code %d, %s", hash, again.more, code, out)
 		}
 	}
+	if _, out := l.bare("events"); strings.Count(out, "approval/"+hash) != 1 || !strings.Contains(out, "Approved is True: by ") || !strings.Contains(out, ": removes link west/east") {
+		t.Errorf("events of an approval that was taken back and given again:\n%s", out)
+	}
 	for _, shown := range []string{"status", "get links", "describe link west/east"} {
 		if _, out := l.bare(strings.Fields(shown)...); !strings.Contains(strings.ToLower(out), "approved by ") || strings.Contains(out, "declare state") {
 			t.Errorf("%s of what is approved and not yet synced:\n%s", shown, out)

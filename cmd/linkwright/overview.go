@@ -182,7 +182,7 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 		}
 	})
 	out.Links = recordedLinks(out.Clusters, found, known.Clusters)
-	out.Suspensions = decide.Suspensions(known)
+	out.Suspensions, out.Approvals = decide.Suspensions(known), decide.Approvals(known, out.At)
 	c.suspended(&out, known)
 	out.Clusters = withUnrecorded(out)
 	return out, nil

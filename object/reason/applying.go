@@ -13,6 +13,8 @@ const (
 	NotReady           Code = "NotReady"
 	Suspended          Code = "Suspended"
 	Resumed            Code = "Resumed"
+	RemovalApproved    Code = "RemovalApproved"
+	ApprovalWithdrawn  Code = "ApprovalWithdrawn"
 	Denied             Code = "Denied"
 )
 
@@ -83,6 +85,16 @@ func states() []Entry {
 			Code:    Resumed,
 			Meaning: "`events`: somebody ran `linkwright resume`, or the time that `linkwright suspend --until` set is over.",
 			Remedy:  "Nothing.",
+		},
+		{
+			Code:    RemovalApproved,
+			Meaning: "`events`: somebody ran `linkwright approve`.",
+			Remedy:  "Nothing. The next sync removes what the message names.",
+		},
+		{
+			Code:    ApprovalWithdrawn,
+			Meaning: "`events`: somebody ran `linkwright approve --withdraw`.",
+			Remedy:  "Nothing. A removal that began before goes on.",
 		},
 		{
 			Code:    Denied,

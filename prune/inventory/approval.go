@@ -105,6 +105,48 @@ func (r Record) Approved(hash string, now time.Time) (Approval, bool) {
 	return Approval{}, false
 }
 
+// Removes names what an approval allows to remove, for people: the first units, and how many more there are.
+func (a Approval) Removes() string {
+	const most = 5
+	var names []string
+	for i, u := range a.Units {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(a.Units)-most))
+			break
+		}
+		names = append(names, u.String())
+	}
+	return joined(names)
+}
+
+// past is the decision that shows for a week what became of an approval.
+func (a Approval) past(kind DecisionKind, by string, at time.Time) Decision {
+	return Decision{Kind: kind, Hash: a.Hash, Removes: a.Removes(), By: by, At: at}
+}
+
+// Approve adds an approval to the record, in place of an earlier one of the same hash, and shows for a week who gave it.
+func (r *Record) Approve(a Approval) {
+	r.removeApproval(a.Hash)
+	r.Approvals = append(r.Approvals, a)
+	r.Decide(a.past(Approve, a.By, a.At))
+}
+
+// WithdrawApproval takes an approval out of the record, and shows for a week who did that; false: the record has none of that hash.
+func (r *Record) WithdrawApproval(hash, by string, now time.Time) (Approval, bool) {
+	at := slices.IndexFunc(r.Approvals, func(a Approval) bool { return a.Hash == hash })
+	if at < 0 {
+		return Approval{}, false
+	}
+	gone := r.Approvals[at]
+	r.removeApproval(hash)
+	r.Decide(gone.past(WithdrawApproval, by, now))
+	return gone, true
+}
+
+func (r *Record) removeApproval(hash string) {
+	r.Approvals = slices.DeleteFunc(slices.Clone(r.Approvals), func(a Approval) bool { return a.Hash == hash })
+}
+
 // Same reports whether two are the same approval, whichever units are left.
 func (a Approval) Same(b Approval) bool { return a.By == b.By && a.At.Equal(b.At) }
 

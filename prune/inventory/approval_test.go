@@ -133,3 +133,40 @@ func TestApproved(t *testing.T) {
 		}
 	}
 }
+
+// The record shows for a week who approved a removal, or who took the approval back: only the last of both. What is approved stays apart from that.
+func TestApproveAndWithdraw(t *testing.T) {
+	units := make([]Unit, 0, 7)
+	for _, target := range []api.ClusterName{"a", "b", "c", "d", "e", "f", "g"} {
+		units = append(units, LinkUnit(api.Pair{Source: "west", Target: target}))
+	}
+	const removes = "link west/a, link west/b, link west/c, link west/d, link west/e and 2 more"
+	one := Approval{Hash: HashOf(units), Units: units, By: "ann", At: decidedAt}
+	var r Record
+	shows := func(kind DecisionKind, by string, at time.Time) {
+		t.Helper()
+		want := []Decision{{Kind: kind, Hash: one.Hash, Removes: removes, By: by, At: at}}
+		if diff := cmp.Diff(want, r.Decisions); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		if week := at.Add(7 * 24 * time.Hour); !r.Decisions[0].Past() || r.Decisions[0].Expired(week.Add(-1)) || !r.Decisions[0].Expired(week) {
+			t.Errorf("%v is not past, or expires at another time", r.Decisions[0])
+		}
+	}
+	r.Approve(one)
+	shows(Approve, "ann", decidedAt)
+	later := decidedAt.Add(time.Hour)
+	if gone, ok := r.WithdrawApproval(one.Hash, "bob", later); !ok || gone.By != "ann" || len(r.Approvals) != 0 {
+		t.Errorf("withdrawn: %v, %t, left %v", gone, ok, r.Approvals)
+	}
+	shows(WithdrawApproval, "bob", later)
+	if _, ok := r.WithdrawApproval(one.Hash, "bob", later); ok {
+		t.Error("an approval was withdrawn twice")
+	}
+	r.Approve(one)
+	r.Approve(one)
+	shows(Approve, "ann", decidedAt)
+	if len(r.Approvals) != 1 {
+		t.Errorf("approvals: %v", r.Approvals)
+	}
+}

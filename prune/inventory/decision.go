@@ -25,6 +25,8 @@ type DecisionKind string
 //	Reconcile            Cluster              it is read and reconciled now
 //	Suspend              Cluster, or a link   it is left as it is, until Until if that is given
 //	Resume               Cluster, or a link   nothing: it shows for a week that a suspension ended; without By, its time was over
+//	Approve              Hash                 nothing: it shows for a week who approved a removal. Record.Approvals has what is approved
+//	WithdrawApproval     Hash                 nothing: it shows for a week who took an approval back
 const (
 	AcceptCluster       DecisionKind = "AcceptCluster"
 	AllowNonFastForward DecisionKind = "AllowNonFastForward"
@@ -32,6 +34,8 @@ const (
 	Reconcile           DecisionKind = "Reconcile"
 	Suspend             DecisionKind = "Suspend"
 	Resume              DecisionKind = "Resume"
+	Approve             DecisionKind = "Approve"
+	WithdrawApproval    DecisionKind = "WithdrawApproval"
 )
 
 // Decision is a person's decision in the record. The reconciler applies it, and removes it when it is complete.
@@ -42,6 +46,8 @@ type Decision struct {
 	Target   api.ClusterName `json:"target,omitempty"`
 	UID      string          `json:"uid,omitempty"`
 	Revision api.Commit      `json:"revision,omitempty"` // 40 digits
+	Hash     string          `json:"hash,omitempty"`     // of an approval
+	Removes  string          `json:"removes,omitempty"`  // what that approval allows to remove, for people
 	By       string          `json:"by"`
 	At       time.Time       `json:"at,omitzero"` // UTC, whole seconds, as is Until
 	Reason   string          `json:"reason,omitempty"`
@@ -97,11 +103,21 @@ func (d Decision) Object() string {
 		return d.Link().Name()
 	case d.Kind == AllowNonFastForward:
 		return string(d.Revision)
+	case d.Kind == Approve || d.Kind == WithdrawApproval:
+		return d.Hash
 	}
 	return string(d.Cluster)
 }
 
-var revisions = regexp.MustCompile(`^[0-9a-f]{40}$`)
+// Past reports whether a decision only shows for a week what happened: nothing follows from it.
+func (d Decision) Past() bool {
+	return d.Kind == Resume || d.Kind == Approve || d.Kind == WithdrawApproval
+}
+
+var (
+	revisions = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	hashes    = regexp.MustCompile(`^[0-9a-f]{12}$`)
+)
 
 // Check returns why a decision has no effect; nil: it is valid.
 func (d Decision) Check() error {
@@ -111,10 +127,12 @@ func (d Decision) Check() error {
 	if !d.Until.IsZero() && d.Kind != Suspend {
 		return errors.New("only a suspension may have an end")
 	}
-	if d.Kind == AllowNonFastForward {
-		if !revisions.MatchString(string(d.Revision)) {
-			return fmt.Errorf("revision %q: want all 40 hexadecimal digits, in lower case", d.Revision)
-		}
+	switch {
+	case d.Kind == AllowNonFastForward && !revisions.MatchString(string(d.Revision)):
+		return fmt.Errorf("revision %q: want all 40 hexadecimal digits, in lower case", d.Revision)
+	case (d.Kind == Approve || d.Kind == WithdrawApproval) && !hashes.MatchString(d.Hash):
+		return fmt.Errorf("hash %q: want 12 hexadecimal digits, in lower case", d.Hash)
+	case d.Kind == AllowNonFastForward, d.Kind == Approve, d.Kind == WithdrawApproval:
 		return nil
 	}
 	if (d.Kind == Suspend || d.Kind == Resume) && d.Link() != (api.Pair{}) {
@@ -140,12 +158,12 @@ func (d Decision) Active(now time.Time) bool {
 }
 
 // maxAllowedAge is how long a non-fast-forward commit stays allowed while a cluster of the record does not have it: a cluster that is
-// unreachable must not extend the permission for ever. It is also how long the record shows that a suspension ended.
+// unreachable must not extend the permission for ever. It is also how long the record shows what is past.
 const maxAllowedAge = 7 * 24 * time.Hour
 
 // Expired reports whether a decision has expired.
 func (d Decision) Expired(now time.Time) bool {
-	if (d.Kind == AllowNonFastForward || d.Kind == Resume) && !d.At.IsZero() && !now.Before(d.At.Add(maxAllowedAge)) {
+	if (d.Kind == AllowNonFastForward || d.Past()) && !d.At.IsZero() && !now.Before(d.At.Add(maxAllowedAge)) {
 		return true
 	}
 	return !d.Until.IsZero() && !now.Before(d.Until)
@@ -184,16 +202,17 @@ func (d Decision) compare(o Decision) int {
 	return cmp.Or(
 		cmp.Compare(d.Kind, o.Kind), cmp.Compare(d.Object(), o.Object()), strings.Compare(d.By, o.By), d.At.Compare(o.At),
 		cmp.Compare(d.Cluster, o.Cluster), d.Link().Compare(o.Link()), strings.Compare(d.UID, o.UID), cmp.Compare(d.Revision, o.Revision),
-		strings.Compare(d.Reason, o.Reason), d.Until.Compare(o.Until), strings.Compare(d.Unread, o.Unread),
+		strings.Compare(d.Reason, o.Reason), d.Until.Compare(o.Until), strings.Compare(d.Hash, o.Hash), strings.Compare(d.Removes, o.Removes), strings.Compare(d.Unread, o.Unread),
 	)
 }
 
-// Decide adds decisions to the record, and returns those that they replace. What is suspended again is no longer shown as resumed.
+// Decide adds decisions to the record, and returns those that they replace. What is suspended again is no longer shown as resumed, and of an
+// approval only the last is shown: that it was given, or taken back.
 func (r *Record) Decide(more ...Decision) (replaced []Decision) {
 	for _, d := range more {
 		d.At, d.Until = wholeSecond(d.At), wholeSecond(d.Until)
-		if d.Kind == Suspend {
-			r.RemoveDecisions(func(o Decision) bool { return o.Kind == Resume && o.Object() == d.Object() })
+		if former, ok := map[DecisionKind]DecisionKind{Suspend: Resume, Approve: WithdrawApproval, WithdrawApproval: Approve}[d.Kind]; ok {
+			r.RemoveDecisions(func(o Decision) bool { return o.Kind == former && o.Object() == d.Object() })
 		}
 		same := func(o Decision) bool { return d.replaces(o) }
 		for _, o := range r.Decisions {

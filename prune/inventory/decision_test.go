@@ -18,12 +18,14 @@ func decisions() []Decision {
 		{Kind: AbandonCluster, Cluster: "north", By: "alice", At: decidedAt},
 		{Kind: AcceptCluster, Cluster: "east", UID: "u", By: "alice", At: decidedAt, Reason: "made anew"},
 		{Kind: AllowNonFastForward, Revision: "0123456789012345678901234567890123456789", By: "alice", At: decidedAt},
+		{Kind: Approve, Hash: "0123456789ab", Removes: "link west/east", By: "alice", At: decidedAt},
 		{Kind: Reconcile, Cluster: "east", By: "alice", At: decidedAt},
 		{Kind: Resume, Source: "east", Target: "west", By: "alice", At: decidedAt},
 		{Kind: Resume, Cluster: "north", At: decidedAt},
 		{Kind: Suspend, Cluster: "east", By: "alice", At: decidedAt, Until: decidedAt.Add(time.Hour)},
 		{Kind: Suspend, Cluster: "east", By: "bob", At: decidedAt},
 		{Kind: Suspend, Source: "west", Target: "east", By: "alice", At: decidedAt},
+		{Kind: WithdrawApproval, Hash: "ba9876543210", Removes: "cluster east", By: "bob", At: decidedAt},
 	}
 }
 

@@ -55,6 +55,8 @@ type Overview struct {
 	Clusters []RecordedCluster
 	// Suspensions are decisions to suspend, also those whose time is over, and to resume.
 	Suspensions []Decision
+	// Approvals are those in effect, and those that were given or taken back within a week.
+	Approvals []Decision
 	Ages        bool   // show how long ago moments were
 	Err         string // why no revision could be compared with the clusters; empty: none was, or there is no error
 }

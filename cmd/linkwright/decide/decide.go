@@ -171,7 +171,7 @@ func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
 	}
 	for _, d := range r.Decisions {
 		switch why := d.Check(); {
-		case d.Kind == inventory.Resume && why == nil: // nothing follows from it
+		case d.Past() && why == nil:
 		case d.Unread != "":
 			out = append(out, report.Decision{Object: d.Unread, Unread: true})
 		case why != nil:
@@ -193,8 +193,30 @@ func Suspensions(r inventory.Record) (out []report.Decision) {
 	return out
 }
 
+// Approvals are the approvals in effect, and what the record shows of those that were given or taken back within a week. Each is there once.
+func Approvals(r inventory.Record, now time.Time) (out []report.Decision) {
+	for _, d := range r.Decisions {
+		if (d.Kind == inventory.Approve || d.Kind == inventory.WithdrawApproval) && d.Check() == nil {
+			out = append(out, reported(d))
+		}
+	}
+	for _, a := range r.Approvals {
+		shown := slices.ContainsFunc(r.Decisions, func(d inventory.Decision) bool {
+			return d.Kind == inventory.Approve && d.By == a.By && d.At.Equal(a.At)
+		})
+		if !shown && !a.Expired(now) {
+			out = append(out, report.Decision{Kind: string(inventory.Approve), Object: a.Hash, Removes: []string{a.Removes()}, By: a.By, At: a.At})
+		}
+	}
+	return out
+}
+
 func reported(d inventory.Decision) report.Decision {
-	return report.Decision{Kind: string(d.Kind), Object: d.Object(), UID: d.UID, Until: d.Until, By: d.By, At: d.At, Reason: d.Reason}
+	out := report.Decision{Kind: string(d.Kind), Object: d.Object(), UID: d.UID, Until: d.Until, By: d.By, At: d.At, Reason: d.Reason}
+	if d.Removes != "" {
+		out.Removes = []string{d.Removes}
+	}
+	return out
 }
 
 // User is the name of the person who decides: as the API server calls this login, else as this machine does.
@@ -251,7 +273,7 @@ func (d *deciding) withdrawAll(r *inventory.Record, none string, which func(inve
 
 // list lists the decisions in the record.
 func list(r inventory.Record) string {
-	all := slices.DeleteFunc(slices.Clone(r.Decisions), func(d inventory.Decision) bool { return d.Kind == inventory.Resume && d.Unread == "" })
+	all := slices.DeleteFunc(slices.Clone(r.Decisions), func(d inventory.Decision) bool { return d.Past() && d.Unread == "" })
 	if len(all) == 0 {
 		return "the record has no decision: it may be used up already"
 	}

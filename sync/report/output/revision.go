@@ -39,7 +39,7 @@ type Event struct {
 	Type string `json:"type" jsonschema:"enum=Normal,enum=Warning"`
 	// Reason is the reason of the condition, in one word.
 	Reason string `json:"reason"`
-	// Object is what the condition is about: link/SOURCE/TARGET, cluster/NAME or revision/COMMIT.
+	// Object is what the condition is about: link/SOURCE/TARGET, cluster/NAME, revision/COMMIT or approval/HASH.
 	Object string `json:"object"`
 	// Condition is the type of the condition, such as Ready.
 	Condition string `json:"condition"`

@@ -15,6 +15,17 @@ const (
 	syncFailed    = "Failed"
 )
 
+// waiting are locks that log which process holds them while this one waits.
+func waiting(locks []lease.Lock, log *slog.Logger) []lease.Lock {
+	for i, l := range locks {
+		locks[i].Waits = func(holder string) {
+			log.Info("standing by", "holder", holder, "lease", l.Namespace+"/"+l.Name,
+				"why", "another process holds the lease: this one writes nothing until that one stops")
+		}
+	}
+	return locks
+}
+
 // ended logs the end of a leadership, and why: the context's cause is the signal, or the lost lease.
 func ended(ctx context.Context, log *slog.Logger, term int64, failed error) {
 	switch cause := context.Cause(ctx); {

@@ -35,3 +35,13 @@ func TestEndOfLeadership(t *testing.T) {
 		}
 	}
 }
+
+// A standby says which process leads, as status does.
+func TestStandingBy(t *testing.T) {
+	var out bytes.Buffer
+	locks := waiting([]lease.Lock{{Namespace: "linkwright", Name: "linkwright-linkwright"}}, slog.New(slog.NewTextHandler(&out, nil)))
+	locks[0].Waits("pod-1_7")
+	if want := `level=INFO msg="standing by" holder=pod-1_7 lease=linkwright/linkwright-linkwright why="another process holds the lease`; !strings.Contains(out.String(), want) {
+		t.Errorf("%s does not say %s", out.String(), want)
+	}
+}

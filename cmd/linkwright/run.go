@@ -130,7 +130,7 @@ func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 	term := func(leading context.Context, term int64) (err error) {
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)
-		e.Loop.Log.Info("leadership begins", "term", term)
+		e.Loop.Log.Info("leadership begins", "term", term, "holder", e.Loop.Holder)
 		defer func() { ended(leading, e.Loop.Log, term, err) }()
 		ctx, end := context.WithCancel(leading)
 		var renewing gosync.WaitGroup
@@ -152,7 +152,7 @@ func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 	d.server.SetStandby(true)
 	stop := observing(ctx, standby)
 	defer func() { stop() }()
-	return setup.Lead(ctx, setup.Syncing(locks), lease.Lock.Hold, func(leading context.Context, number int64) error {
+	return setup.Lead(ctx, waiting(setup.Syncing(locks), e.Loop.Log), lease.Lock.Hold, func(leading context.Context, number int64) error {
 		stop()
 		err := term(leading, number)
 		stop = observing(ctx, standby)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -44,6 +45,10 @@ func TestTakeover(t *testing.T) {
 	l.eventually("the first leads, and all is in place", func() bool { return l.inPlace(first) })
 	second := l.replica(ctx)
 	l.eventually("the second is a standby, and watches", func() bool { return l.watches("north") })
+	holder := fmt.Sprintf("_%d", first.Process.Pid)
+	if log := l.file(second.log); !strings.Contains(log, `"standing by" holder=`) || !strings.Contains(log, holder+" lease=linkwright/linkwright-linkwright ") {
+		t.Errorf("the log of the standby does not say that %s leads:\n%s", holder, log)
+	}
 
 	t.Run("asked to stop", func(t *testing.T) {
 		l.within(t, "an orderly hand-over", 2*time.Second, func() { l.signal(first, syscall.SIGTERM) })

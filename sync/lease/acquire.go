@@ -32,6 +32,14 @@ func (w *observedLease) free(now time.Time) bool {
 	return now.Sub(w.since) > duration(s)
 }
 
+// holder returns who holds the lease; empty: nobody, or it was not read yet.
+func (w *observedLease) holder(now time.Time) string {
+	if w.lease == nil || w.free(now) {
+		return ""
+	}
+	return *w.lease.Spec.HolderIdentity
+}
+
 // wait returns how long to wait before the next attempt: as long as it is reported, or until the lease runs out if that is earlier.
 func (w *observedLease) wait(pause time.Duration, now time.Time) time.Duration {
 	if w.lease == nil || w.free(now) {

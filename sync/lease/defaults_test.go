@@ -3,6 +3,8 @@ package lease
 import (
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestDefaultsKeepOrder(t *testing.T) {
@@ -17,8 +19,8 @@ func TestDefaultsKeepOrder(t *testing.T) {
 		{Lock{Duration: time.Second, Renew: time.Second / 2, Retry: time.Second / 4}, Lock{Duration: time.Second, Renew: time.Second / 2, Retry: time.Second / 4}},
 	}
 	for _, tt := range tests {
-		if got := tt.in.withDefaults(); got != tt.want {
-			t.Errorf("withDefaults(%+v): got %+v, want %+v", tt.in, got, tt.want)
+		if diff := cmp.Diff(tt.want, tt.in.withDefaults()); diff != "" {
+			t.Errorf("withDefaults(%+v): -want +got\n%s", tt.in, diff)
 		}
 	}
 }

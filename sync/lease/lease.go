@@ -42,6 +42,8 @@ type Lock struct {
 	Borrowed bool
 	// Syncs says that its terms are syncs: the lease keeps whose the last one was, and when it ended. See LastSync.
 	Syncs bool
+	// Waits is called by Hold when it begins to wait for a lease that another process holds, and again when another one holds it; nil: nobody asks.
+	Waits func(holder string)
 	// Duration is sent in whole seconds, at least one; default 15 s.
 	Duration time.Duration
 	// Renew must be shorter than Duration; default 10 s, or two thirds of Duration.
@@ -122,10 +124,15 @@ func (l Lock) take(ctx context.Context) (*heldLease, error) {
 // waitForLease tries until the lease is linkwright's, ctx ends (nil, without error) or the server refuses.
 func (l Lock) waitForLease(ctx context.Context) (*heldLease, error) {
 	var w observedLease
+	waitsFor := ""
 	for {
 		h, err := l.try(ctx, &w)
 		if h != nil || permanent(err) {
 			return h, err
+		}
+		if holder := w.holder(time.Now()); holder != "" && holder != waitsFor && l.Waits != nil {
+			waitsFor = holder
+			l.Waits(holder)
 		}
 		if !pause(ctx, w.wait(l.Retry/2, time.Now())) {
 			return nil, nil

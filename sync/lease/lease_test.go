@@ -184,7 +184,12 @@ func TestHandOverAfterDraining(t *testing.T) {
 	var busy atomic.Int32
 	a := hold(t, start(t, ns, "a"), &busy)
 	first := a.next(t)
-	b := hold(t, start(t, ns, "b"), &busy)
+	waiting, waits := start(t, ns, "b"), make(chan string, 9)
+	waiting.Waits = func(holder string) { waits <- holder }
+	b := hold(t, waiting, &busy)
+	if holder := <-waits; holder != "a" {
+		t.Errorf("b waits for %q, want a", holder)
+	}
 	a.stop()
 	<-first.ctx.Done()
 	// Draining takes longer than the lease lasts; all the while it is renewed, and b waits.
@@ -197,6 +202,9 @@ func TestHandOverAfterDraining(t *testing.T) {
 	first.leave <- nil
 	a.drained(t)
 	second := b.next(t)
+	if len(waits) > 0 {
+		t.Errorf("b says again that it waits, for %q", <-waits)
+	}
 	if first.number >= second.number {
 		t.Errorf("terms: got %d and then %d, want them to grow", first.number, second.number)
 	}

@@ -179,7 +179,7 @@ func (a approval) amend(change func(*inventory.Record) (approved, error)) error 
 		made, err = change(r)
 		return err
 	}, a.writing.Recording(a.at.Management()))
-	follows := ""
+	var follows decide.Following
 	if err == nil && !a.writing.Dry() {
 		follows = decide.Follows(ctx, a.at.Management(), a.in())
 	}
@@ -199,20 +199,20 @@ func (a approval) in() object.Installation {
 }
 
 // answer says what became of an approval; follows: which process follows it.
-func (a approved) answer(w cli.Writing, in object.Installation, follows string) report.Answer {
+func (a approved) answer(w cli.Writing, in object.Installation, follows decide.Following) report.Answer {
 	one := report.Decision{
-		Kind: "Approval", Object: a.of.Hash, Removes: unitNames(a.of.Units), By: a.of.By, At: a.of.At, Change: a.how,
+		Kind: "Approval", Object: a.of.Hash, Removes: unitNames(a.of.Units), By: a.of.By, At: a.of.At, Change: a.how, Note: follows.Note(),
 	}
 	what := removing(a.of.Hash, a.of.Units)
 	back := "To take it back: " + in.Command("approve "+a.of.Hash+" --withdraw")
 	var lines []string
 	switch {
 	case a.how == report.Withdrawn:
-		lines = []string{w.Would("taken back: ") + what, follows}
+		lines = []string{w.Would("taken back: ") + what, string(follows)}
 	case a.how == report.Recorded && w.Dry():
 		lines = []string{w.Would("approved ") + what}
 	case a.how == report.Recorded:
-		lines = []string{"approved " + what, follows, back}
+		lines = []string{"approved " + what, string(follows), back}
 	default:
 		lines = []string{"already approved " + what + ": " + a.of.Given(), back}
 	}

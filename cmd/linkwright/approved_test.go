@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/report"
@@ -20,7 +21,7 @@ func TestApprovalAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		how     report.DecisionChange
 		mode    cli.DryRun
-		follows string
+		follows decide.Following
 		want    string
 	}{
 		{report.Recorded, cli.DryRunNone, "F", "approved " + what + "\nF" + back},

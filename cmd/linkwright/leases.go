@@ -55,7 +55,8 @@ func (c installed) leader(ctx context.Context) (_ *report.Leader, unread bool) {
 	name := setup.LeaseOf(c.owner)
 	all := c.leases(ctx, []string{name})
 	if l, found := all[name]; found {
-		return leaderOf(l), false
+		leader := decide.Leader(l)
+		return &leader, false
 	}
 	return nil, all == nil
 }
@@ -78,10 +79,10 @@ func (c installed) writers(ctx context.Context, recorded []api.ClusterName) (out
 		if !ok || name != setup.LeaseOnly(c.owner, api.ClusterName(cluster)) {
 			continue
 		}
-		l := leaderOf(one)
+		l := decide.Leader(one)
 		l.Only = api.ClusterName(cluster)
 		if l.Holder != "" || l.Last.By != "" && slices.Contains(recorded, l.Only) {
-			out = append(out, *l)
+			out = append(out, l)
 		}
 	}
 	return out
@@ -106,21 +107,6 @@ func (c installed) leases(ctx context.Context, names []string) map[string]coordi
 		if json.Unmarshal(body.Bytes(), &l) == nil && l.Spec.RenewTime != nil {
 			out[key.Name] = l
 		}
-	}
-	return out
-}
-
-// leaderOf is what a lease says.
-func leaderOf(l coordinationv1.Lease) *report.Leader {
-	out := &report.Leader{Lease: l.Namespace + "/" + l.Name, Renewed: l.Spec.RenewTime.Time}
-	if l.Spec.HolderIdentity != nil {
-		out.Holder = *l.Spec.HolderIdentity
-	}
-	if l.Spec.LeaseDurationSeconds != nil {
-		out.Lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
-	}
-	if last, ok := lease.LastSync(&l); ok {
-		out.Last = report.Sync{By: last.By, At: last.At}
 	}
 	return out
 }

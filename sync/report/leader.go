@@ -30,8 +30,8 @@ func (l Leader) lost(now time.Time) bool {
 	return l.Holder != "" && !l.Renewed.IsZero() && now.After(l.Renewed.Add(l.Lasts))
 }
 
-// leads says that somebody holds the lease and renews it.
-func (l Leader) leads(now time.Time) bool { return l.Holder != "" && !l.lost(now) }
+// Leads says that somebody holds the lease and renews it.
+func (l Leader) Leads(now time.Time) bool { return l.Holder != "" && !l.lost(now) }
 
 // ended is when the holder last renewed the lease, or when the last sync ended after which it was released; zero: neither is known.
 func (l Leader) ended() time.Time {

@@ -51,7 +51,7 @@ func (o Opening) current() bool {
 // syncedBy is who syncs a cluster, or synced it last; the zero value: nobody is known.
 func (o Opening) syncedBy(name api.ClusterName) Leader {
 	at := slices.IndexFunc(o.Writers, func(l Leader) bool { return l.Only == name })
-	switch leads := o.Leader != nil && o.Leader.leads(o.At); {
+	switch leads := o.Leader != nil && o.Leader.Leads(o.At); {
 	case at >= 0 && !leads:
 		return o.Writers[at]
 	case o.Leader != nil:

@@ -93,7 +93,7 @@ func (o Overview) AsRecorded() string {
 	var names []string
 	var newest time.Time
 	for _, c := range o.Clusters {
-		if by := o.syncedBy(c.Name); !by.leads(o.At) && !by.ended().IsZero() {
+		if by := o.syncedBy(c.Name); !by.Leads(o.At) && !by.ended().IsZero() {
 			names = append(names, string(c.Name))
 			if by.ended().After(newest) {
 				newest = by.ended()

@@ -109,7 +109,7 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 		at := record.ManagementCluster{Cluster: h, Namespace: d.management.Namespace}
 		out, err = amend(c.Context(), at, d.management.Owner, amendment{func(r *inventory.Record) (outcome, error) { return how(r, by) }, w.Recording(h)})
 		if err == nil && out.followed && !w.Dry() {
-			out.unheld = !held(c.Context(), h, object.Installation{Owner: d.management.Owner, Namespace: d.management.Namespace})
+			out.following = Follows(c.Context(), h, object.Installation{Owner: d.management.Owner, Namespace: d.management.Namespace})
 		}
 		return out, err
 	})
@@ -268,6 +268,7 @@ func (d *deciding) withdrawAll(r *inventory.Record, none string, which func(inve
 	}
 	var out outcome
 	out.add(report.Withdrawn, gone...)
+	out.followed = true
 	return out, nil
 }
 

@@ -203,6 +203,7 @@ func TestResume(t *testing.T) {
 			if err != nil {
 				return err.Error()
 			}
+			checkFollowed(t, out)
 			return out.text(cli.Writing{})
 		}
 		first, second := again(), again()
@@ -218,6 +219,14 @@ func TestResume(t *testing.T) {
 		if got := strings.Join(resumed, " "); got != tt.resumed {
 			t.Errorf("resume %q: the record shows %q as resumed, want %q", tt.args, got, tt.resumed)
 		}
+	}
+}
+
+// checkFollowed holds that a command asks which process follows what it changed, and only then.
+func checkFollowed(t *testing.T, out outcome) {
+	t.Helper()
+	if out.followed != (len(out.changes) > 0) {
+		t.Errorf("it asks which process follows: %t, of changes %v", out.followed, out.changes)
 	}
 }
 

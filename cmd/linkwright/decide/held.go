@@ -10,11 +10,34 @@ import (
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
 )
 
-// notHeld is said of a decision that no process follows now.
-const notHeld = "No process holds the Lease of this installation now: linkwright sync follows it, or the daemon once it runs"
+// Following says which process follows what was recorded, and when; empty: nobody asked.
+type Following string
+
+// Followings.
+const (
+	ByDaemon Following = "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too."
+	ByNobody Following = "No process holds the Lease of this installation, so nothing follows it yet: start linkwright run, or run linkwright sync."
+)
+
+// Note is what a program must know of it; empty: nothing.
+func (f Following) Note() string {
+	if f != ByNobody {
+		return ""
+	}
+	return strings.TrimSuffix(string(f), ".")
+}
+
+// Follows says which process of an installation follows what was recorded.
+func Follows(ctx context.Context, management object.Cluster, at object.Installation) Following {
+	if held(ctx, management, at) {
+		return ByDaemon
+	}
+	return ByNobody
+}
 
 // held reports whether a process of an installation may hold a lease: also if the leases cannot be read, because who decides needs no right on
 // them.
@@ -34,17 +57,24 @@ func held(ctx context.Context, management object.Cluster, at object.Installation
 			return true
 		}
 		of := key.Name == setup.LeaseOf(at.Owner) || strings.HasPrefix(lease.About(&l), setup.OfOnly(at.Owner, ""))
-		if of && renewed(l.Spec, time.Now()) {
+		if of && l.Spec.RenewTime != nil && Leader(l).Leads(time.Now()) {
 			return true
 		}
 	}
 	return false
 }
 
-// renewed reports whether a lease has a holder, and that one renews it.
-func renewed(l coordinationv1.LeaseSpec, now time.Time) bool {
-	if l.HolderIdentity == nil || *l.HolderIdentity == "" || l.RenewTime == nil || l.LeaseDurationSeconds == nil {
-		return false
+// Leader is what a lease says of who syncs. The lease was taken once, so that it has a time of renewal.
+func Leader(l coordinationv1.Lease) report.Leader {
+	out := report.Leader{Lease: l.Namespace + "/" + l.Name, Renewed: l.Spec.RenewTime.Time}
+	if l.Spec.HolderIdentity != nil {
+		out.Holder = *l.Spec.HolderIdentity
 	}
-	return !now.After(l.RenewTime.Add(time.Duration(*l.LeaseDurationSeconds) * time.Second))
+	if l.Spec.LeaseDurationSeconds != nil {
+		out.Lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+	}
+	if last, ok := lease.LastSync(&l); ok {
+		out.Last = report.Sync{By: last.By, At: last.At}
+	}
+	return out
 }

@@ -44,10 +44,14 @@ func TestHeld(t *testing.T) {
 		if got := held(t.Context(), at, object.Installation{Owner: "linkwright", Namespace: "linkwright"}); got != tt.want {
 			t.Errorf("%s: %t, want %t", name, got, tt.want)
 		}
-		out := outcome{followed: true, unheld: !tt.want}
-		out.add("Recorded", inventory.Decision{Kind: inventory.Reconcile, Cluster: "east"})
+		out := outcome{followed: true, following: Follows(t.Context(), at, object.Installation{Owner: "linkwright", Namespace: "linkwright"})}
+		out.add("Withdrawn", inventory.Decision{Kind: inventory.Suspend, Cluster: "east"})
 		if text := out.text(cli.Writing{}); strings.Contains(text, "No process holds the Lease") == tt.want || strings.Contains(text, "A running daemon follows it") != tt.want {
 			t.Errorf("%s: it says\n%s", name, text)
+		}
+		var json strings.Builder
+		if err := cli.Write(&json, "json", out.answer(cli.Writing{})); err != nil || strings.Contains(json.String(), "start linkwright run, or run linkwright sync") == tt.want {
+			t.Errorf("%s: %v: it says\n%s", name, err, json.String())
 		}
 	}
 }

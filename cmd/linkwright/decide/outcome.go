@@ -2,12 +2,10 @@ package decide
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -15,9 +13,9 @@ import (
 // outcome is what became of decisions.
 type outcome struct {
 	changes   []changed
-	unchanged string   // what was as asked for already
-	followed  bool     // a process follows what was recorded
-	unheld    bool     // and none runs
+	unchanged string // what was as asked for already
+	followed  bool   // a process is to follow what was recorded or taken back
+	following Following
 	details   []string // lines about what was recorded, also in a dry run
 	after     []string // lines for people, once the record is written
 	note      string   // why what was recorded has no effect yet
@@ -39,11 +37,8 @@ func (o outcome) answer(w cli.Writing) report.Answer {
 	var all []report.Decision
 	for _, c := range o.changes {
 		d := reported(c.of)
-		if d.Change = c.how; c.how == report.Recorded {
-			d.Note = o.note
-			if o.unheld {
-				d.Note = cmp.Or(o.note, notHeld)
-			}
+		if d.Change = c.how; c.how != report.Replaced {
+			d.Note = cmp.Or(o.note, o.following.Note())
 		}
 		all = append(all, d)
 	}
@@ -67,8 +62,8 @@ func (o outcome) text(w cli.Writing) string {
 	}
 	lines = append(lines, o.details...)
 	if !w.Dry() {
-		if o.followed {
-			lines = append(lines, o.follows())
+		if o.following != "" {
+			lines = append(lines, string(o.following))
 		}
 		lines = append(lines, o.after...)
 	}
@@ -76,19 +71,4 @@ func (o outcome) text(w cli.Writing) string {
 		lines = append(lines, fmt.Sprintf("Note: %s.", o.note))
 	}
 	return strings.Join(lines, "\n") + "\n"
-}
-
-// follows says which process follows what was recorded, and when.
-func (o outcome) follows() string { return follows(o.unheld) }
-
-// Follows says which process of an installation follows what was recorded, and when.
-func Follows(ctx context.Context, management object.Cluster, at object.Installation) string {
-	return follows(!held(ctx, management, at))
-}
-
-func follows(unheld bool) string {
-	if unheld {
-		return notHeld + "."
-	}
-	return "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too."
 }

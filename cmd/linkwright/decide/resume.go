@@ -60,6 +60,7 @@ func (d *deciding) resume(r *inventory.Record, by string, named []inventory.Deci
 		return o.Kind == inventory.Suspend && (len(named) == 0 || slices.ContainsFunc(named, func(one inventory.Decision) bool { return of(one)(o) }))
 	})
 	out.add(report.Withdrawn, gone...)
+	out.followed = len(gone) > 0
 	r.Resumed(gone, by, time.Now())
 	switch {
 	case len(missing) > 0:

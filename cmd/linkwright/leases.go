@@ -26,7 +26,7 @@ func (c installed) opening(ctx context.Context, known inventory.Record) report.O
 	revision := recordedRevision(known.Revision)
 	now := time.Now()
 	revision.Denied, revision.Approval = denial(known, object.Installation{Owner: c.owner, Namespace: c.namespace}, now)
-	out := report.Opening{Revision: revision, Writers: writers, At: now, Decisions: decide.Decisions(known, now)}
+	out := report.Opening{Revision: revision, Writers: writers, At: now, Decisions: decide.Decisions(known, c.owner, now)}
 	out.Leader, out.Unread = c.leader(ctx)
 	return out
 }

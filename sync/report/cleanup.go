@@ -2,24 +2,43 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report/output"
+	"github.com/linkwright/linkwright/sync/state"
 )
+
+// abandonKind is the kind of a decision that gives a cluster up for good.
+const abandonKind = "AbandonCluster"
 
 // abandoned reports whether a base has its status because people gave the cluster up.
 func abandoned(why *object.Reason) bool { return why != nil && why.Code == reason.Abandoned }
 
-func pendingOf(m mask, c Cluster) (out []output.PendingCleanup) {
-	for _, o := range c.Cleanup {
+func pendingOf(m mask, all []state.Pending) (out []output.PendingCleanup) {
+	for _, o := range all {
 		out = append(out, output.PendingCleanup{
 			Source: string(o.Link.Source), Target: string(o.Link.Target), Since: o.Since.UTC().Truncate(time.Second), Left: m.line(o.Left),
 		})
 	}
 	return out
+}
+
+// abandonedBy is why a cluster is abandoned that cannot be read, although no sync has followed that decision yet; nil: nobody decided that.
+func (o Overview) abandonedBy(c RecordedCluster) *object.Reason {
+	at := slices.IndexFunc(o.Decisions, func(d Decision) bool { return d.Kind == abandonKind && d.Object == string(c.Name) && !d.Unread })
+	if at < 0 || c.Why == nil {
+		return nil
+	}
+	d := o.Decisions[at]
+	stays := ""
+	if len(d.Stays) > 0 {
+		stays = ", and what it holds of " + count(len(d.Stays), "removed link") + " stays there"
+	}
+	return object.Because(reason.Abandoned, "by %s at %s: the next sync gives the cluster up%s; it cannot be read: %s", d.By, moment(d.At), stays, message("", c.Why))
 }
 
 // perCluster is how many ends of a cluster are listed one by one; JSON has all.

@@ -50,3 +50,39 @@ func TestAgeOfTheFuture(t *testing.T) {
 		}
 	}
 }
+
+// Without a repository, too, an abandoned cluster that cannot be read has no pending cleanup: one row says who gave it up, and the decision lists
+// what stays. One that can be read is cleaned up first.
+func TestAbandonedOverview(t *testing.T) {
+	now := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
+	left := []state.Pending{{Link: link("a", "east"), Since: now.Add(-time.Hour), Left: "account of a"}}
+	for name, tt := range map[string]struct {
+		why     *object.Reason
+		decided bool
+		row     string
+		pending bool
+	}{
+		"decided":          {object.Because(reason.Unreachable, "no route to host"), true, "east Unknown Abandoned: by alice at 2026-11-25 03:59:00Z: the next sync gives the cluster up, and what it holds of 1 removed link stays there; it cannot be read: Unreachable: no route to host", false},
+		"nobody decided":   {object.Because(reason.Unreachable, "no route to host"), false, "east Unknown Unreachable: no route to host\neast CleanupPending of removed links: a→east", true},
+		"it can be read":   {nil, true, "east CleanupPending of removed links: a→east", true},
+		"nothing is wrong": {nil, false, "east CleanupPending of removed links: a→east", true},
+	} {
+		o := Overview{Opening: Opening{At: now}, Clusters: []RecordedCluster{{Name: "east", Why: tt.why, Cleanup: left}}}
+		if tt.decided {
+			o.Decisions = []Decision{{Kind: "AbandonCluster", Object: "east", By: "alice", At: now.Add(-time.Minute), Stays: left}}
+		}
+		var rows []string
+		for row := range strings.SplitSeq(writtenAs(t, o.Answer(), Text), "\n") {
+			if strings.HasPrefix(row, "east ") {
+				rows = append(rows, strings.Join(strings.Fields(row), " "))
+			}
+		}
+		if got := strings.Join(rows, "\n"); got != tt.row {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.row)
+		}
+		json := writtenAs(t, o.Answer(), JSON)
+		if strings.Contains(json, "pendingCleanup") != tt.pending || strings.Contains(json, `"stays": [`) != tt.decided {
+			t.Errorf("%s:\n%s", name, json)
+		}
+	}
+}

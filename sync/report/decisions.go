@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/sync/report/output"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // Decision is what a person decided and what is in effect; nil fields are none. Unread: this release does not understand it, and
@@ -19,9 +20,10 @@ type Decision struct {
 	Reason string
 	Unread bool
 
-	Change  DecisionChange // of commands that decide
-	Removes []string       // by an approval
-	Note    string         // why it has no effect yet
+	Change  DecisionChange  // of commands that decide
+	Removes []string        // by an approval
+	Stays   []state.Pending // in an abandoned cluster; sorted by link
+	Note    string          // why it has no effect yet
 }
 
 // DecisionChange is what a command did with a decision.
@@ -48,7 +50,7 @@ func decisionsOf(all []Decision) (out []output.Decision) {
 	for _, d := range all {
 		out = append(out, output.Decision{
 			Kind: m.line(d.Kind), Object: m.line(d.Object), UID: m.line(d.UID), Until: d.Until, By: m.line(d.By), At: d.At,
-			Reason: m.line(d.Reason), Understood: !d.Unread, Change: string(d.Change), Removes: d.Removes, Note: m.line(d.Note),
+			Reason: m.line(d.Reason), Understood: !d.Unread, Change: string(d.Change), Removes: d.Removes, Stays: pendingOf(m, d.Stays), Note: m.line(d.Note),
 		})
 	}
 	return out

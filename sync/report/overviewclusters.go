@@ -19,6 +19,9 @@ func (o Overview) clusters(m mask, links []output.Link) []output.Cluster {
 			Reason: m.reason(why), Revision: string(c.Applied),
 		}
 		for _, p := range c.Cleanup {
+			if abandoned(why) { // the decision lists it
+				break
+			}
 			one.PendingCleanup = append(one.PendingCleanup, output.PendingCleanup{Source: string(p.Link.Source), Target: string(p.Link.Target), Since: p.Since.UTC()})
 		}
 		for _, l := range links {
@@ -33,6 +36,7 @@ func (o Overview) clusters(m mask, links []output.Link) []output.Cluster {
 
 // clusterStatus is how a cluster is, as far as the record and its base inventory show it:
 //
+//	people gave it up, and it was not read   Unknown  Unknown
 //	it was not read                          Unknown  Unknown
 //	its removal began                        False    Leaving
 //	people decided or declared to suspend it  True   Suspended
@@ -40,6 +44,9 @@ func (o Overview) clusters(m mask, links []output.Link) []output.Cluster {
 //	else                                     True     Ready
 func (o Overview) clusterStatus(c RecordedCluster) (ready string, status Status, why *object.Reason) {
 	other := o.other(c.Name)
+	if why := o.abandonedBy(c); why != nil {
+		return object.Unknown, Unknown, why
+	}
 	switch {
 	case c.Why != nil:
 		return object.Unknown, Unknown, c.Why

@@ -45,7 +45,7 @@ before it records anything, unless you use --yes.`,
 					return outcome{}, err
 				}
 				out := d.record(r, by, d.command("abandon", args[0], "--withdraw"), one)
-				out.details = staysBehind(d.management.Owner, one.Cluster, r.Clusters[one.Cluster])
+				out.details = staysBehind(one.Cluster, out.stays)
 				out.after = append(out.after, "If the cluster is still declared, the next sync drops this decision: remove its declaration, then abandon it.")
 				return out, nil
 			})
@@ -55,15 +55,26 @@ before it records anything, unless you use --yes.`,
 	return c
 }
 
-// staysBehind says what an abandoned cluster keeps, as far as the record has it: what it holds of removed links.
-func staysBehind(owner string, name api.ClusterName, known inventory.KnownCluster) []string {
-	if len(known.Pending) == 0 {
+// stays is what a cluster keeps that a decision gives up, as far as the record has it: what it holds of removed links.
+func stays(r inventory.Record, owner string, d inventory.Decision) (out []state.Pending) {
+	if d.Kind != inventory.AbandonCluster {
+		return nil
+	}
+	for _, p := range r.Clusters[d.Cluster].Pending {
+		end := object.End{Cluster: d.Cluster, Link: p.Link()}
+		out = append(out, state.Pending{Link: p.Link(), Since: p.Since, Left: state.LeftBehind(cmp.Or(owner, object.DefaultOwner), end)})
+	}
+	return out
+}
+
+// staysBehind says what an abandoned cluster keeps.
+func staysBehind(name api.ClusterName, stays []state.Pending) []string {
+	if len(stays) == 0 {
 		return []string{fmt.Sprintf("The record has no pending cleanup of cluster %s. If linkwright cannot remove something there, it stays, and one report lists it.", name)}
 	}
 	lines := []string{fmt.Sprintf("This stays in cluster %s, unless linkwright can read it:", name)}
-	for _, p := range known.Pending {
-		end := object.End{Cluster: name, Link: p.Link()}
-		lines = append(lines, fmt.Sprintf("  of link %s: %s", p.Link().Name(), state.LeftBehind(cmp.Or(owner, object.DefaultOwner), end)))
+	for _, p := range stays {
+		lines = append(lines, fmt.Sprintf("  of link %s: %s", p.Link.Name(), p.Left))
 	}
 	return lines
 }

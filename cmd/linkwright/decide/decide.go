@@ -164,8 +164,8 @@ func (d *deciding) unconfirmed(c *cobra.Command, planned report.Answer) error {
 	return cli.Write(c.OutOrStdout(), d.out.Format, planned)
 }
 
-// Decisions are the decisions in effect, and those that this release does not understand, approvals among them.
-func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
+// Decisions are the decisions of an owner in effect, and those that this release does not understand, approvals among them.
+func Decisions(r inventory.Record, owner string, now time.Time) (out []report.Decision) {
 	for _, text := range r.Unread {
 		out = append(out, report.Decision{Kind: "Approval", Object: text, Unread: true})
 	}
@@ -177,7 +177,9 @@ func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
 		case why != nil:
 			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), By: d.By, At: d.At, Reason: why.Error(), Unread: true})
 		case !d.Expired(now):
-			out = append(out, reported(d))
+			one := reported(d)
+			one.Stays = stays(r, owner, d)
+			out = append(out, one)
 		}
 	}
 	return out
@@ -246,6 +248,7 @@ func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory
 	}
 	var out outcome
 	for _, one := range all {
+		out.stays = append(out.stays, stays(*r, d.management.Owner, one)...)
 		replaced := r.Decide(one)
 		at := slices.IndexFunc(r.Decisions, func(o inventory.Decision) bool {
 			return o.Kind == one.Kind && o.Object() == one.Object() && o.By == by

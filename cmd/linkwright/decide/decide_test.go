@@ -207,8 +207,8 @@ func TestResume(t *testing.T) {
 			return out.text(cli.Writing{})
 		}
 		first, second := again(), again()
-		if !strings.Contains(first, tt.says+tt.err) || !strings.Contains(second, tt.says2nd+tt.err) || writes != tt.writes || len(Decisions(r, time.Now())) != tt.left {
-			t.Errorf("resume %q: %d writes, %d left, it says\n%s\nand again\n%s", tt.args, writes, len(Decisions(r, time.Now())), first, second)
+		if !strings.Contains(first, tt.says+tt.err) || !strings.Contains(second, tt.says2nd+tt.err) || writes != tt.writes || len(Decisions(r, "", time.Now())) != tt.left {
+			t.Errorf("resume %q: %d writes, %d left, it says\n%s\nand again\n%s", tt.args, writes, len(Decisions(r, "", time.Now())), first, second)
 		}
 		var resumed []string
 		for _, s := range Suspensions(r) {
@@ -245,7 +245,7 @@ func TestEnding(t *testing.T) {
 
 // An approval that this release does not understand is listed, as a decision is.
 func TestUnreadApprovalIsTold(t *testing.T) {
-	got := Decisions(inventory.Record{Unread: []string{`{"hash":5}`}}, time.Now())
+	got := Decisions(inventory.Record{Unread: []string{`{"hash":5}`}}, "", time.Now())
 	if len(got) != 1 || !got[0].Unread || got[0].Kind != "Approval" || got[0].Object != `{"hash":5}` {
 		t.Errorf("listed: %v", got)
 	}
@@ -268,8 +268,18 @@ func TestCheckRecorded(t *testing.T) {
 
 // Before a person abandons a cluster, the command shows what stays there: what the record lists as pending, by the names of the objects.
 func TestAbandonShowsWhatStays(t *testing.T) {
-	known := inventory.KnownCluster{}.AddPending(time.Now(), api.Pair{Source: "east", Target: "west"}, api.Pair{Source: "west", Target: "east"})
-	out := outcome{details: staysBehind("", "east", known)}
+	links := []api.Pair{{Source: "east", Target: "west"}, {Source: "west", Target: "east"}}
+	r := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": inventory.KnownCluster{}.AddPending(time.Now(), links...)}}
+	one := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "east"}
+	out := (&deciding{}).record(&r, "alice", "", one)
+	out.details = staysBehind("east", out.stays)
+	var json strings.Builder
+	if err := cli.Write(&json, "json", out.answer(cli.Writing{})); err != nil || strings.Count(json.String(), `"left": `) != 2 || !strings.Contains(json.String(), `"stays": [`) {
+		t.Errorf("JSON: %v\n%s", err, json.String())
+	}
+	if shown := Decisions(r, "", time.Now()); len(shown) != 1 || len(shown[0].Stays) != 2 {
+		t.Errorf("status shows %v", shown)
+	}
 	for _, mode := range []cli.Writing{{}, {Mode: cli.DryRunClient}} {
 		text := out.text(mode)
 		for _, word := range []string{
@@ -281,7 +291,7 @@ func TestAbandonShowsWhatStays(t *testing.T) {
 			}
 		}
 	}
-	if none := staysBehind("", "east", inventory.KnownCluster{}); !strings.Contains(none[0], "no pending cleanup of cluster east") {
+	if none := staysBehind("east", nil); !strings.Contains(none[0], "no pending cleanup of cluster east") {
 		t.Errorf("with nothing pending: %q", none)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // outcome is what became of decisions.
@@ -16,9 +17,10 @@ type outcome struct {
 	unchanged string // what was as asked for already
 	followed  bool   // a process is to follow what was recorded or taken back
 	following Following
-	details   []string // lines about what was recorded, also in a dry run
-	after     []string // lines for people, once the record is written
-	note      string   // why what was recorded has no effect yet
+	stays     []state.Pending // in an abandoned cluster
+	details   []string        // lines about what was recorded, also in a dry run
+	after     []string        // lines for people, once the record is written
+	note      string          // why what was recorded has no effect yet
 }
 
 type changed struct {
@@ -39,6 +41,9 @@ func (o outcome) answer(w cli.Writing) report.Answer {
 		d := reported(c.of)
 		if d.Change = c.how; c.how != report.Replaced {
 			d.Note = cmp.Or(o.note, o.following.Note())
+		}
+		if c.how == report.Recorded {
+			d.Stays = o.stays
 		}
 		all = append(all, d)
 	}

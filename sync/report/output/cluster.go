@@ -29,7 +29,8 @@ type Cluster struct {
 	Orphans []Orphan `json:"orphans,omitempty"`
 	// MoreOrphans is how many orphans are not listed.
 	MoreOrphans int `json:"moreOrphans,omitempty"`
-	// PendingCleanup are ends of removed links that the cluster still holds, because it could not be read.
+	// PendingCleanup are ends of removed links that the cluster still holds, because it could not be read. It is absent if the cluster is abandoned: the
+	// decision then has it in stays.
 	PendingCleanup []PendingCleanup `json:"pendingCleanup,omitempty"`
 	// Written are the writes that were done, in the order in which they were done.
 	Written []Write `json:"written,omitempty"`

@@ -25,6 +25,8 @@ type Decision struct {
 	Change string `json:"change,omitempty" jsonschema:"enum=Recorded,enum=Replaced,enum=Withdrawn"`
 	// Removes are what an approval lets a revision remove, such as link west/east.
 	Removes []string `json:"removes,omitempty"`
+	// Stays is what an abandoned cluster still holds of removed links, as far as the record has it. It stays there, unless linkwright can read the cluster.
+	Stays []PendingCleanup `json:"stays,omitempty"`
 	// UID is the kube-system uid of an accepted cluster.
 	UID string `json:"uid,omitempty"`
 	// Until is when the decision ends. It is absent if it has no end.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,12 @@ func TestDenialOfTheRecord(t *testing.T) {
 		return []inventory.Approval{{Hash: hash, Units: units, By: "alice", At: now.Add(-ago)}}
 	}
 	denied := &inventory.Denial{Hash: hash, Units: units, Exceeded: []string{"1 cluster"}}
+	south := []inventory.Unit{inventory.LinkUnit(api.Pair{Source: "west", Target: "south"})}
+	both := slices.Concat(units, south)
+	of := func(by string, ago time.Duration, units ...inventory.Unit) inventory.Approval {
+		return inventory.Approval{Hash: inventory.HashOf(units), Units: units, By: by, At: now.Add(-ago)}
+	}
+	parts := &inventory.Denial{Hash: inventory.HashOf(both), Units: both, Exceeded: []string{"2 links"}}
 	for name, tt := range map[string]struct {
 		known     inventory.Record
 		says, how string
@@ -56,7 +63,17 @@ func TestDenialOfTheRecord(t *testing.T) {
 		"denied":       {inventory.Record{Denied: denied}, "or run linkwright approve " + hash + " --owner blue;", "run linkwright approve " + hash + " --owner blue", false},
 		"approved":     {inventory.Record{Denied: denied, Approvals: given(0)}, "approved by alice at 2026-11-25T04:00:00Z: the next sync removes link west/east; to take it back, run linkwright approve " + hash + " --owner blue --withdraw", "approved by alice at 2026-11-25T04:00:00Z: the next sync removes it", true},
 		"approved ago": {inventory.Record{Denied: denied, Approvals: given(inventory.ApprovalLife)}, "or run linkwright approve", "run linkwright approve " + hash + " --owner blue", false},
-		"not known":    {inventory.Record{Denied: &inventory.Denial{}}, "no longer has what was denied", "", false},
+		"approved in parts": {
+			inventory.Record{Denied: parts, Approvals: []inventory.Approval{of("alice", 0, units...), of("bob", time.Hour, south...), of("carol", 0, both[0])}},
+			"the next sync removes link west/east, link west/south; to take it back, run linkwright approve " + hash + " --owner blue --withdraw or linkwright approve " + inventory.HashOf(south) + " --owner blue --withdraw",
+			"approved by alice at 2026-11-25T04:00:00Z (link west/east) and by bob at 2026-11-25T03:00:00Z (link west/south): the next sync removes it", true,
+		},
+		"one part": {inventory.Record{Denied: parts, Approvals: given(0)}, "or run linkwright approve " + parts.Hash, "run linkwright approve " + parts.Hash + " --owner blue", false},
+		"a part ago": {
+			inventory.Record{Denied: parts, Approvals: []inventory.Approval{of("alice", 0, units...), of("bob", inventory.ApprovalLife, south...)}},
+			"or run linkwright approve " + parts.Hash, "run linkwright approve " + parts.Hash + " --owner blue", false,
+		},
+		"not known": {inventory.Record{Denied: &inventory.Denial{}}, "no longer has what was denied", "", false},
 	} {
 		why, approval := denial(tt.known, object.Installation{Owner: "blue"}, now)
 		switch {

@@ -37,17 +37,31 @@ func denial(known inventory.Record, in object.Installation, now time.Time) (*obj
 	if d == nil {
 		return nil, report.Approval{}
 	}
-	approve := in.Command("approve " + d.Hash)
-	if one, ok := known.Approved(d.Hash, now); ok && len(d.Units) > 0 {
-		return object.Because(reason.PruneLimitExceeded, "approved %s: the next sync removes %s; to take it back, run %s --withdraw",
-				one.Given(), strings.Join(unitNames(d.Units), ", "), approve),
-			report.Approval{How: "approved " + one.Given() + ": the next sync removes it", Given: true}
+	if all := known.Covering(*d, now); len(all) > 0 && len(d.Units) > 0 {
+		given, back := approvedBy(all, in)
+		return object.Because(reason.PruneLimitExceeded, "approved %s: the next sync removes %s; to take it back, run %s",
+				given, strings.Join(unitNames(d.Units), ", "), back),
+			report.Approval{How: "approved " + given + ": the next sync removes it", Given: true}
 	}
-	out := report.Approval{How: "run " + approve}
+	out := report.Approval{How: "run " + in.Command("approve "+d.Hash)}
 	if len(d.Units) == 0 {
 		out.How = "" // nobody knows what to approve
 	}
 	return object.Because(reason.PruneLimitExceeded, "%s", d.Message(in)), out
+}
+
+// approvedBy is who gave approvals, and the commands that take them back. Each of several says which part it approves.
+func approvedBy(all []inventory.Approval, in object.Installation) (given, back string) {
+	var who, commands []string
+	for _, a := range all {
+		commands = append(commands, in.Command("approve "+a.Hash)+" --withdraw")
+		if len(all) == 1 {
+			who = append(who, a.Given())
+			continue
+		}
+		who = append(who, a.Given()+" ("+a.Removes()+")")
+	}
+	return strings.Join(who, " and "), strings.Join(commands, " or ")
 }
 
 // leader reads the installation's lease; nil: there is none, or it could not be read.

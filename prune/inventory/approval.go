@@ -105,6 +105,28 @@ func (r Record) Approved(hash string, now time.Time) (Approval, bool) {
 	return Approval{}, false
 }
 
+// Covering are the approvals in effect that together allow all that is denied, in the order in which they were given: one alone, if its hash is that of
+// the denial. Nil: something is not approved.
+func (r Record) Covering(d Denial, now time.Time) (out []Approval) {
+	if one, ok := r.Approved(d.Hash, now); ok {
+		return []Approval{one}
+	}
+	left := slices.Clone(d.Units)
+	for _, a := range r.Approvals {
+		before := len(left)
+		if !a.Expired(now) {
+			left = slices.DeleteFunc(left, func(u Unit) bool { return slices.Contains(a.Units, u) })
+		}
+		if len(left) < before {
+			out = append(out, a)
+		}
+	}
+	if len(left) > 0 {
+		return nil
+	}
+	return out
+}
+
 // Removes names what an approval allows to remove, for people: the first units, and how many more there are.
 func (a Approval) Removes() string {
 	const most = 5

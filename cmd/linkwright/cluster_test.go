@@ -61,6 +61,14 @@ func (l *lab) added() {
 	if now, _ := l.secret("own"); now.ResourceVersion != before.ResourceVersion {
 		l.t.Error("done again, it wrote the Secret")
 	}
+	// The API server still accepts the token, because it caches the answer.
+	if err := l.client("east").CoreV1().ServiceAccounts("linkwright").Delete(l.t.Context(), "linkwright", metav1.DeleteOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
+	add(cli.ExitDone, []string{"ServiceAccount linkwright/linkwright was created again", "Secret linkwright/own written"}, "east", "--secret", "own", "--ttl", "1h")
+	if before, err = l.secret("own"); err != nil {
+		l.t.Fatal(err)
+	}
 	declared := strings.Replace(r.out, "spec:", "spec:\n  apiServer: "+l.Cluster("east").Config.Host, 1) + "---\n" + l.cluster("west") + link("west", "east", "") + link("east", "west", "")
 	l.commit(declared)
 	l.must(cli.ExitDone, []string{"2 links: ", "0 failed"}, "sync") // controllers changed

@@ -78,6 +78,20 @@ func Lifetime(token object.Secret) (issued, expires time.Time, ok bool) {
 	return time.Unix(c.Issued, 0), time.Unix(c.Expires, 0), true
 }
 
+// AccountUID returns the uid of the ServiceAccount that a token was issued for (kubernetes pkg/serviceaccount/claims.go). It is read, not verified; empty:
+// the token does not say.
+func AccountUID(token object.Secret) string {
+	var c struct {
+		Kubernetes struct {
+			Account struct {
+				UID string `json:"uid"`
+			} `json:"serviceaccount"`
+		} `json:"kubernetes.io"`
+	}
+	claims(string(token.Bytes()), &c)
+	return c.Kubernetes.Account.UID
+}
+
 // claims decodes what a JSON Web Token says of itself, unverified; false: it is none.
 func claims(token string, into any) bool {
 	parts := strings.Split(token, ".")

@@ -117,13 +117,13 @@ func (e *enrollment) grantInManagement(ctx context.Context, w state.Snapshot, c 
 
 func (e *enrollment) openManagement() (newCluster, error) {
 	if e.login.context != "" {
-		return e.login.open()
+		return e.login.open(e.f.Management.Timeout)
 	}
 	cfg, err := e.f.Management.Config()
 	if err != nil {
 		return newCluster{}, err
 	}
 	e.f.Management.Announce(e.notes, nil)
-	o, err := openAdmin(cfg)
+	o, err := openAdmin(cfg, e.f.Management.Timeout)
 	return newCluster{admin: o}, err
 }

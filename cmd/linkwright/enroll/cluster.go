@@ -229,7 +229,7 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	if err != nil {
 		return err
 	}
-	there, err := e.login.open()
+	there, err := e.login.open(e.f.Management.Timeout)
 	if err != nil {
 		return err
 	}

@@ -34,9 +34,10 @@ type admin struct {
 	client *kubernetes.Clientset
 }
 
-func openAdmin(cfg *rest.Config) (admin, error) {
+// openAdmin opens a login; timeout is the limit of one request.
+func openAdmin(cfg *rest.Config, timeout time.Duration) (admin, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.QPS, cfg.Timeout = -1, 15*time.Second
+	cfg.QPS, cfg.Timeout = -1, timeout
 	client, err := kubernetes.NewForConfig(cfg)
 	return admin{client}, err
 }

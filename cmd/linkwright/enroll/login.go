@@ -29,8 +29,8 @@ type newCluster struct {
 	at   access.Location // as linkwright reaches it
 }
 
-// open reads the login. It connects to nothing yet.
-func (l login) open() (newCluster, error) {
+// open reads the login; timeout is the limit of one request. It connects to nothing yet.
+func (l login) open(timeout time.Duration) (newCluster, error) {
 	file, raw, err := cli.Kubeconfig(l.kubeconfig)
 	if err != nil {
 		return newCluster{}, err
@@ -47,7 +47,7 @@ func (l login) open() (newCluster, error) {
 	}
 	at := here
 	at.Server = cmp.Or(l.server, here.Server)
-	o, err := openAdmin(cfg)
+	o, err := openAdmin(cfg, timeout)
 	return newCluster{o, here, at}, err
 }
 
@@ -88,12 +88,19 @@ func (n newCluster) token(ctx context.Context, of grantee, ttl time.Duration) (o
 // propagation is how long rights that were just given may take to count.
 const propagation = 15 * time.Second
 
+// probe is how a cluster is read by a new login: the uid that its kube-system must have, and the time limit of one request.
+type probe struct {
+	uid     string
+	timeout time.Duration
+}
+
 // verify reads the cluster by a kubeconfig, until its uid is read or propagation is over.
-func verify(ctx context.Context, raw []byte, uid string) error {
+func verify(ctx context.Context, raw []byte, want probe) error {
 	cfg, err := cluster.ParseKubeconfig(raw, "", cluster.Trust{})
 	if err != nil {
 		return err
 	}
+	cfg.Timeout = want.timeout
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return err
@@ -103,8 +110,8 @@ func verify(ctx context.Context, raw []byte, uid string) error {
 	for {
 		system, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 		switch {
-		case err == nil && string(system.UID) != uid:
-			return fmt.Errorf("%s is another cluster than that of the context: its kube-system has uid %s, not %s", cfg.Host, system.UID, uid)
+		case err == nil && string(system.UID) != want.uid:
+			return fmt.Errorf("%s is another cluster than that of the context: its kube-system has uid %s, not %s", cfg.Host, system.UID, want.uid)
 		case err == nil:
 			return nil
 		case !apierrors.IsForbidden(err):

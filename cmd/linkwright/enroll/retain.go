@@ -33,7 +33,6 @@ func (o admin) retain(ctx context.Context, ns string, objects []any) (retained [
 	if err != nil {
 		return nil, fmt.Errorf("read Role %s/%s: %w", ns, role.Name, explained(err))
 	}
-	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
 	for _, name := range secretsIn(live.Rules) {
 		if !strings.HasPrefix(name, linkerd.Credentials("")) || slices.Contains(secretsIn(role.Rules), name) {
 			continue
@@ -46,10 +45,14 @@ func (o admin) retain(ctx context.Context, ns string, objects []any) (retained [
 		}
 	}
 	if len(retained) > 0 {
-		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: retained, Verbs: verbs})
+		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: retained, Verbs: removing()})
 	}
 	return retained, nil
 }
+
+// removing are the verbs by which linkwright removes what is not declared any more: it reads it, and deletes it with preconditions. To write it again, it
+// must be declared, and linkwright cluster add then grants the rest.
+func removing() []string { return []string{"get", "list", "watch", "delete"} }
 
 // secretsIn are the Secrets that rules name.
 func secretsIn(rules []rbacv1.PolicyRule) (names []string) {
@@ -98,7 +101,7 @@ func retainKinds(objects []any, recorded []object.Key, mayHold func(object.Key) 
 			continue
 		}
 		*rules = append(*rules, rbacv1.PolicyRule{
-			APIGroups: []string{k.Group}, Resources: []string{plural.Resource}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
+			APIGroups: []string{k.Group}, Resources: []string{plural.Resource}, Verbs: removing(),
 		})
 		retained = append(retained, plural.GroupResource().String())
 	}

@@ -28,6 +28,11 @@ func TestRetainKinds(t *testing.T) {
 	if len(mc.Rules) != 4 {
 		t.Errorf("rules: %v", mc.Rules)
 	}
+	for _, r := range mc.Rules[2:] {
+		if want := []string{"get", "list", "watch", "delete"}; !slices.Equal(r.Verbs, want) {
+			t.Errorf("%v may be %v, want %v", r.Resources, r.Verbs, want)
+		}
+	}
 }
 
 // linkwright's account writes its inventories. What it lists there gives it no right that an overlay could not need: whoever has its token would

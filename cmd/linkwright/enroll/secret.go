@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
@@ -34,7 +36,7 @@ func (e *enrollment) openSecretStore(ctx context.Context, entry api.SecretKey) (
 		return nil, err
 	}
 	e.f.Management.Announce(e.notes, nil)
-	o, err := openAdmin(cfg)
+	o, err := openAdmin(cfg, e.f.Management.Timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +94,11 @@ func itemsOf(key object.Key, k access.CachedObject) []object.Item {
 // writeSecret puts a token that was verified into the Secret; one that is there and good stays.
 func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newCluster, uid string) error {
 	if own, ok := access.ManagedAccessIn(s.was, s.entry.Key); ok && own.At.Same(there.at) && own.Account == e.account && own.UID == uid && !own.Due(time.Now()) {
-		if raw, err := there.here.Kubeconfig(e.name, own.Token); err == nil && verify(ctx, raw, uid) == nil {
+		works, err := s.works(ctx, e, there, own)
+		if err != nil {
+			return err
+		}
+		if works {
 			cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s holds a token that is good until %s", s.management.Namespace, s.entry.Name, own.Expires.UTC().Format(time.RFC3339)))
 			return nil
 		}
@@ -120,6 +126,24 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 	return nil
 }
 
+// works reports whether a token in the Secret is of the account that exists, and reads the cluster. An API server accepts a token for some seconds after its account
+// was deleted, because it caches the answer; so an account that was deleted and created again has another uid than the token.
+func (s *secretStore) works(ctx context.Context, e *enrollment, there newCluster, own access.ManagedAccess) (bool, error) {
+	account, err := there.client.CoreV1().ServiceAccounts(e.grantee.namespace).Get(ctx, e.grantee.account, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) { // in a dry run
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read ServiceAccount %s: %w", e.account, explained(err))
+	}
+	if of := cluster.AccountUID(own.Token); of != "" && of != string(account.UID) {
+		cli.Say(e.notes, fmt.Sprintf("%s: ServiceAccount %s was created again, so the token in Secret %s/%s is of no use: it is replaced", e.name, e.account, s.management.Namespace, s.entry.Name))
+		return false, nil
+	}
+	raw, err := there.here.Kubeconfig(e.name, own.Token)
+	return err == nil && verify(ctx, raw, probe{own.UID, e.f.Management.Timeout}) == nil, nil
+}
+
 func (s *secretStore) wrote(e *enrollment) {
 	e.done.wrote(output.Write{Object: s.management.Key("Secret", s.entry.Name)}, !s.was.Record.IsZero())
 }
@@ -145,7 +169,8 @@ func (e *enrollment) verifyToken(ctx context.Context, there newCluster, token ob
 	if err != nil {
 		return err
 	}
-	if err := verify(ctx, raw, uid); err != nil {
+	want := probe{uid, e.f.Management.Timeout}
+	if err := verify(ctx, raw, want); err != nil {
 		return err
 	}
 	if there.at.IsLocal() {
@@ -157,7 +182,7 @@ func (e *enrollment) verifyToken(ctx context.Context, there newCluster, token ob
 	if raw, err = there.at.Kubeconfig(e.name, token); err != nil {
 		return err
 	}
-	if err := verify(ctx, raw, uid); err != nil {
+	if err := verify(ctx, raw, want); err != nil {
 		cli.Say(e.notes, fmt.Sprintf("warning: %v; ignore this only if linkwright can reach %s from where it runs", err, there.at.Server))
 	}
 	return nil

@@ -152,6 +152,14 @@ type Reason struct {
 	Code reason.Code `json:"code"`
 	// Message says in a sentence what the code does not.
 	Message string `json:"message"`
+	// Command is the command of linkwright that ends this, as the message has it. It is absent if there is none.
+	Command string `json:"command,omitempty"`
+}
+
+// Running is the reason with the command that ends it. The message has that command, too.
+func (r Reason) Running(command string) *Reason {
+	r.Command = command
+	return &r
 }
 
 // First is the first part of a message: what happened, why, and what to do, without details and hints. Details follow a semicolon; a hint is in

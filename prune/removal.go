@@ -8,7 +8,6 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -258,7 +257,7 @@ func (r Removal) Denial() *inventory.Denial {
 // Why is the reason why nothing may be removed; nil: the removal may proceed.
 func (r Removal) Why() *object.Reason {
 	if d := r.Denial(); d != nil {
-		return object.Because(reason.PruneLimitExceeded, "%s", d.Message(r.In))
+		return d.Why(r.In)
 	}
 	return nil
 }

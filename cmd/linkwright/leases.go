@@ -47,7 +47,7 @@ func denial(known inventory.Record, in object.Installation, now time.Time) (*obj
 	if len(d.Units) == 0 {
 		out.How = "" // nobody knows what to approve
 	}
-	return object.Because(reason.PruneLimitExceeded, "%s", d.Message(in)), out
+	return d.Why(in), out
 }
 
 // approvedBy is who gave approvals, and the commands that take them back. Each of several says which part it approves.

@@ -199,7 +199,7 @@ func (c installed) suspended(o *report.Overview, known inventory.Record) {
 		if !found {
 			return nil
 		}
-		return object.Because(reason.Suspended, "%s", now.SuspendedBy(d))
+		return now.SuspendedBy(d)
 	}
 	names := map[api.ClusterName]api.ClusterName{} // of clusters, by each of their names
 	for i, one := range o.Clusters {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // UnitKind is a kind of declaration that a revision may remove.
@@ -187,8 +188,20 @@ type Denial struct {
 	Exceeded []string `json:"over"`  // what is over a limit: one phrase for each
 }
 
-// Message is what is denied, and what people can do about it.
-func (d Denial) Message(in object.Installation) string {
+// Why is the reason of a denial, with the command that approves it. One of which the record lost the units cannot be approved.
+func (d Denial) Why(in object.Installation) *object.Reason {
+	why := object.Because(reason.PruneLimitExceeded, "%s", d.message(in))
+	if len(d.Exceeded) == 0 {
+		return why
+	}
+	return why.Running(d.approve(in))
+}
+
+// approve is the command that approves it.
+func (d Denial) approve(in object.Installation) string { return in.Command("approve " + d.Hash) }
+
+// message is what is denied, and what people can do about it.
+func (d Denial) message(in object.Installation) string {
 	if len(d.Exceeded) == 0 {
 		return "the record of the management cluster no longer has what was denied: linkwright removes nothing, and the next sync shows what you can approve"
 	}
@@ -198,7 +211,7 @@ func (d Denial) Message(in object.Installation) string {
 		over = append(over[:most], fmt.Sprintf("%d more", len(over)-most))
 	}
 	return fmt.Sprintf("this revision exceeds prune limits, so linkwright removes nothing: restore the declarations, declare state: Leaving, or run %s; it would remove %s",
-		in.Command("approve "+d.Hash), joined(over))
+		d.approve(in), joined(over))
 }
 
 // joined joins a list for a message: a, b and c.

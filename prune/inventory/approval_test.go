@@ -112,7 +112,7 @@ func TestDenialMessage(t *testing.T) {
 		"; it would remove a and b":            {"a", "b"},
 		"; it would remove a, b, c and 2 more": {"a", "b", "c", "d", "e"},
 	} {
-		if got := (Denial{Exceeded: over, Hash: "0"}).Message(object.Installation{}); !strings.HasSuffix(got, want) {
+		if got := (Denial{Exceeded: over, Hash: "0"}).Why(object.Installation{}).Message; !strings.HasSuffix(got, want) {
 			t.Errorf("%s", got)
 		}
 	}

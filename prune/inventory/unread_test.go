@@ -115,7 +115,7 @@ func TestDenialOfAnything(t *testing.T) {
 			t.Errorf("denied %v, going %v: %t", tt.denied, tt.going, got)
 		}
 	}
-	if said := (Denial{}).Message(object.Installation{}); !strings.Contains(said, "no longer has what was denied") {
+	if said := (Denial{}).Why(object.Installation{}).Message; !strings.Contains(said, "no longer has what was denied") {
 		t.Error(said)
 	}
 }

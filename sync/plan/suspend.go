@@ -22,7 +22,7 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 		return object.Because(reason.Suspended, "%s has suspend: true, so linkwright leaves both ends as they are: to resume, remove suspend", l.From)
 	}
 	if d, ok := w.Suspension(end); ok {
-		return object.Because(reason.Suspended, "%s", w.SuspendedBy(d))
+		return w.SuspendedBy(d)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report/output"
-	"github.com/linkwright/linkwright/sync/state"
 )
 
 // page is what describe shows of one link or cluster, beside its item.
@@ -95,23 +93,22 @@ func describeCluster(c output.Cluster, p page) Answer {
 	}}}
 }
 
-// approveCommand is the command in the message of a denial that approves it, with the flags that name the installation.
-var approveCommand = regexp.MustCompile(`linkwright approve [0-9a-f]{12}( --(owner|namespace) [a-z0-9.-]+)*`)
-
 // next is the next step, if there is one.
 func (p page) next(ready string, why *object.Reason, what string) string {
 	step := ""
 	switch {
 	case why == nil:
-	case why.Code == reason.Suspended && ready == object.False && state.HowToResume(why.Message) != "":
-		step = fmt.Sprintf("Resume it, so that linkwright repairs it: %s.", state.HowToResume(why.Message))
+	case why.Code == reason.Suspended && ready == object.False && why.Command != "":
+		step = fmt.Sprintf("Resume it, so that linkwright repairs it: run %s.", why.Command)
+	case why.Code == reason.Suspended && ready == object.False:
+		step = "Resume it, so that linkwright repairs it: remove suspend from the declaration."
 	case why.Code == reason.PruneLimitExceeded && p.approved:
 		step = "Wait until a running daemon follows the approval, or run linkwright sync."
 	default:
 		e, _ := reason.Find(cause(why))
 		step = e.Plain(e.Remedy)
-		if m := approveCommand.FindString(why.Message); m != "" {
-			step = strings.Replace(step, "linkwright approve HASH", m, 1)
+		if why.Command != "" {
+			step = strings.Replace(step, "linkwright approve HASH", why.Command, 1)
 		}
 	}
 	switch {

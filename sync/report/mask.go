@@ -66,7 +66,7 @@ func (m mask) reason(r *object.Reason) *object.Reason {
 	if r == nil {
 		return nil
 	}
-	return &object.Reason{Code: reason.Code(line(string(r.Code))), Message: m.line(r.Message)}
+	return &object.Reason{Code: reason.Code(line(string(r.Code))), Message: m.line(r.Message), Command: m.line(r.Command)}
 }
 
 // message masks what is a secret by its form or its value.

@@ -57,8 +57,8 @@ type Overview struct {
 	Suspensions []Decision
 	// Approvals are those in effect, and those that were given or taken back within a week.
 	Approvals []Decision
-	Ages        bool   // show how long ago moments were
-	Err         string // why no revision could be compared with the clusters; empty: none was, or there is no error
+	Ages      bool   // show how long ago moments were
+	Err       string // why no revision could be compared with the clusters; empty: none was, or there is no error
 }
 
 // AsDeclared says that all is as declared, as far as inventories record it: the observed revision is applied in all clusters, all of them
@@ -181,7 +181,7 @@ func (o Overview) links(m mask) []output.Link {
 func suspendedReason(why *object.Reason, recorded []object.Condition, ready object.Condition) *object.Reason {
 	waiting := func(c object.Condition) bool { return c.Type == object.Suspended && c.Reason == reason.Waiting }
 	if slices.ContainsFunc(recorded, waiting) {
-		why = object.Because(why.Code, "%s; changes wait for that", why.Message)
+		why = object.Because(why.Code, "%s; changes wait for that", why.Message).Running(why.Command)
 	}
 	if ready.Status != object.False || ready.Reason == reason.Leaving {
 		return why

@@ -25,7 +25,7 @@ func overLimit() Overview {
 	}
 	o.Revision = Revision{
 		Applied: "0123456789abcdef", Observed: "0123456789abcdef", Since: at,
-		Denied:   object.Because(reason.PruneLimitExceeded, "this revision would remove 2 clusters; run linkwright approve 0123456789ab --owner blue"),
+		Denied:   object.Because(reason.PruneLimitExceeded, "this revision would remove 2 clusters; run linkwright approve 0123456789ab --owner blue").Running("linkwright approve 0123456789ab --owner blue"),
 		Approval: Approval{How: "run linkwright approve 0123456789ab --owner blue"},
 	}
 	return o

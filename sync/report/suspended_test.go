@@ -29,7 +29,7 @@ func TestSuspendedLinkThatDoesNotWork(t *testing.T) {
 		"does not work": {gone, []object.Condition{recorded}, object.False, "; it is not ready: ControllerMissing: Deployment.apps linkerd-multicluster/controller-east is missing", "Resume it, so that linkwright repairs it: run linkwright resume west/east.", false},
 		"never written": {gone, nil, object.False, "; it is not ready: ControllerMissing: Deployment.apps linkerd-multicluster/controller-east is missing", "Resume it, so that linkwright repairs it: run linkwright resume west/east.", true},
 	} {
-		suspended := plan.Row{Phase: plan.Suspended, Why: object.Because(reason.Suspended, "%s", why), Health: tt.stages}
+		suspended := plan.Row{Phase: plan.Suspended, Why: object.Because(reason.Suspended, "%s", why).Running("linkwright resume west/east"), Health: tt.stages}
 		r := ends(&suspended, &plan.Row{Phase: plan.Ready})
 		r.Recorded = []LinkConditions{{Link: pair, Conditions: tt.recorded}}
 		l := r.document().links[0]

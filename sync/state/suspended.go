@@ -2,11 +2,11 @@ package state
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -21,21 +21,8 @@ func (s Snapshot) Suspension(end object.End) (longest inventory.Decision, found 
 	return longest, found
 }
 
-// toResume begins the part of a message that says how a suspension ends. Nothing of a person's follows it.
-const toResume = "to resume, "
-
-// HowToResume returns what ends a suspension, from the message about it; empty: the message does not say.
-func HowToResume(message string) string {
-	at := strings.LastIndex(message, toResume)
-	if at < 0 {
-		return ""
-	}
-	how, _, _ := strings.Cut(message[at+len(toResume):], ";")
-	return how
-}
-
-// SuspendedBy returns, for a decision, until when it holds, whose it is, why, and what ends it.
-func (s Snapshot) SuspendedBy(d inventory.Decision) string {
+// SuspendedBy returns the reason of what a decision suspends: until when it holds, whose it is, why, and what ends it.
+func (s Snapshot) SuspendedBy(d inventory.Decision) *object.Reason {
 	text := "suspended"
 	if !d.Until.IsZero() {
 		text += " until " + d.Until.Format(time.RFC3339)
@@ -46,10 +33,12 @@ func (s Snapshot) SuspendedBy(d inventory.Decision) string {
 	if d.Reason != "" {
 		text += " (" + d.Reason + ")"
 	}
+	resume := s.Command("resume " + d.Object())
+	what := text + ": linkwright leaves both ends as they are"
 	if d.Cluster != "" {
-		return fmt.Sprintf("cluster %s is %s: linkwright leaves everything there as it is: %srun %s", d.Cluster, text, toResume, s.Command("resume "+d.Object()))
+		what = fmt.Sprintf("cluster %s is %s: linkwright leaves everything there as it is", d.Cluster, text)
 	}
-	return fmt.Sprintf("%s: linkwright leaves both ends as they are: %srun %s", text, toResume, s.Command("resume "+d.Object()))
+	return object.Because(reason.Suspended, "%s: to resume, run %s", what, resume).Running(resume)
 }
 
 // Suspends reports whether a person's decision keeps all that is in a cluster suspended.

@@ -34,8 +34,9 @@ overlays that the revision removes.
 The management cluster's record keeps the approval, with your name and the time.
 A daemon follows it within seconds. It ends when all of that is being removed,
 and after 30 days if nobody uses it. --withdraw takes it back; a removal that
-began goes on. "linkwright events" shows for a week who did either. Objects with linkwright.dev/prune: disabled stay. So does
-everything while prune.policy is not Sync.
+began goes on. "linkwright events" shows for a week who did either. Objects with
+linkwright.dev/prune: disabled stay. So does everything while prune.policy is
+not Sync.
 
 Without --repo, HASH is what "linkwright status" shows as denied. With --repo
 and --ref you approve a pull request before it is merged: "linkwright diff"

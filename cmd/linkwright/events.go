@@ -19,8 +19,8 @@ func eventsCommand() *cobra.Command {
 		Short: "Show the last transition of each condition",
 		Long: `Show when each link last changed, and why: the last transition of each condition
 that the clusters' inventories record, of the applied and the observed revision,
-and each suspend, resume and approval. The newest is last. Earlier transitions are not
-recorded: the log of the daemon has them.
+and each suspend, resume and approval. The newest is last. Earlier transitions
+are not recorded: the log of the daemon has them.
 
 It reads the management cluster's record and the inventories, needs no
 repository and no daemon, and writes nothing.`,

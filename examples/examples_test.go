@@ -219,6 +219,8 @@ func TestMetrics(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, strings.Join(m.Labels, ", "), m.Help)
 	}
 	section(t, referencePages+"metrics.md", "metrics", b.String())
+	section(t, referencePages+"metrics.md", "series", fmt.Sprintf(
+		"Each link has at most %d series, and each cluster at most %d beside those.\n", web.SeriesOfLink(), web.SeriesOfCluster()))
 }
 
 func TestWarnings(t *testing.T) {

@@ -25,6 +25,9 @@ func (s *scheduler) end(ctx context.Context, r *reconcile) {
 	if r.answer == known {
 		s.round.answer(r.took.read)
 	}
+	if s.loop.Meter != nil {
+		s.loop.Meter.Reconciled(r.cluster.Name, w.ended.Sub(r.began))
+	}
 	s.loop.logWrites(r.cluster.Name, r.step.Commit, r.outcomes)
 	s.store.Correct(r.cluster.Name, r.outcomes, apply.Failed(r.outcomes))
 	s.store.Results.Add(r.cluster.Name, s.loop.withAdvice(r.outcomes))

@@ -74,6 +74,9 @@ func (l *Loop) run(ctx context.Context, e *engine, poke <-chan struct{}, publish
 		logged.record(r, err)
 		publish(r)
 	})
+	if l.Meter != nil {
+		defer l.Meter.Measure(e.queued)()
+	}
 	defer e.start(ctx)()
 	decided, end := e.watchDecisions(ctx)
 	defer end()
@@ -221,7 +224,7 @@ func (l *Loop) Standby() *Standby { return &Standby{loop: l} }
 // because its watches may change.
 func (s *Standby) Observe(ctx context.Context) {
 	quiet := *s.loop // who leads acts on decisions, and logs them
-	quiet.ReadOnly, quiet.Log = true, slog.New(slog.DiscardHandler)
+	quiet.ReadOnly, quiet.Meter, quiet.Log = true, nil, slog.New(slog.DiscardHandler)
 	e := newEngine(&quiet, 0)
 	e.store.Clusters.SetWatches(s.watching)
 	defer func() { s.watching = e.store.Clusters.Watches() }()

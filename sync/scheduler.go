@@ -193,6 +193,19 @@ func (s *scheduler) requestNow(w *worker) {
 	s.enqueue(w)
 }
 
+// queued returns how many clusters are due to be reconciled and wait: for a sync to decide what applies, or for their own last reconcile.
+func (s *scheduler) queued() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for _, w := range s.workers {
+		if !w.removed && past(soonest(w.due, w.alarm), now) {
+			n++
+		}
+	}
+	return n
+}
+
 // begin begins a reconcile of a cluster, with a context of its own; nil: none is due, or none may begin.
 func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile, context.Context) {
 	s.mu.Lock()

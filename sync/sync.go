@@ -61,6 +61,15 @@ type Changes interface {
 	Take() map[api.ClusterName]object.ChangedKeys
 }
 
+// Meter measures reconciles. Its methods return at once.
+type Meter interface {
+	// Reconciled gets how long a reconcile of a cluster took, its writes included.
+	Reconciled(cluster api.ClusterName, took time.Duration)
+	// Measure gets, for one period of leadership, a function that returns how many clusters are due and wait. It may be called at any time, until
+	// the returned function is called.
+	Measure(queued func() int) (stop func())
+}
+
 // ErrInvalid means that the declarations have errors; the report's problems say which.
 var ErrInvalid = errors.New("the declarations are invalid")
 
@@ -78,6 +87,8 @@ type Loop struct {
 	Log        *slog.Logger
 	// Changes reports what moves in clusters that are watched; nil: every read asks them.
 	Changes Changes
+	// Meter measures the reconciles of Run; nil: nobody does.
+	Meter Meter
 	// Recorded receives whenever the record may hold new decisions; nil: they are found with the next sync.
 	Recorded <-chan struct{}
 	// Verifier verifies credentials before they are handed to Linkerd; nil: none is verified.

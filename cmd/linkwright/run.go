@@ -86,6 +86,7 @@ func (s *serving) add(f *pflag.FlagSet) {
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
 func (e engine) serve(ctx context.Context, s serving) error {
 	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.Clusters.Requests}), make(chan struct{}, 1)
+	e.Loop.Meter = server
 	endpoints, err := s.endpoints(ctx, server, poke, e.Loop.Log)
 	if err != nil {
 		return err

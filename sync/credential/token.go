@@ -27,12 +27,8 @@ type reference struct {
 
 // claimsOf reads a token; false where it is none that is bound to a Secret, a stand-in for instance.
 func claimsOf(token object.Secret) (claims, bool) {
-	parts := strings.Split(string(token.Bytes()), ".")
-	if len(parts) != 3 {
-		return claims{}, false
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
+	raw, ok := payload(token)
+	if !ok {
 		return claims{}, false
 	}
 	var c struct {
@@ -51,6 +47,16 @@ func claimsOf(token object.Secret) (claims, bool) {
 		Issued: time.Unix(c.IssuedAt, 0), Expires: time.Unix(c.Expires, 0),
 		Namespace: c.Kubernetes.Namespace, Account: c.Kubernetes.Account, Secret: c.Kubernetes.Secret,
 	}, true
+}
+
+// payload returns the claims of a JSON Web Token; false: it is none.
+func payload(token object.Secret) ([]byte, bool) {
+	parts := strings.Split(string(token.Bytes()), ".")
+	if len(parts) != 3 {
+		return nil, false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	return raw, err == nil
 }
 
 func (c claims) life() time.Duration { return c.Expires.Sub(c.Issued) }

@@ -37,6 +37,7 @@ func (h healthChecks) add(s Step) Step {
 			health = before
 		}
 		s.Rows[i].Health, before = health, health
+		s.Rows[i].Times = h.times(s.Rows[i], l)
 		s.Rows[i] = h.awaitLeader(s.Rows[i], l)
 	}
 	return s
@@ -76,6 +77,16 @@ func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.GatewayHealth)
 		next = v.Trust(h.Now).Next
 	}
 	return v.Health(blocked, pulse, h.Now), next
+}
+
+// times returns the times of a link: of its condition Ready, if the inventory records the status that it has, and of its credential.
+func (h healthChecks) times(row Row, l fleet.Link) LinkTimes {
+	out := LinkTimes{Credential: h.Validity(l)}
+	recorded, _ := h.inventoryOf(row.End)
+	if ready := health.Condition(recorded.Conditions, object.Ready); ready.Status == row.Condition().Status {
+		out.Ready = ready.Since
+	}
+	return out
 }
 
 // Condition returns the Ready condition of the link of a source's end, from its stages alone; zero: no stages are known.

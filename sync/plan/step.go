@@ -8,6 +8,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/credential"
 	"github.com/linkwright/linkwright/sync/health"
 )
 
@@ -110,6 +111,20 @@ type Row struct {
 	Held     int              // changes that wait, because the end is suspended or another process writes it
 	// NotRendered is why a declared end that is not written anyway cannot be rendered; nil: it can.
 	NotRendered *object.Reason
+	Times       LinkTimes // of a declared link, at its source
+}
+
+// LinkTimes are times of a link.
+type LinkTimes struct {
+	// Ready is since when the condition Ready has its status and reason, as the inventory records it; zero: it records another status, or none.
+	Ready time.Time
+	// Credential is when the link's token was issued, and until when it is valid.
+	Credential credential.Validity
+}
+
+// Equal reports whether all times are the same.
+func (t LinkTimes) Equal(o LinkTimes) bool {
+	return t.Ready.Equal(o.Ready) && t.Credential.Equal(o.Credential)
 }
 
 // suspended reports whether an end is suspended, or waits for a suspended one.

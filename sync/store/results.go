@@ -179,7 +179,7 @@ func alike(a, b plan.Step) bool {
 
 func alikeRows(a, b plan.Row) bool {
 	return a.End == b.End && a.Phase == b.Phase && a.Leaving == b.Leaving && same(a.Why, b.Why) &&
-		slices.Equal(a.Deleting, b.Deleting) && slices.Equal(a.Unready, b.Unready) && slices.EqualFunc(a.Health, b.Health, func(a, b health.Verdict) bool {
+		a.Times.Equal(b.Times) && slices.Equal(a.Deleting, b.Deleting) && slices.Equal(a.Unready, b.Unready) && slices.EqualFunc(a.Health, b.Health, func(a, b health.Verdict) bool {
 		return a.Stage == b.Stage && a.Result == b.Result && same(a.Why, b.Why)
 	})
 }

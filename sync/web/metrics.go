@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,28 +24,45 @@ const (
 	counter   = "counter"
 	histogram = "histogram"
 
-	linkReady     = "linkwright_link_ready"
-	requestsTotal = "linkwright_requests_total"
+	linkReady         = "linkwright_link_ready"
+	linkReadySince    = "linkwright_link_ready_transition_timestamp_seconds"
+	credentialIssued  = "linkwright_link_credential_issued_timestamp_seconds"
+	credentialExpires = "linkwright_link_credential_expiry_timestamp_seconds"
+	linkDrift         = "linkwright_link_drift_repairs_total"
+	linkCleanup       = "linkwright_link_pending_cleanup_timestamp_seconds"
+	clusterReady      = "linkwright_cluster_ready"
+	reconcileDuration = "linkwright_reconcile_duration_seconds"
+	syncDuration      = "linkwright_sync_duration_seconds"
+	queueDepth        = "linkwright_queue_depth"
+	requestsTotal     = "linkwright_requests_total"
 )
 
 // Metrics lists every metric of linkwright, sorted by name.
 func Metrics() []Metric {
 	return []Metric{
 		{"linkwright_build_info", gauge, "Always 1; the label shows the version.", []string{"version"}},
+		{clusterReady, gauge, "1 while linkwright reads the cluster and may write to it, 0 while its status is Unknown or Denied.", []string{"cluster"}},
 		{"linkwright_clusters", gauge, "Clusters by status: Ready, Unknown (unreachable, or linkwright may not read it) or Denied (read, and a rule forbids writes).", []string{"status"}},
 		{"linkwright_drift_repairs_total", counter, "Writes that reverted a change of somebody else in an object of linkwright.", nil},
 		{"linkwright_hook_requests_total", counter, "Requests to /hook by result: accepted, ping, refused (signature), large, cut (body), limited, standby or error (secret).", []string{"result"}},
 		{"linkwright_last_sync_timestamp_seconds", gauge, "When the last sync ended, as a Unix time; 0 before the first.", nil},
 		{"linkwright_leading", gauge, "1 while this replica may write, 0 while it is on standby.", nil},
+		{credentialExpires, gauge, "When the link's token expires, as a Unix time; absent for a token that does not expire, or that does not show it.", []string{"source", "target"}},
+		{credentialIssued, gauge, "When the link's token was issued, as a Unix time; absent if that is not known.", []string{"source", "target"}},
+		{linkDrift, counter, "Writes that reverted a change of somebody else in an object of this link.", []string{"source", "target"}},
+		{linkCleanup, gauge, "Since when a removed link waits to be removed from a cluster that cannot be read, as a Unix time; absent otherwise.", []string{"cluster", "source", "target"}},
 		{linkReady, gauge, "1 while the link's condition Ready is True, 0 while it is not, or is unknown; absent for a link that is being removed.", []string{"source", "target"}},
+		{linkReadySince, gauge, "When the link's condition Ready got its status and reason, as a Unix time; absent while its inventory records another status.", []string{"source", "target"}},
 		{"linkwright_links", gauge, "Links by status after the last sync.", []string{"status"}},
 		{"linkwright_oldest_pending_cleanup_timestamp_seconds", gauge, "When the oldest pending cleanup began, as a Unix time; 0: nothing is pending.", nil},
 		{"linkwright_pending_cleanup", gauge, "Ends of removed links that are still in clusters that cannot be read.", nil},
 		{"linkwright_problems", gauge, "Errors and warnings about the declarations in the last sync.", []string{"severity"}},
+		{queueDepth, gauge, "Clusters that are due to be reconciled and wait, for their own last reconcile or for a sync to decide what applies.", nil},
+		{reconcileDuration, histogram, "How long reconciles of the cluster took: reading, planning and writing.", []string{"cluster"}},
 		{requestsTotal, counter, "Requests sent to a cluster, by verb, by code (2xx, 4xx, 429, 5xx, none: no answer) and by what they are about: objects, credentials (single Secrets of the control plane), or the lease of the management cluster. The cluster (management) is the management cluster itself.", []string{"cluster", "verb", "code", "about"}},
 		{"linkwright_revision_applied", gauge, "1 while the observed revision is the applied one, 0 while an older one or none is: see the report.", nil},
 		{"linkwright_source_last_poll_timestamp_seconds", gauge, "When linkwright last read the repository for a sync, as a Unix time; 0 before the first.", nil},
-		{"linkwright_sync_duration_seconds", histogram, "How long syncs took, waiting for tokens, pods and mirrors included.", nil},
+		{syncDuration, histogram, "How long syncs took, waiting for tokens, pods and mirrors included.", nil},
 		{"linkwright_syncs_total", counter, "Syncs by result: clean, partial (something is blocked, denied or failed) or failed (no declarations could be read).", []string{"result"}},
 		{"linkwright_writes_total", counter, "Writes to clusters by result: written or failed.", []string{"result"}},
 	}
@@ -55,8 +73,9 @@ type metrics struct {
 	registry *prometheus.Registry
 	gauges   map[string]*prometheus.GaugeVec
 	counters map[string]*prometheus.CounterVec
-	took     prometheus.Histogram
-	links    map[[2]string]bool // source and target of those that have a sample of linkReady
+	times    map[string]*prometheus.HistogramVec
+	queue    *queue
+	known    samples // of links and clusters; guarded by Server.mu
 }
 
 // newMetrics makes what Metrics lists, so that the two cannot differ.
@@ -65,13 +84,12 @@ func newMetrics(o Options) *metrics {
 		registry: prometheus.NewRegistry(),
 		gauges:   map[string]*prometheus.GaugeVec{},
 		counters: map[string]*prometheus.CounterVec{},
+		times:    map[string]*prometheus.HistogramVec{},
+		queue:    &queue{},
+		known:    samples{},
 	}
 	for _, d := range Metrics() {
-		if d.Name == requestsTotal {
-			m.registry.MustRegister(sent{prometheus.NewDesc(d.Name, d.Help, d.Labels, nil), o.Requests})
-			continue
-		}
-		m.make(d)
+		m.make(d, o)
 	}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
@@ -92,19 +110,31 @@ func newMetrics(o Options) *metrics {
 	return m
 }
 
-func (m *metrics) make(d Metric) {
-	switch d.Type {
-	case gauge:
+func (m *metrics) make(d Metric, o Options) {
+	switch {
+	case d.Name == requestsTotal:
+		m.registry.MustRegister(sent{prometheus.NewDesc(d.Name, d.Help, d.Labels, nil), o.Requests})
+	case d.Name == queueDepth:
+		m.queue.desc = prometheus.NewDesc(d.Name, d.Help, d.Labels, nil)
+		m.registry.MustRegister(m.queue)
+	case d.Type == gauge:
 		m.gauges[d.Name] = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.Name, Help: d.Help}, d.Labels)
 		m.registry.MustRegister(m.gauges[d.Name])
-	case counter:
+	case d.Type == counter:
 		m.counters[d.Name] = prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.Help}, d.Labels)
 		m.registry.MustRegister(m.counters[d.Name])
-	case histogram:
-		// 0.1 s (nothing to do) to 7 min (unlinks that wait for mirrors).
-		m.took = prometheus.NewHistogram(prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: prometheus.ExponentialBuckets(0.1, 2, 13)})
-		m.registry.MustRegister(m.took)
+	case d.Type == histogram:
+		m.times[d.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: buckets(d.Name)}, d.Labels)
+		m.registry.MustRegister(m.times[d.Name])
 	}
+}
+
+// buckets returns the bounds of a histogram in seconds: of reconciles few, since each cluster has its own.
+func buckets(name string) []float64 {
+	if name == reconcileDuration {
+		return prometheus.ExponentialBuckets(0.01, 4, 8) // up to 3 min, for a cluster that hardly answers
+	}
+	return prometheus.ExponentialBuckets(0.1, 2, 13) // 0.1 s (nothing to do) to 7 min (unlinks that wait for mirrors)
 }
 
 func (m *metrics) set(name string, v float64, labels ...string) {
@@ -126,12 +156,19 @@ func (m *metrics) lead(leading bool) {
 		return
 	}
 	m.set("linkwright_leading", 0)
-	for _, name := range []string{
-		"linkwright_links", "linkwright_clusters", "linkwright_problems", "linkwright_revision_applied",
-		"linkwright_pending_cleanup", "linkwright_oldest_pending_cleanup_timestamp_seconds", linkReady,
-	} {
-		m.gauges[name].Reset()
+	for _, d := range Metrics() {
+		if ofLeader(d) {
+			m.gauges[d.Name].Reset()
+		}
 	}
+	m.forget(samples{})
+}
+
+// ofLeader reports whether a metric shows what only the leader knows now.
+func ofLeader(d Metric) bool {
+	return d.Type == gauge && !slices.Contains([]string{
+		"linkwright_build_info", "linkwright_leading", "linkwright_last_sync_timestamp_seconds", "linkwright_source_last_poll_timestamp_seconds", queueDepth,
+	}, d.Name)
 }
 
 // count adds what was done since the last report; a report between syncs is of none.
@@ -139,7 +176,7 @@ func (m *metrics) count(r report.Report, now time.Time) {
 	c := r.Counts()
 	m.add("linkwright_writes_total", c.Written, "written")
 	m.add("linkwright_writes_total", c.Failed, "failed")
-	m.add("linkwright_drift_repairs_total", repairs(r))
+	m.repairs(r)
 	if r.When != report.AtEnd {
 		return
 	}
@@ -149,30 +186,36 @@ func (m *metrics) count(r report.Report, now time.Time) {
 		m.set("linkwright_source_last_poll_timestamp_seconds", float64(r.Polled.UnixMilli())/1000)
 	}
 	if r.Took > 0 {
-		m.took.Observe(r.Took.Seconds())
+		m.times[syncDuration].WithLabelValues().Observe(r.Took.Seconds())
 	}
 }
 
 // show sets how things stand.
 func (m *metrics) show(r report.Report) {
+	now := samples{}
 	m.statuses(r)
-	m.ready(r)
-	m.clusters(r)
-	m.cleanup(r)
+	m.links(r, now)
+	m.clusters(r, now)
+	m.cleanup(r, now)
 	m.problems(r)
 	m.head(r)
+	m.forget(now)
 }
 
-// repairs counts the writes by which drift was taken back.
-func repairs(r report.Report) (n int) {
+// repairs counts the writes by which drift was taken back: all, and those to the objects of each link.
+func (m *metrics) repairs(r report.Report) {
 	for _, c := range r.Clusters {
 		for _, o := range c.Outcomes {
-			if o.Err == nil && o.Change.Why.Code == reason.Drift {
-				n++
+			if o.Err != nil || o.Change.Why.Code != reason.Drift {
+				continue
+			}
+			m.add("linkwright_drift_repairs_total", 1)
+			if end := o.Change.End; !end.IsBase() {
+				m.add(linkDrift, 1, string(end.Link.Source), string(end.Link.Target))
+				m.known.note(linkDrift, string(end.Link.Source), string(end.Link.Target))
 			}
 		}
 	}
-	return n
 }
 
 func result(r report.Report) string {
@@ -196,26 +239,28 @@ func (m *metrics) statuses(r report.Report) {
 	}
 }
 
-// ready sets a sample for each link that there is; no scrape finds one that stays without it.
-func (m *metrics) ready(r report.Report) {
-	links := map[[2]string]bool{}
+// links sets the samples of each link that is not being removed.
+func (m *metrics) links(r report.Report, now samples) {
 	for _, l := range report.Links(r) {
 		if l.Leaving {
 			continue
 		}
-		ready, pair := 0.0, [2]string{string(l.Pair.Source), string(l.Pair.Target)}
+		ready, pair := 0.0, []string{string(l.Pair.Source), string(l.Pair.Target)}
 		if l.Source.Ready() {
 			ready = 1
 		}
-		links[pair] = true
-		m.set(linkReady, ready, pair[:]...)
-	}
-	for pair := range m.links {
-		if !links[pair] {
-			m.gauges[linkReady].DeleteLabelValues(pair[:]...)
+		m.sample(now, linkReady, ready, pair...)
+		times := l.Source.Times
+		for name, at := range map[string]time.Time{
+			linkReadySince: times.Ready, credentialIssued: times.Credential.Issued, credentialExpires: times.Credential.Expires,
+		} {
+			if !at.IsZero() {
+				m.sample(now, name, float64(at.Unix()), pair...)
+			}
 		}
+		m.add(linkDrift, 0, pair...)
+		now.note(linkDrift, pair...)
 	}
-	m.links = links
 }
 
 func (m *metrics) head(r report.Report) {
@@ -226,23 +271,30 @@ func (m *metrics) head(r report.Report) {
 	m.set("linkwright_revision_applied", inForce)
 }
 
-func (m *metrics) clusters(r report.Report) {
+func (m *metrics) clusters(r report.Report, now samples) {
 	n := map[report.Status]int{}
 	for _, c := range r.Clusters {
 		n[c.Status()]++
+		ready := 0.0
+		if c.Status() == report.Ready {
+			ready = 1
+		}
+		m.sample(now, clusterReady, ready, string(c.Name))
+		now.note(reconcileDuration, string(c.Name))
 	}
 	for _, s := range report.ClusterStatuses() {
 		m.set("linkwright_clusters", float64(n[s]), string(s))
 	}
 }
 
-func (m *metrics) cleanup(r report.Report) {
+func (m *metrics) cleanup(r report.Report, now samples) {
 	var oldest time.Time
 	for _, c := range r.Clusters {
 		for _, d := range c.Cleanup {
 			if oldest.IsZero() || d.Since.Before(oldest) {
 				oldest = d.Since
 			}
+			m.sample(now, linkCleanup, float64(d.Since.Unix()), string(c.Name), string(d.Link.Source), string(d.Link.Target))
 		}
 	}
 	m.set("linkwright_pending_cleanup", float64(r.Counts().Cleanup))

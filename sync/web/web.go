@@ -46,11 +46,11 @@ func (s *Server) Publish(r report.Report) {
 		b.Reset()
 		b.WriteString("{}\n") // does not happen: a report encodes
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if r.When != report.Syncing { // what was done is in the next report, too
 		s.metrics.count(r, now)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if !s.standby && !r.Partial() {
 		s.metrics.show(r)
 	}

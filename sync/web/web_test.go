@@ -19,6 +19,7 @@ import (
 	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/credential"
 	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -44,7 +45,9 @@ func pass() report.Report {
 			{
 				Name: "west", Outcomes: []object.Outcome{{Change: secret}, {Change: secret, Err: errors.New("invalid: " + canary)}},
 				Step: plan.Step{Cluster: "west", Rows: []plan.Row{
-					{End: end, Phase: plan.Ready, Health: []health.Verdict{{Stage: health.Reachable, Result: health.Passed}}},
+					{End: end, Phase: plan.Ready, Health: []health.Verdict{{Stage: health.Reachable, Result: health.Passed}}, Times: plan.LinkTimes{
+						Ready: time.Unix(1_500_000_000, 0), Credential: credential.Validity{Issued: time.Unix(1_600_000_000, 0), Expires: time.Unix(1_700_000_000, 0)},
+					}},
 					{End: object.End{Cluster: "west", Link: wn}, Phase: plan.Ready},
 				}},
 			},
@@ -225,10 +228,15 @@ func TestSyncingIsShown(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Version: "v1.2.3", Requests: requests})
+		s.Reconciled("west", 1500*time.Millisecond)
+		defer s.Measure(func() int { return 2 })()
 		s.Publish(pass())
 		s.Publish(pass())
 		want := []string{
 			`linkwright_build_info{version="v1.2.3"} 1`,
+			`linkwright_cluster_ready{cluster="east"} 1`,
+			`linkwright_cluster_ready{cluster="north"} 0`,
+			`linkwright_cluster_ready{cluster="west"} 1`,
 			`linkwright_clusters{status="Denied"} 0`,
 			`linkwright_clusters{status="Ready"} 2`,
 			`linkwright_clusters{status="Unknown"} 1`,
@@ -243,8 +251,13 @@ func TestMetrics(t *testing.T) {
 			`linkwright_hook_requests_total{result="standby"} 0`,
 			`linkwright_last_sync_timestamp_seconds 9.466848e+08`,
 			`linkwright_leading 1`,
+			`linkwright_link_credential_expiry_timestamp_seconds{source="west",target="east"} 1.7e+09`,
+			`linkwright_link_credential_issued_timestamp_seconds{source="west",target="east"} 1.6e+09`,
+			`linkwright_link_drift_repairs_total{source="west",target="east"} 0`,
+			`linkwright_link_drift_repairs_total{source="west",target="north"} 0`,
 			`linkwright_link_ready{source="west",target="east"} 1`,
 			`linkwright_link_ready{source="west",target="north"} 0`,
+			`linkwright_link_ready_transition_timestamp_seconds{source="west",target="east"} 1.5e+09`,
 			`linkwright_links{status="Blocked"} 1`,
 			`linkwright_links{status="Denied"} 0`,
 			`linkwright_links{status="Leaving"} 0`,
@@ -259,6 +272,9 @@ func TestMetrics(t *testing.T) {
 			`linkwright_pending_cleanup 0`,
 			`linkwright_problems{severity="error"} 0`,
 			`linkwright_problems{severity="warning"} 1`,
+			`linkwright_queue_depth 2`,
+			`linkwright_reconcile_duration_seconds_sum{cluster="west"} 1.5`,
+			`linkwright_reconcile_duration_seconds_count{cluster="west"} 1`,
 			`linkwright_requests_total{about="credentials",cluster="west",code="4xx",verb="get"} 1`,
 			`linkwright_requests_total{about="objects",cluster="east",code="2xx",verb="patch"} 20`,
 			`linkwright_revision_applied 1`,
@@ -308,7 +324,7 @@ func TestReadyOfLinksThatAre(t *testing.T) {
 	s.Publish(r)
 	var got []string
 	for _, sample := range ours(t, s) {
-		if strings.HasPrefix(sample, "linkwright_link_ready") {
+		if strings.HasPrefix(sample, "linkwright_link_ready{") {
 			got = append(got, sample)
 		}
 	}
@@ -336,14 +352,18 @@ func TestStandbyShowsNoLinks(t *testing.T) {
 // Whatever is documented is served, with the documented help and type.
 func TestMetricsAreServed(t *testing.T) {
 	s := New(Options{Requests: requests})
-	s.Publish(pass())
+	s.Reconciled("west", time.Second)
+	defer s.Measure(func() int { return 0 })()
+	r := pass()
+	r.Clusters[1].Cleanup = []state.Pending{{Link: api.Pair{Source: "east", Target: "north"}, Since: time.Unix(1, 0)}}
+	s.Publish(r)
 	page := ask(s, http.MethodGet, "/metrics").Body.String()
 	for _, m := range Metrics() {
 		if !strings.Contains(page, "# HELP "+m.Name+" "+m.Help+"\n# TYPE "+m.Name+" "+m.Type+"\n") {
 			t.Errorf("/metrics lacks %+v", m)
 		}
 		for _, label := range m.Labels {
-			if !regexp.MustCompile(m.Name + `\{([^}]*,)?` + label + `="`).MatchString(page) {
+			if !regexp.MustCompile(m.Name + `(_bucket)?\{([^}]*,)?` + label + `="`).MatchString(page) {
 				t.Errorf("/metrics lacks label %s of %s", label, m.Name)
 			}
 		}

@@ -11,6 +11,7 @@ GO ?= go
 MODULE := github.com/linkwright/linkwright
 LINT := bin/tools/golangci-lint
 VULN := bin/tools/govulncheck
+PROMTOOL := bin/tools/promtool
 GORELEASER := bin/tools/goreleaser
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. One that is
@@ -43,7 +44,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # The linter runs vet's analyzers, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane kubectl check test bench-once demo demo-svg clusters image image-test chart chart-test release release-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-clusters fuzz soak soak-histories bench bench-isolation tools
+.PHONY: help build controlplane kubectl check test bench-once demo demo-svg clusters image image-test chart chart-test release release-test monitoring-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,7 +90,16 @@ release: $(GORELEASER) ## build all that a release publishes in bin/release; BAS
 release-test: $(GORELEASER) ## build the release of the last commit twice, compare the files, unpack them, run what is in them
 	LINKWRIGHT_RELEASE=$(CURDIR)/$(GORELEASER) $(GO) test -vet=off -count=1 -v -timeout $(TIMEOUT) ./hack/release
 
-check: static unraced chart-render race ## format, lint, tidy, imports, and tests of what needs no cluster
+# Not part of test: Prometheus is large to build. Its parser is not, with which test checks every query.
+monitoring-test: $(PROMTOOL) ## run the tests of the alerts, and every query of deploy/monitoring in a Prometheus that scrapes linkwright
+	LINKWRIGHT_PROMTOOL=$(CURDIR)/$(PROMTOOL) $(GO) -C hack/prometheus test -vet=off -count=1 .
+	LINKWRIGHT_PROMETHEUS=$(CURDIR)/bin/tools/prometheus $(GO) test -vet=off -count=1 -run '^TestMonitoring$$' ./sync
+
+.PHONY: monitoring-queries
+monitoring-queries:
+	$(GO) -C hack/prometheus test -vet=off -count=1 .
+
+check: static unraced chart-render monitoring-queries race ## format, lint, tidy, imports, and tests of what needs no cluster
 
 # Tests on control planes wait for half of their time, so what needs few of them or none runs beside them.
 test: static controlplane build kubectl ## check, and everything on real control planes
@@ -97,7 +107,7 @@ test: static controlplane build kubectl ## check, and everything on real control
 
 .PHONY: side
 side:
-	$(MAKE) TOGETHER= unraced bench-once image-test chart-test
+	$(MAKE) TOGETHER= unraced monitoring-queries bench-once image-test chart-test
 
 # Compilers, the linter and tests live for seconds to minutes: with rare garbage collection they take a sixth to a tenth less of the
 # processors. Figures are taken without it.
@@ -144,6 +154,7 @@ tidy: ## tidy the modules
 	$(GO) -C hack/goreleaser mod tidy
 	$(GO) -C hack/image mod tidy
 	$(GO) -C hack/kubectl mod tidy
+	$(GO) -C hack/prometheus mod tidy
 	$(GO) -C hack/tools mod tidy
 
 clean: ## remove what was built
@@ -161,12 +172,14 @@ vet: ## go vet
 	$(GO) -C bench vet ./...
 	$(GO) -C hack/chart vet .
 	$(GO) -C hack/image vet .
+	$(GO) -C hack/prometheus vet .
 
 lint: $(LINT) ## golangci-lint
 	$(LINT) run
 	cd bench && ../$(LINT) run
 	cd hack/chart && ../../$(LINT) run
 	cd hack/image && ../../$(LINT) run
+	cd hack/prometheus && ../../$(LINT) run
 
 tidy-check: ## go.mod and go.sum say what the code needs
 	$(GO) mod tidy -diff
@@ -254,6 +267,12 @@ $(VULN): hack/tools/go.mod hack/tools/go.sum
 # A module of its own: its dependencies would change the linter's.
 $(GORELEASER): hack/goreleaser/go.mod hack/goreleaser/go.sum
 	$(GO) build -C hack/goreleaser -o $(CURDIR)/$@ github.com/goreleaser/goreleaser/v2
+	@touch $@
+
+# Two programs of one version. Service discovery of clouds is left out, with the libraries of those.
+$(PROMTOOL): hack/prometheus/go.mod hack/prometheus/go.sum
+	CGO_ENABLED=0 $(GO) build -C hack/prometheus -tags remove_all_sd -o $(CURDIR)/bin/tools/ \
+		github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
 	@touch $@
 
 tools: $(LINT) $(VULN) ## build the linter and govulncheck at the versions pinned in hack/tools/go.mod

@@ -223,6 +223,20 @@ func TestMetrics(t *testing.T) {
 		"Each link has at most %d series, and each cluster at most %d beside those.\n", web.SeriesOfLink(), web.SeriesOfCluster()))
 }
 
+// Each alert has a section of its own on the page that its runbook_url names, and no section is about another one.
+func TestAlerts(t *testing.T) {
+	names := func(file, pattern string) (out []string) {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text(t, file), -1) {
+			out = append(out, m[1])
+		}
+		return out
+	}
+	alerts := names("../deploy/monitoring/rules.yaml", `(?m)^ +- alert: (\w+)$`)
+	if diff := cmp.Diff(alerts, names("../docs/how-to/monitor.md", `(?m)^### (\w+)$`)); diff != "" || len(alerts) == 0 {
+		t.Errorf("docs/how-to/monitor.md: -alerts +sections\n%s", diff)
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| code | says |\n| --- | --- |\n")

@@ -155,19 +155,22 @@ func begun(t *testing.T, o memcluster.Options, links string, before, f func(*mem
 
 // run has a daemon run until the returned function is called.
 func (r *memoryEnv) run(l *Loop) (stop func()) {
-	ctx, cancel := context.WithCancel(r.t.Context())
+	return r.runPublishing(l, func(p report.Report) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if p.When == report.Syncing {
+			r.meanwhile = append(r.meanwhile, p)
+			return
+		}
+		r.reports = append(r.reports, p)
+	})
+}
+
+// runPublishing has a daemon run until the returned function is called.
+func (r *memoryEnv) runPublishing(l *Loop, publish func(report.Report)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
 	ended := make(chan error, 1)
-	go func() {
-		ended <- l.Run(ctx, 1, r.poke, func(p report.Report) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if p.When == report.Syncing {
-				r.meanwhile = append(r.meanwhile, p)
-				return
-			}
-			r.reports = append(r.reports, p)
-		})
-	}()
+	go func() { ended <- l.Run(ctx, 1, r.poke, publish) }()
 	return sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -23,6 +23,7 @@ const (
 	namespace  = "linkwright"
 	valuesPage = "docs/reference/values.md"
 	policies   = "templates/confine/confine.yaml"
+	monitoring = "deploy/monitoring"
 	schemaFile = "values.schema.json"
 	valuesFile = "values.yaml"
 )
@@ -36,6 +37,7 @@ type File struct {
 // Files returns every generated file of a checkout, in order of their paths:
 //
 //	deploy/chart/templates/confine/…   from package confine, which knows the admission policies
+//	deploy/chart/monitoring/…          from deploy/monitoring, because a chart reads no file outside of it
 //	deploy/chart/values.yaml           from values.schema.json
 //	docs/reference/values.md           from values.schema.json
 //	deploy/BASE/FILE.yaml              the template of the same path, rendered for kustomize
@@ -52,15 +54,31 @@ func Files(root string) ([]File, error) {
 	if sources[policies], err = policiesTemplate(); err != nil {
 		return nil, err
 	}
+	shown, err := monitoringFiles(root, sources)
+	if err != nil {
+		return nil, err
+	}
 	out, err := bases(sources)
 	if err != nil {
 		return nil, err
 	}
-	out = append(out,
+	out = append(append(out, shown...),
 		File{path.Join(chartDir, policies), sources[policies]},
 		File{path.Join(chartDir, valuesFile), sources[valuesFile]},
 		File{valuesPage, schema.page()})
 	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// monitoringFiles returns the chart's copies of the alerts and the dashboard, and has the sources hold them.
+func monitoringFiles(root string, sources map[string][]byte) (out []File, err error) {
+	for _, name := range []string{"dashboard.json", "rules.yaml"} {
+		copied := path.Join("monitoring", name)
+		if sources[copied], err = os.ReadFile(filepath.Join(root, monitoring, name)); err != nil {
+			return nil, err
+		}
+		out = append(out, File{path.Join(chartDir, copied), sources[copied]})
+	}
 	return out, nil
 }
 
@@ -151,7 +169,11 @@ func baseValues() []map[string]any {
 			"image":      map[string]any{"repository": "ghcr.io/linkwright/linkwright", "tag": "latest"},
 		}
 	}
-	return []map[string]any{one("Deployment", "linkwright-hook"), one("CronJob", "")}
+	daemon := one("Deployment", "linkwright-hook")
+	for _, part := range []string{"serviceMonitor", "prometheusRule"} { // kustomize makes the dashboard's ConfigMap itself
+		daemon[part] = map[string]any{"enabled": true}
+	}
+	return []map[string]any{daemon, one("CronJob", "")}
 }
 
 // example are the least values of a management cluster.

@@ -58,6 +58,9 @@ func write(root string) error {
 		return err
 	}
 	for _, f := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, f.Path)), 0o755); err != nil { //nolint:gosec // they are sources
+			return err
+		}
 		if err := os.WriteFile(filepath.Join(root, f.Path), f.Text, 0o644); err != nil { //nolint:gosec // they are sources
 			return err
 		}

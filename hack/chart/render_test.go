@@ -88,6 +88,42 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// A PrometheusRule and the ConfigMap hold the very alerts and the very dashboard of deploy/monitoring: Helm expands nothing in them.
+func TestMonitoring(t *testing.T) {
+	files := map[string][]byte{}
+	for _, name := range []string{"rules.yaml", "dashboard.json"} {
+		raw, err := os.ReadFile(filepath.Join(root, monitoring, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = raw
+	}
+	var rules any
+	if err := yaml.Unmarshal(files["rules.yaml"], &rules); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, o := range mustRender(t, "mesh", with(t, "{prometheusRule: {enabled: true}, dashboard: {enabled: true}}")) {
+		switch o.GetKind() {
+		case "PrometheusRule":
+			if diff := cmp.Diff(rules, o.Object["spec"]); diff != "" {
+				t.Errorf("the alerts: -want +got\n%s", diff)
+			}
+		case "ConfigMap":
+			got, _, _ := unstructured.NestedString(o.Object, "data", "linkwright.json")
+			if diff := cmp.Diff(string(files["dashboard.json"]), got); diff != "" || o.GetLabels()["grafana_dashboard"] != "1" {
+				t.Errorf("the dashboard, with labels %v: -want +got\n%s", o.GetLabels(), diff)
+			}
+		default:
+			continue
+		}
+		found++
+	}
+	if found != 2 {
+		t.Errorf("%d of 2 objects are rendered", found)
+	}
+}
+
 func loaded(t testing.TB) *chart.Chart {
 	t.Helper()
 	c, err := loader.LoadDir(filepath.Join(root, chartDir))

@@ -118,7 +118,8 @@ func flow(n *yaml.Node) string {
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	default:
-		if n.Tag == "!!str" && (n.Value == "" || strings.ContainsAny(n.Value, "*/ ")) {
+		plain := yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}
+		if n.Tag == "!!str" && (plain.ShortTag() != n.Tag || strings.ContainsAny(n.Value, "*/ ")) {
 			return `"` + n.Value + `"`
 		}
 		return n.Value

@@ -49,6 +49,8 @@ topologySpreadConstraints:
 serviceAccount: {annotations: {cloud: role}}
 service: {annotations: {mirror: "no"}}
 serviceMonitor: {enabled: true, interval: 30s, labels: {release: prometheus}}
+prometheusRule: {enabled: true, labels: {release: prometheus}}
+dashboard: {enabled: true, labels: {grafana: "yes"}, annotations: {grafana_folder: Mesh}}
 podDisruptionBudget: {enabled: true, maxUnavailable: 50%}
 networkPolicy: {enabled: true, ingressFrom: [{namespaceSelector: {}}], egress: [{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]}
 global: {of: a parent}
@@ -74,6 +76,9 @@ func TestEverything(t *testing.T) {
 		"Service linkwright-blue/metadata/annotations/mirror":                         `"no"`,
 		"ServiceMonitor linkwright-blue/spec/endpoints":                               "[{interval: 30s, path: /metrics, port: http}]",
 		"ServiceMonitor linkwright-blue/metadata/labels/release":                      "prometheus",
+		"PrometheusRule linkwright-blue/metadata/labels/release":                      "prometheus",
+		"ConfigMap linkwright-blue-dashboard/metadata/labels/grafana":                 `"yes"`,
+		"ConfigMap linkwright-blue-dashboard/metadata/annotations/grafana_folder":     "Mesh",
 		"PodDisruptionBudget linkwright-blue/spec/maxUnavailable":                     "50%",
 		"NetworkPolicy linkwright-blue/spec/ingress":                                  "[{from: [{namespaceSelector: {}}], ports: [{port: http}]}]",
 		"NetworkPolicy linkwright-blue/spec/egress":                                   "[{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]",
@@ -200,6 +205,8 @@ func TestErrors(t *testing.T) {
 		"management: {enabled: false}":                          "nothing to install: set management.enabled, member.enabled or both to true",
 		"serviceAccount: {create: false}":                       "serviceAccount.create is false: name an account that exists in serviceAccount.name",
 		"{mode: CronJob, serviceMonitor: {enabled: true}}":      "serviceMonitor.enabled needs mode: Deployment",
+		"{mode: CronJob, prometheusRule: {enabled: true}}":      "prometheusRule.enabled needs mode: Deployment",
+		"{mode: CronJob, dashboard: {enabled: true}}":           "dashboard.enabled needs mode: Deployment",
 		"{mode: CronJob, podDisruptionBudget: {enabled: true}}": "podDisruptionBudget.enabled needs mode: Deployment",
 		"{mode: CronJob, hook: {existingSecret: hook}}":         "hook.existingSecret needs mode: Deployment",
 		"member: {enabled: true, multiclusterNamespace: mesh}":  "both parts have a Role of one name in the namespace mesh: install the release into another namespace",
@@ -237,6 +244,8 @@ func TestObjects(t *testing.T) {
 		"serviceAccount: {create: false, name: theirs}":                           least[:4],
 		"networkPolicy: {enabled: true}":                                          append(slices.Clone(least), "NetworkPolicy mesh/linkwright"),
 		"podDisruptionBudget: {enabled: true}":                                    append(slices.Clone(least), "PodDisruptionBudget mesh/linkwright"),
+		"prometheusRule: {enabled: true}":                                         append(slices.Clone(least), "PrometheusRule mesh/linkwright"),
+		"dashboard: {enabled: true}":                                              append(slices.Clone(least), "ConfigMap mesh/linkwright-dashboard"),
 		"serviceMonitor: {enabled: true}":                                         append(slices.Clone(least), "ServiceMonitor mesh/linkwright"),
 		"member: {enabled: true, confine: false}":                                 append(slices.Clone(least), members...),
 		"{management: {enabled: false}, member: {enabled: true, confine: false}}": append(slices.Clone(members), "ServiceAccount mesh/linkwright"),

@@ -127,6 +127,9 @@ func needless() []string {
 		"linkerd-multicluster: patch links/status.multicluster.linkerd.io",
 		"linkerd-multicluster: update leases.coordination.k8s.io",
 		"linkerd-multicluster: update links/status.multicluster.linkerd.io",
+		// No request on Events is in the audit log. paused sees that both rights are used.
+		"linkwright: create events.events.k8s.io",
+		"linkwright: patch events.events.k8s.io",
 	}
 }
 

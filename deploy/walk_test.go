@@ -95,6 +95,7 @@ func rightsThatMatter() []right {
 		{managementSpace, "leases.coordination.k8s.io", "get list create update", "linkwright stopped", "", "who may write"},
 		{managementSpace, "configmaps", "get create patch delete", "linkwright led to another of its access Secrets", "", "the record of clusters, by its name"},
 		{managementSpace, "configmaps", readsKind, "names", "nothing there is secret", "to notice a change"},
+		{managementSpace, "events.events.k8s.io", "create patch", "events that say what is not true", "", "transitions"},
 		{managementSpace, "serviceaccounts/token", "create", "tokens of linkwright's own account, for as long as the attacker has one", "RBAC: one name", "to renew its access"},
 		{managementSpace, "secrets", "patch", "accesses that lead elsewhere, or nowhere", "RBAC: names of accesses", "to renew its access"},
 		{managementSpace, "secrets", reads, "the accesses of all clusters", "RBAC: names of accesses, and of flags", "it reads and writes those clusters"},

@@ -14,8 +14,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/notify"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
 	"github.com/linkwright/linkwright/sync/web"
@@ -140,7 +142,12 @@ func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 		}
 		defer renewing.Wait()
 		defer end()
-		return standby.Lead(ctx, term, d.poke, d.publish)
+		publish, stop, err := e.notifying(leading, observe, d.publish)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		return standby.Lead(ctx, term, d.poke, publish)
 	}
 	if observe {
 		e.ReadOnly()
@@ -159,6 +166,23 @@ func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 		stop = observing(ctx, standby)
 		return err
 	})
+}
+
+// notifying has transitions of reports shown as Events, too, until the returned function is called. Who only observes writes none.
+func (e engine) notifying(ctx context.Context, observe bool, publish func(report.Report)) (func(report.Report), func(), error) {
+	if observe {
+		return publish, func() {}, nil
+	}
+	n, stop, err := notify.Begin(ctx, notify.Options{
+		Config: e.Clusters.EventConfig(), Owner: e.Loop.Owner, Log: e.Loop.Log, Key: inventory.RecordKey(e.Loop.Owner, e.Loop.Management.Namespace),
+		Record: func(ctx context.Context) (inventory.Record, error) {
+			return e.Loop.Management.Record(ctx, e.Loop.Owner)
+		},
+	})
+	return func(r report.Report) {
+		publish(r)
+		n.Publish(r)
+	}, stop, err
 }
 
 // observing has a standby keep watches open, and the last revision at hand, until the function that it gives is called.

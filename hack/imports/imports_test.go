@@ -60,6 +60,7 @@ func table() map[string]row {
 		"sync/verify":            {imports: "api object object/reason sync/plan sync/state sync/store"},
 		"sync/record":            {imports: "api object object/reason prune/inventory render/fleet sync/plan sync/store"},
 		"sync":                   {imports: "api object object/reason prune/inventory render/confine render/fleet render/linkerd sync/apply sync/plan sync/record sync/report sync/state sync/store sync/verify"},
+		"sync/notify":            {imports: "object object/reason prune/inventory sync/report sync/report/output"},
 		"sync/web":               {imports: "api object/reason sync/report"},
 		"sync/declared":          {imports: "api object object/reason render render/fleet render/overlay sync sync/plan sync/source"},
 		"sync/access":            {imports: "api object render/fleet sync/cluster sync/verify sync/web"},

@@ -112,6 +112,15 @@ func (c *Clusters) LeaseConfig() *rest.Config {
 	return cfg
 }
 
+// EventConfig returns the configuration of the management cluster for Events, whose requests count apart.
+func (c *Clusters) EventConfig() *rest.Config {
+	cfg := rest.CopyConfig(c.managementConfig)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return c.traffic.through(managementLabel, next, always(aboutEvents))
+	})
+	return cfg
+}
+
 // WithClient calls f with the client of a cluster.
 func (c *Clusters) WithClient(ctx context.Context, name api.ClusterName, f func(*cluster.Client) error) error {
 	return c.registry.WithClient(ctx, name, f)

@@ -16,6 +16,7 @@ const (
 	aboutObjects     = "objects"
 	aboutCredentials = "credentials"
 	aboutLease       = "lease"
+	aboutEvents      = "events"
 )
 
 // managementLabel is no name of a cluster, so that none can have it.

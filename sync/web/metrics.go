@@ -59,7 +59,7 @@ func Metrics() []Metric {
 		{"linkwright_problems", gauge, "Errors and warnings about the declarations in the last sync.", []string{"severity"}},
 		{queueDepth, gauge, "Clusters that are due to be reconciled and wait, for their own last reconcile or for a sync to decide what applies.", nil},
 		{reconcileDuration, histogram, "How long reconciles of the cluster took: reading, planning and writing.", []string{"cluster"}},
-		{requestsTotal, counter, "Requests sent to a cluster, by verb, by code (2xx, 4xx, 429, 5xx, none: no answer) and by what they are about: objects, credentials (single Secrets of the control plane), or the lease of the management cluster. The cluster (management) is the management cluster itself.", []string{"cluster", "verb", "code", "about"}},
+		{requestsTotal, counter, "Requests sent to a cluster, by verb, by code (2xx, 4xx, 429, 5xx, none: no answer) and by what they are about: objects, credentials (single Secrets of the control plane), or the lease or the events of the management cluster. The cluster (management) is the management cluster itself.", []string{"cluster", "verb", "code", "about"}},
 		{"linkwright_revision_applied", gauge, "1 while the observed revision is the applied one, 0 while an older one or none is: see the report.", nil},
 		{"linkwright_source_last_poll_timestamp_seconds", gauge, "When linkwright last read the repository for a sync, as a Unix time; 0 before the first.", nil},
 		{syncDuration, histogram, "How long syncs took, waiting for tokens, pods and mirrors included.", nil},

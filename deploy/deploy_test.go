@@ -327,6 +327,7 @@ func (b *testEnv) drift() {
 		return err
 	})
 	b.secretBack()
+	b.paused()
 }
 
 // secretBack deletes a Secret of the control plane: it is watched by its name, so it is back in a moment.

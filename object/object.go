@@ -16,6 +16,7 @@ const (
 	OwnerLabel       = "linkwright.dev/owner"
 	DigestAnnotation = "linkwright.dev/digest"
 	PruneAnnotation  = "linkwright.dev/prune"
+	PausedAnnotation = "linkwright.dev/paused"
 	PruneDisabled    = "disabled"
 	// AccessNamespace is linkwright's namespace in every cluster, with accounts of sources and inventories. It is created
 	// if it is missing, and never deleted.

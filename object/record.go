@@ -36,6 +36,7 @@ type Record struct {
 	Fields               unique.Handle[string] // linkwright's managedFields entry, interned: its apiVersion, then its fields as JSON
 	Mark                 Mark
 	PruneDisabled        bool                  // linkwright.dev/prune: disabled
+	Paused               bool                  // linkwright.dev/paused: "true", which counts on the inventory of a base
 	HelmKeeps            bool                  // helm.sh/resource-policy: keep, which an adoption may have set
 	Terminating          bool                  // being deleted
 	HasSelector          bool                  // on objects with Linkerd's label of mirrors: a manager set spec.selector
@@ -126,6 +127,7 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 		Fields:          unique.Make(fields),
 		Mark:            markOf(m, owner),
 		PruneDisabled:   m.Annotations[PruneAnnotation] == PruneDisabled,
+		Paused:          m.Annotations[PausedAnnotation] == "true",
 		HelmKeeps:       m.Annotations[HelmPolicy] == HelmKeep,
 		Terminating:     m.DeletionTimestamp != nil,
 		HasSelector:     hasSelector(m),

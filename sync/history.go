@@ -8,6 +8,7 @@ import (
 	gosync "sync"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/store"
 )
@@ -74,7 +75,8 @@ func (h *history) appliedCommits(f *fleet.Fleet) map[api.Commit][]api.ClusterNam
 // concerns reports whether a fleet would be applied in a cluster whose history this process guards.
 func (h *history) concerns(f *fleet.Fleet, name api.ClusterName) bool {
 	c, declared := f.Cluster(name)
-	return h.loop.guards(name) && (!declared || !c.Spec.Suspend) && !h.store.Record.Suspends(name)
+	return h.loop.guards(name) && (!declared || !c.Spec.Suspend) && !h.store.Record.Suspends(name) &&
+		!inventory.Paused(h.loop.Owner, h.store.Clusters.Last(name).Live)
 }
 
 // ask returns why a commit may not be applied after another; nil: it may. Each pair is compared once in a sync.

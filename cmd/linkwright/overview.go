@@ -24,6 +24,7 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -183,18 +184,25 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 	})
 	out.Links = recordedLinks(out.Clusters, found, known.Clusters)
 	out.Suspensions, out.Approvals = decide.Suspensions(known), decide.Approvals(known, out.At)
-	c.suspended(&out, known)
+	paused := map[api.ClusterName]bool{}
+	for i, name := range names {
+		paused[name] = slices.ContainsFunc(found[i].inventories, func(inv inventory.Inventory) bool { return inv.End.IsBase() && inv.Was.Paused })
+	}
+	c.suspended(&out, known, paused)
 	out.Clusters = withUnrecorded(out)
 	return out, nil
 }
 
-// suspended adds to clusters and links who suspended them.
-func (c installed) suspended(o *report.Overview, known inventory.Record) {
+// suspended adds to clusters and links who suspended them. Some clusters are paused from inside.
+func (c installed) suspended(o *report.Overview, known inventory.Record, paused map[api.ClusterName]bool) {
 	decided := slices.DeleteFunc(slices.Clone(known.Decisions), func(d inventory.Decision) bool { return d.Kind != inventory.Suspend })
 	now := state.Snapshot{
 		Installation: object.Installation{Owner: c.owner, Namespace: c.namespace}, Record: state.Record{Suspended: decided}, Now: o.At,
 	}
 	by := func(end object.End) *object.Reason {
+		if paused[end.Cluster] {
+			return plan.PausedCluster(c.owner, end.Cluster)
+		}
 		d, found := now.Suspension(end)
 		if !found {
 			return nil

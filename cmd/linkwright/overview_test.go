@@ -22,7 +22,8 @@ import (
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// A decision suspends a cluster with all its links, also those to its second names, or one link. One that is over suspends nothing.
+// A decision suspends a cluster with all its links, also those to its second names, or one link. One that is over suspends nothing. A cluster that is
+// paused from inside is suspended like that, too.
 func TestOverviewOfSuspensions(t *testing.T) {
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	pair := func(target api.ClusterName) api.Pair { return api.Pair{Source: "west", Target: target} }
@@ -38,7 +39,7 @@ func TestOverviewOfSuspensions(t *testing.T) {
 			{Kind: inventory.Suspend, Source: "west", Target: "north", By: "bob", Until: now.Add(time.Hour)},
 			{Kind: inventory.Suspend, Cluster: "south", By: "carol", Until: now.Add(-time.Hour)},
 		},
-	})
+	}, map[api.ClusterName]bool{"south": true})
 	var got []string
 	for _, c := range o.Clusters {
 		if c.Suspended != nil {
@@ -50,10 +51,14 @@ func TestOverviewOfSuspensions(t *testing.T) {
 			got = append(got, l.Pair.String()+": "+l.Suspended.Message)
 		}
 	}
+	const paused = "cluster south is paused from inside, by the annotation linkwright.dev/paused of its ConfigMap linkwright.base: linkwright leaves everything there as it is: " +
+		"to resume, run kubectl -n linkwright-access annotate configmap linkwright.base linkwright.dev/paused- in that cluster"
 	want := []string{
 		"east: cluster east is suspended by alice: linkwright leaves everything there as it is: to resume, run linkwright resume east",
+		"south: " + paused,
 		"west→east-gw: cluster east is suspended by alice: linkwright leaves everything there as it is: to resume, run linkwright resume east",
 		"west→north: suspended until 2026-11-28T13:00:00Z by bob: linkwright leaves both ends as they are: to resume, run linkwright resume west/north",
+		"west→south: " + paused,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -54,6 +54,12 @@ func Key(owner string, end object.End) object.Key {
 	return object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: name}
 }
 
+// Paused reports whether somebody paused a cluster from inside it, by the annotation linkwright.dev/paused on the inventory of its base.
+func Paused(owner string, observed object.Observation) bool {
+	r := observed.Record(Key(owner, object.End{}))
+	return r.Mark == object.Ours && r.Paused
+}
+
 // Watch is the watch of inventories.
 func Watch() object.Watch {
 	return object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: object.AccessNamespace, Depth: object.Whole}

@@ -7,16 +7,20 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Suspend is suspension as a Policy, declared or decided by a person: it denies both ends of a link, or everything in a cluster.
+// Suspend is suspension as a Policy, declared, decided by a person, or set in the cluster itself: it denies both ends of a link, or everything in a cluster.
 func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason {
 	if w.Fleet == nil {
 		return nil
 	}
 	if c, ok := w.Fleet.Cluster(end.Cluster); ok && c.Spec.Suspend {
 		return SuspendedCluster(c.Name)
+	}
+	if inventory.Paused(w.Owner, w.Clusters[end.Cluster].Live) {
+		return PausedCluster(w.Owner, end.Cluster)
 	}
 	if l, ok := w.Fleet.Link(end.Link); ok && l.Spec.Suspend {
 		return object.Because(reason.Suspended, "%s has suspend: true, so linkwright leaves both ends as they are: to resume, remove suspend", l.From)
@@ -30,6 +34,14 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 // SuspendedCluster returns the reason of a cluster that is declared with suspend: true.
 func SuspendedCluster(name api.ClusterName) *object.Reason {
 	return object.Because(reason.Suspended, "cluster %s has suspend: true, so linkwright leaves everything there as it is: to resume, remove suspend", name)
+}
+
+// PausedCluster returns the reason of a cluster that somebody paused from inside it.
+func PausedCluster(owner string, name api.ClusterName) *object.Reason {
+	base := inventory.Key(owner, object.End{})
+	return object.Because(reason.Suspended,
+		"cluster %s is paused from inside, by the annotation %s of its ConfigMap %s: linkwright leaves everything there as it is: to resume, run kubectl -n %s annotate configmap %s %s- in that cluster",
+		name, object.PausedAnnotation, base.Name, base.Namespace, base.Name, object.PausedAnnotation)
 }
 
 // resumes returns when the first suspension of these rows ends.

@@ -19,6 +19,7 @@ type Cluster struct {
 	Outcomes []object.Outcome
 	Cleanup  []state.Pending // what it still holds of removed links, sorted by link
 	Applied  api.Commit      // the revision that its base carried when it was read last; empty: none
+	Paused   bool            // somebody paused it from inside
 	Activity Activity
 }
 

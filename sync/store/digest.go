@@ -30,6 +30,7 @@ func sumOf(c api.Cluster) sum {
 type clusterDigest struct {
 	sum    sum
 	commit api.Commit // that its base carries: it counts where it is barred
+	paused bool       // from inside
 	moved  int        // Clusters.moves when others' steps could differ by it last
 }
 
@@ -51,6 +52,8 @@ func digestOf(owner string, s state.Cluster, names []linkerd.Gateway, last condi
 		case !shows(k):
 		case k == base:
 			out.commit = showBase(&buf, owner, s.Live)
+			out.paused = inventory.Paused(owner, s.Live)
+			fmt.Fprintln(&buf, out.paused)
 		case k.Kind != "Link":
 			fmt.Fprintln(&buf, k)
 			buf.Write(body.Bytes())

@@ -125,7 +125,7 @@ func (s *Store) Rows() []report.Cluster {
 	out, w := make([]report.Cluster, 0, len(s.Results.rows)), s.bare()
 	for _, name := range slices.Sorted(maps.Keys(s.Results.rows)) {
 		row := *s.Results.rows[name]
-		row.Cleanup, row.Applied = w.PendingIn(name), s.Clusters.digests.at[name].commit
+		row.Cleanup, row.Applied, row.Paused = w.PendingIn(name), s.Clusters.digests.at[name].commit, s.Clusters.digests.at[name].paused
 		out = append(out, row)
 		s.Results.rows[name].Outcomes = nil
 	}
@@ -152,7 +152,7 @@ func (s *Store) SoFar(known int) (report.Report, int) {
 	w := s.bare()
 	for _, name := range slices.Sorted(maps.Keys(s.Results.rows)) {
 		row := *s.Results.rows[name]
-		row.Outcomes, row.Cleanup = slices.Clone(row.Outcomes), w.PendingIn(name)
+		row.Outcomes, row.Cleanup, row.Paused = slices.Clone(row.Outcomes), w.PendingIn(name), s.Clusters.digests.at[name].paused
 		if row.Step.Cluster == "" && row.Step.Denied == nil {
 			row.Step = unread(s.Declared.fleet, row)
 		}

@@ -30,6 +30,7 @@ const (
 	credentialExpires = "linkwright_link_credential_expiry_timestamp_seconds"
 	linkDrift         = "linkwright_link_drift_repairs_total"
 	linkCleanup       = "linkwright_link_pending_cleanup_timestamp_seconds"
+	clusterPaused     = "linkwright_cluster_paused"
 	clusterReady      = "linkwright_cluster_ready"
 	reconcileDuration = "linkwright_reconcile_duration_seconds"
 	syncDuration      = "linkwright_sync_duration_seconds"
@@ -41,6 +42,7 @@ const (
 func Metrics() []Metric {
 	return []Metric{
 		{"linkwright_build_info", gauge, "Always 1; the label shows the version.", []string{"version"}},
+		{clusterPaused, gauge, "1 while somebody has paused the cluster from inside, with the annotation linkwright.dev/paused, 0 otherwise.", []string{"cluster"}},
 		{clusterReady, gauge, "1 while linkwright reads the cluster and may write to it, 0 while its status is Unknown or Denied.", []string{"cluster"}},
 		{"linkwright_clusters", gauge, "Clusters by status: Ready, Unknown (unreachable, or linkwright may not read it) or Denied (read, and a rule forbids writes).", []string{"status"}},
 		{"linkwright_drift_repairs_total", counter, "Writes that reverted a change of somebody else in an object of linkwright.", nil},
@@ -245,11 +247,8 @@ func (m *metrics) links(r report.Report, now samples) {
 		if l.Leaving {
 			continue
 		}
-		ready, pair := 0.0, []string{string(l.Pair.Source), string(l.Pair.Target)}
-		if l.Source.Ready() {
-			ready = 1
-		}
-		m.sample(now, linkReady, ready, pair...)
+		pair := []string{string(l.Pair.Source), string(l.Pair.Target)}
+		m.sample(now, linkReady, oneIf(l.Source.Ready()), pair...)
 		times := l.Source.Times
 		for name, at := range map[string]time.Time{
 			linkReadySince: times.Ready, credentialIssued: times.Credential.Issued, credentialExpires: times.Credential.Expires,
@@ -264,22 +263,23 @@ func (m *metrics) links(r report.Report, now samples) {
 }
 
 func (m *metrics) head(r report.Report) {
-	inForce := 0.0
-	if r.Commit != "" && r.Commit == r.Head {
-		inForce = 1
+	m.set("linkwright_revision_applied", oneIf(r.Commit != "" && r.Commit == r.Head))
+}
+
+// oneIf is a truth as a sample.
+func oneIf(is bool) float64 {
+	if is {
+		return 1
 	}
-	m.set("linkwright_revision_applied", inForce)
+	return 0
 }
 
 func (m *metrics) clusters(r report.Report, now samples) {
 	n := map[report.Status]int{}
 	for _, c := range r.Clusters {
 		n[c.Status()]++
-		ready := 0.0
-		if c.Status() == report.Ready {
-			ready = 1
-		}
-		m.sample(now, clusterReady, ready, string(c.Name))
+		m.sample(now, clusterReady, oneIf(c.Status() == report.Ready), string(c.Name))
+		m.sample(now, clusterPaused, oneIf(c.Paused), string(c.Name))
 		now.note(reconcileDuration, string(c.Name))
 	}
 	for _, s := range report.ClusterStatuses() {

@@ -41,7 +41,7 @@ func pass() report.Report {
 		Commit: "0123", Head: "0123", Polled: time.Unix(1_700_000_000, 0), Took: 3 * time.Second, Problems: []api.Problem{{Warning: true, Message: "hm"}},
 		Clusters: []report.Cluster{
 			{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{{End: object.End{Cluster: "east", Link: we}, Phase: plan.Ready}}}},
-			{Name: "north", Step: plan.Step{Cluster: "north", Denied: down, Rows: []plan.Row{{End: object.End{Cluster: "north", Link: wn}, Phase: plan.Blocked, Why: down}}}},
+			{Name: "north", Paused: true, Step: plan.Step{Cluster: "north", Denied: down, Rows: []plan.Row{{End: object.End{Cluster: "north", Link: wn}, Phase: plan.Blocked, Why: down}}}},
 			{
 				Name: "west", Outcomes: []object.Outcome{{Change: secret}, {Change: secret, Err: errors.New("invalid: " + canary)}},
 				Step: plan.Step{Cluster: "west", Rows: []plan.Row{
@@ -234,6 +234,9 @@ func TestMetrics(t *testing.T) {
 		s.Publish(pass())
 		want := []string{
 			`linkwright_build_info{version="v1.2.3"} 1`,
+			`linkwright_cluster_paused{cluster="east"} 0`,
+			`linkwright_cluster_paused{cluster="north"} 1`,
+			`linkwright_cluster_paused{cluster="west"} 0`,
 			`linkwright_cluster_ready{cluster="east"} 1`,
 			`linkwright_cluster_ready{cluster="north"} 0`,
 			`linkwright_cluster_ready{cluster="west"} 1`,

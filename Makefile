@@ -47,7 +47,7 @@ race := $(GO) test -race -vet=off -run '$(RUN)'
 .PHONY: help build controlplane kubectl check test bench-once demo demo-svg clusters image image-test chart chart-test release release-test monitoring-test generate fmt tidy clean format vet lint tidy-check imports vuln race race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Without cgo: static, for images without a libc, and half as big. With it kustomize's library brings in Go plugins, for whose
 # sake the linker would keep everything.

@@ -37,6 +37,9 @@ func (r *memoryEnv) reasons(shown *report.Notices) (out []string) {
 		*shown, all = shown.Next(p)
 		for _, n := range all {
 			out = append(out, n.Object+" "+n.Reason)
+			if !strings.Contains(n.Message, "linkwright.base linkwright.dev/paused-") {
+				r.t.Errorf("the Event does not say how to resume: %+v", n)
+			}
 		}
 	}
 	slices.Sort(out)

@@ -92,7 +92,7 @@ func TestTransitions(t *testing.T) {
 		{"another reason", with(plan.Blocked, "GatewayIncomplete"), with(plan.Blocked, "LinkerdNotInstalled"), []string{"warn link changed link=west→east from=Blocked to=Blocked reason=LinkerdNotInstalled why=of that"}},
 		{"it comes right", with(plan.Blocked, "GatewayIncomplete"), ready, []string{"info link changed link=west→east from=Blocked to=Ready"}},
 		{"denied", ready, with(plan.Denied, "PruneLimitExceeded"), []string{"warn link changed link=west→east from=Ready to=Denied reason=PruneLimitExceeded why=of that"}},
-		{"suspended", ready, with(plan.Suspended, "Suspended"), []string{"info link changed link=west→east from=Ready to=Suspended"}},
+		{"suspended", ready, with(plan.Suspended, "Suspended"), []string{"info link changed link=west→east from=Ready to=Suspended reason=Suspended why=of that"}},
 		{"it is changed", ready, reported(plan.Row{Phase: plan.Changing}, in), nil},
 		{"a write fails", ready, with(plan.Changing, "Invalid"), []string{"warn link changed link=west→east from=Ready to=Stalled reason=Invalid why=of that"}},
 		{"something is not ready", ready, with(plan.Waiting, "NotReady"), []string{"warn link changed link=west→east from=Ready to=Progressing reason=NotReady why=of that"}},

@@ -58,6 +58,11 @@ func (s subjectState) fine() bool {
 	return slices.Contains([]string{isReady, isReachable, isGone, isReleased, isLeaving, isSuspended, isFound}, s.is) || s.reason == reason.Progressing
 }
 
+// quiet says that nobody needs to know of a state that was so from the first.
+func (s subjectState) quiet() bool {
+	return s.is == isSuspended || s.fine() && s.reason == "" && s.is != isFound
+}
+
 // states are how all that a report is about is. An entry that is not known is there all the same: its subject is.
 func (r Report) states() map[subject]subjectState {
 	m, all := redacting(bodiesOf(r)), map[subject]subjectState{}
@@ -115,7 +120,7 @@ func baseState(row plan.Row, of func(string, *object.Reason) subjectState) subje
 	case row.Leaving:
 		return subjectState{is: isLeaving}
 	case row.Phase == plan.Suspended:
-		return subjectState{is: isSuspended}
+		return of(isSuspended, row.Why)
 	}
 	if row.Phase == plan.Changing { // a write failed
 		return of(isStalled, row.Why)
@@ -136,7 +141,7 @@ func linkState(l LinkRow, of func(string, *object.Reason) subjectState) subjectS
 	case l.Leaving:
 		return subjectState{is: isLeaving}
 	case l.Phase == plan.Suspended:
-		return subjectState{is: isSuspended}
+		return of(isSuspended, l.Why)
 	case l.Phase == plan.Changing && l.Why != nil:
 		return of(isStalled, l.Why)
 	case l.Phase == Unseen || l.Phase == plan.Changing:
@@ -212,7 +217,7 @@ func transitions(was map[subject]subjectState, r Report) (map[subject]subjectSta
 		switch {
 		case next.is == "":
 			now[s] = before
-		case next.same(before), before.is == "" && next.fine() && next.reason == "" && !wrote[s] && next.is != isFound:
+		case next.same(before), before.is == "" && next.quiet() && !wrote[s]:
 		default:
 			out = append(out, transition(s, before, next))
 		}

@@ -37,6 +37,8 @@ var cannotRun = []struct{ page, command, because string }{
 	{"docs/how-to/git.md", "curl -fsS https://github.com/", "it needs the internet"},
 	{"docs/how-to/take-over.md", "linkerd ", "Linkerd is no dependency of this repository"},
 	{"docs/how-to/take-over.md", "helm ", "Helm is no dependency of this repository"},
+	{"docs/how-to/monitor.md", "kubectl -n linkwright logs ", "no pod runs linkwright here"},
+	{"docs/how-to/monitor.md", "make ", "make monitoring-test builds Prometheus"},
 	{"docs/how-to/operate.md", "linkerd ", "Linkerd is no dependency of this repository"},
 }
 

@@ -2,7 +2,7 @@ package pages
 
 // howTos are the pages in the order in which they are followed. The last one leaves nothing of linkwright in east.
 func howTos() []howTo {
-	return []howTo{readme(), install(), operate(), decisions(), rotate(), upgrade(), ci(), git(), overlays(), recovery(), retire(), takeOver(), access()}
+	return []howTo{readme(), install(), operate(), monitor(), decisions(), rotate(), upgrade(), ci(), git(), overlays(), recovery(), retire(), takeOver(), access()}
 }
 
 // readme declares what the page declares. access.inCluster needs a pod, so from the section Use on, the fleet is that of all pages.
@@ -52,6 +52,18 @@ func operate() howTo {
 			r.expect("linkwright status", "incident")
 			r.do("linkwright resume --all")
 		}},
+	}}
+}
+
+func monitor() howTo {
+	link, east := map[string]string{"SOURCE": "west", "TARGET": "east"}, map[string]string{"NAME": "east"}
+	return howTo{file: "docs/how-to/monitor.md", given: (*reader).linked, acts: []act{
+		{at: "serviceMonitor: {enabled: true, labels: {release: prometheus}}", run: func(r *reader, text string) { r.write("values.yaml", text) }},
+		{at: "linkwright describe link SOURCE/TARGET", words: link, shows: []string{"Ready:      True"}},
+		{at: "linkwright explain REASON", words: map[string]string{"REASON": "ControllerNotLeading"}},
+		{at: "linkwright describe cluster NAME", words: east},
+		{at: "linkwright describe cluster NAME", words: east},
+		{at: "linkwright describe link SOURCE/TARGET", words: link},
 	}}
 }
 

@@ -36,6 +36,7 @@ type File struct {
 // Files returns every generated file of a checkout, in order of their paths:
 //
 //	deploy/chart/templates/confine/…   from package confine, which knows the admission policies
+//	deploy/chart/values.schema.json    its value config from docs/schema/config.json
 //	deploy/chart/values.yaml           from values.schema.json
 //	docs/reference/values.md           from values.schema.json
 //	deploy/BASE/FILE.yaml              the template of the same path, rendered for kustomize
@@ -43,6 +44,13 @@ func Files(root string) ([]File, error) {
 	sources, err := read(filepath.Join(root, chartDir))
 	if err != nil {
 		return nil, err
+	}
+	config, err := os.ReadFile(filepath.Join(root, configSchema))
+	if err != nil {
+		return nil, err
+	}
+	if sources[schemaFile], err = withConfig(sources[schemaFile], config); err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", chartDir, schemaFile, err)
 	}
 	schema, err := parseSchema(sources[schemaFile])
 	if err != nil {
@@ -58,6 +66,7 @@ func Files(root string) ([]File, error) {
 	}
 	out = append(out,
 		File{path.Join(chartDir, policies), sources[policies]},
+		File{path.Join(chartDir, schemaFile), sources[schemaFile]},
 		File{path.Join(chartDir, valuesFile), sources[valuesFile]},
 		File{valuesPage, schema.page()})
 	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })

@@ -62,6 +62,11 @@ containers:
     mountPath: /etc/linkwright/hook
     readOnly: true
   {{- end }}
+  {{- if or .config (not $helm) }}
+  - name: config
+    mountPath: /etc/linkwright/config
+    readOnly: true
+  {{- end }}
   {{- with .extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -86,6 +91,14 @@ volumes:
   secret:
     secretName: {{ .hook.existingSecret }}
     defaultMode: 0440
+    {{- if not $helm }}
+    optional: true
+    {{- end }}
+{{- end }}
+{{- if or .config (not $helm) }}
+- name: config # key config.yaml: the file for --config=/etc/linkwright/config/config.yaml (docs/reference/config.md)
+  configMap:
+    name: {{ include "linkwright.name" $root }}-config
     {{- if not $helm }}
     optional: true
     {{- end }}
@@ -122,8 +135,12 @@ topologySpreadConstraints:
 {{- define "linkwright.args" -}}
 {{- $root := index . 0 -}}
 - {{ index . 1 }}
-- --git-cache=/var/cache/linkwright
-- --log-format=json
+{{- $config := $root.Values.config | default dict }}
+{{- range $key, $value := dict "git-cache" "/var/cache/linkwright" "log-format" "json" }}
+{{- if not (hasKey $config $key) }}
+- --{{ $key }}={{ $value }}
+{{- end }}
+{{- end }}
 {{- if include "linkwright.isHelm" $root }}
 {{- with $root.Values }}
 - {{ printf "--repo=%s" .git.url | quote }}
@@ -141,9 +158,21 @@ topologySpreadConstraints:
 {{- end }}
 - --namespace={{ $root.Release.Namespace }}
 - --owner={{ .owner }}
+{{- if .config }}
+- --config=/etc/linkwright/config/config.yaml
+{{- end }}
 {{- range .extraArgs }}
 - {{ . | quote }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The config file. Values are JSON, because YAML would have 1e+06 for a million. */}}
+{{- define "linkwright.config" -}}
+apiVersion: config.linkwright.dev/v1alpha1
+kind: Config
+{{- range $key, $value := .Values.config }}
+{{ $key }}: {{ toJson $value }}
 {{- end }}
 {{- end }}

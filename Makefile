@@ -237,7 +237,7 @@ bench: controlplane ## the figures of docs/explanation/performance.md
 	bin/bench apply
 	for run in 1 2 3; do bin/bench memory -rounds 1; done
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/linkwright ./cmd/linkwright
-	bin/bench bound -clusters 100
+	bin/bench bound -clusters 50
 	bin/bench drift
 	bin/bench watches -rounds 3 -seconds 15
 

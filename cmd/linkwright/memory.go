@@ -9,7 +9,7 @@ import (
 // buildsMemory is what the two builds of kustomize may take that run at once, each in a process of its own.
 const buildsMemory = 2 * 256 << 20
 
-// limitMemory sets Go's memory limit below that of the container, so that garbage is collected before the kernel ends the daemon. The variable
+// limitMemory sets Go's memory limit below that of the container, so that garbage is collected before the kernel ends the process. The variable
 // GOMEMLIMIT wins. Without a limit of the container, and outside of Linux, nothing changes.
 func limitMemory(log *slog.Logger) {
 	limit, err := memlimit.Set(memlimit.WithProvider(func() (uint64, error) {

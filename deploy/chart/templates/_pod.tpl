@@ -43,7 +43,7 @@ containers:
       port: http
     periodSeconds: 10
   {{- end }}
-  resources: # memory: itself, and two builds of kustomize with 256 MiB each
+  resources: # memory: 50,000 links (--max-links) in one sync; a small fleet needs 256 MiB, and two builds of kustomize take 256 MiB each
     {{- toYaml .resources | nindent 4 }}
   securityContext:
     {{- toYaml .securityContext | nindent 4 }}

@@ -202,6 +202,7 @@ race: ## tests of PKG that need no cluster
 unraced:
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) ./sync/plan
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) -run 'Lineage|Bounds|IndexEnds' ./sync/source
+	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) ./hack/bound
 
 # Tests that need a cluster skip themselves if LINKWRIGHT_CLUSTERS is empty. Each package starts control planes of its own. Tests wait
 # half of their time for these, so three packages share two cores: those that need none fill what the others leave.
@@ -248,6 +249,8 @@ bench: controlplane ## the figures of docs/explanation/performance.md
 	$(GO) -C bench build -o ../bin/bench .
 	bin/bench apply
 	for run in 1 2 3; do bin/bench memory -rounds 1; done
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/linkwright ./cmd/linkwright
+	bin/bench bound -clusters 50
 	bin/bench drift
 	bin/bench watches -rounds 3 -seconds 15
 

@@ -22,6 +22,7 @@ type options struct {
 	clusters        int
 	watches         int
 	arms, profiles  string
+	program         string
 	discovery       bool
 }
 
@@ -35,6 +36,7 @@ func figures() []figure {
 	return []figure{
 		{"apply", "first apply, nothing changed in one pass, 1 % changed: against a bare PATCH loop and fluxcd/pkg/ssa", takeApply},
 		{"memory", "what a daemon retains for every object that it owns", takeMemory},
+		{"bound", "the memory of a daemon with a full mesh of -clusters, which another process serves", takeBound},
 		{"watches", "what watches cost at which nothing happens: against client-go's Reflector", takeWatches},
 		{"drift", "from a foreign edit to its repair", takeDrift},
 		{"facts", "how long a changed gateway takes to reach the sources of a ring of clusters; twenty need 10 GiB of memory", takeFacts},
@@ -66,8 +68,9 @@ func run(ctx context.Context, args []string) error {
 	flags.BoolVar(&opts.discovery, "discovery", false, "links with remote discovery and federated services: one object more each, and a Link that is written twice")
 	flags.IntVar(&opts.edits, "edits", 50, "foreign edits a second")
 	flags.IntVar(&opts.seconds, "seconds", 20, "how long foreign edits go on, or watches are at rest")
-	flags.IntVar(&opts.clusters, "clusters", 20, "clusters in a ring")
+	flags.IntVar(&opts.clusters, "clusters", 20, "clusters in a ring, or in a full mesh")
 	flags.IntVar(&opts.watches, "watches", 2400, "watches at which nothing happens, 24 for each cluster")
+	flags.StringVar(&opts.program, "program", "bin/linkwright", "the program whose daemon is measured")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}

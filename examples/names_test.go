@@ -26,7 +26,7 @@ const namesPage = referencePages + "files-and-annotations.md"
 // linkerd names.
 func TestNames(t *testing.T) {
 	page := text(t, namesPage)
-	ofFlags := []string{"linkwright.dev/given", "linkwright.dev/no-variable", "linkwright.dev/group", "linkwright.dev/v1alpha1", object.Prefix}
+	ofFlags := []string{"linkwright.dev/given", "linkwright.dev/no-variable", "linkwright.dev/group", "linkwright.dev/words", "linkwright.dev/v1alpha1", object.Prefix}
 	spelled := regexp.MustCompile(`"(linkwright\.dev/[^"]*)"|\bobject\.Prefix ?\+ ?"([a-z-]+)"`)
 	found := 0
 	for path, source := range sources(t, rooms()) {

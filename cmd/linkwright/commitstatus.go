@@ -33,6 +33,7 @@ type statusFlags struct {
 
 func (s *statusFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.kind, "status", "", "post the result as a commit status, also with --observe: github, gitlab or gitea (also Forgejo) (default: none)")
+	cli.OneOf(f, "status", kinds()...)
 	f.StringVar(&s.url, "status-url", "", "base URL of the forge's API (default: the API of --repo's host)")
 	f.StringVar(&s.project, "status-project", "", "OWNER/REPO on the forge (default: from --repo)")
 	f.StringVar(&s.tokenFile, "status-token-file", "", "file with a token that may write commit statuses (default: the token or the GitHub App that Git uses over https, only on its own host)")
@@ -62,7 +63,7 @@ func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
 	}
 	kind := forge.Kind(s.kind)
 	if !slices.Contains(forge.Kinds(), kind) {
-		return nil, cli.Usage("--status %s: want one of %s", s.kind, kinds())
+		return nil, cli.Usage("--status %s: want one of %s", s.kind, strings.Join(kinds(), ", "))
 	}
 	if u, err := url.Parse(s.target); err != nil || s.target != "" && u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
 		return nil, cli.Usage("--status-target-url: want https://… without credentials")
@@ -89,12 +90,12 @@ func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
 	return client, nil
 }
 
-func kinds() string {
+func kinds() []string {
 	var words []string
 	for _, k := range forge.Kinds() {
 		words = append(words, string(k))
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 // place is what the flags say, and else what the repository's address says.

@@ -48,7 +48,7 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "an unknown flag", more: []string{"--nonsense"}, want: cli.ExitUsage, words: "unknown flag: --nonsense"},
 		{name: "a mistyped flag", more: []string{"--confg", "x"}, want: cli.ExitUsage, words: "did you mean --config"},
 		{name: "a config file that is not there", more: []string{"--config", at("none")}, not: []string{"man", "schema"}, want: cli.ExitError, words: "read --config: open"},
-		{name: "an unknown key", more: []string{"--config", at("unknown.yaml")}, not: []string{"man", "schema"}, want: cli.ExitUsage, words: "unknown.yaml:1: unknown key"},
+		{name: "an unknown key", more: []string{"--config", at("unknown.yaml")}, not: []string{"man", "schema"}, want: cli.ExitUsage, words: "unknown.yaml:3:1: unknown key"},
 		{name: "too many arguments", more: []string{"a", "b", "c"}, not: []string{"adopt", "release", "rotate", "suspend", "resume", "reconcile", "man", "get clusters", "get links", "get revisions"}, want: cli.ExitUsage, words: "wrong arguments"},
 		{name: "an argument that is missing", args: map[string][]string{
 			"abandon": {}, "accept cluster": {}, "allow non-fast-forward": {}, "approve": {}, "describe cluster": {}, "describe link": {}, "suspend": {"--reason", "x"},
@@ -97,7 +97,7 @@ func TestExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "broken.yaml"), "{{{")
-	write(t, filepath.Join(dir, "unknown.yaml"), "nonsense: true\n")
+	write(t, filepath.Join(dir, "unknown.yaml"), "apiVersion: config.linkwright.dev/v1alpha1\nkind: Config\nnonsense: true\n")
 	write(t, filepath.Join(dir, "dead.yaml"), `{apiVersion: v1, kind: Config, current-context: dead, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
 contexts: [{name: dead, context: {cluster: c, user: u}}], users: [{name: u, user: {token: x}}]}`)
 	committed(t, repo)

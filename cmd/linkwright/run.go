@@ -53,6 +53,7 @@ with linkwright accept, allow, abandon, approve, suspend, resume or reconcile.`,
 				return err
 			}
 			defer e.Close(c.Context())
+			limitMemory(e.Loop.Log)
 			if s.poster, err = newStatusPoster(e, status, &f); err != nil {
 				return err
 			}

@@ -19,11 +19,12 @@ func schemaCommand() *cobra.Command {
 	var answer bool
 	c := &cobra.Command{
 		Use:   "schema [KIND]",
-		Short: "Print the JSON Schema of declarations, or of answers",
+		Short: "Print the JSON Schema of declarations, config file, or answers",
 		Long: `Print the JSON Schema of a kind, or without KIND that of any declaration, for
 files that mix kinds. An editor with a YAML language server then completes,
 explains and checks declarations while you write. A schema knows single
 declarations only; "linkwright validate" checks whether they fit together.
+Config is the schema of the config file (--config).
 
 With --answer, KIND is that of an answer as -o json and -o yaml print it, such
 as Status or LinkList. Without KIND it is the schema of any answer.`,
@@ -33,7 +34,7 @@ as Status or LinkList. Without KIND it is the schema of any answer.`,
   # yaml-language-server: $schema=../.schema/all.json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			from := declarationSchemas()
+			from := declarationSchemas(c.Root())
 			if answer {
 				from = answerSchemas()
 			}
@@ -46,7 +47,7 @@ as Status or LinkList. Without KIND it is the schema of any answer.`,
 			return from.write(dir)
 		},
 	}
-	c.Flags().StringVar(&dir, "write", "", "write the schemas of all kinds into this directory, and all.json for any of them")
+	c.Flags().StringVar(&dir, "write", "", "write the schemas of all kinds into this directory, and all.json for any declaration")
 	c.Flags().BoolVar(&answer, "answer", false, "the schemas of answers (-o json) instead of those of declarations")
 	cli.WithoutVariable(c.Flags(), "answer")
 	return c
@@ -58,7 +59,19 @@ type schemas struct {
 	of    func(kind string) ([]byte, error) // without a kind: of any of them
 }
 
-func declarationSchemas() schemas { return schemas{api.Kinds(), api.Schema} }
+// declarationSchemas are those of declarations, and of the config file, which is none.
+func declarationSchemas(root *cobra.Command) schemas {
+	return schemas{append(api.Kinds(), cli.ConfigKind), func(kind string) ([]byte, error) {
+		if strings.EqualFold(kind, cli.ConfigKind) {
+			return cli.ConfigSchema(root)
+		}
+		text, err := api.Schema(kind)
+		if err != nil {
+			err = fmt.Errorf("%w; %s is the config file", err, cli.ConfigKind)
+		}
+		return text, err
+	}}
+}
 
 func answerSchemas() schemas {
 	return schemas{output.Kinds(), func(name string) ([]byte, error) {

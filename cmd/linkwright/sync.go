@@ -46,6 +46,7 @@ server issues, or pods that end. The next sync continues with the rest.`,
 				return err
 			}
 			defer e.Close(c.Context())
+			limitMemory(e.Loop.Log)
 			e.Loop.Patience, e.Loop.Holder = wait, setup.Identity()
 			poster, err := newStatusPoster(e, status, &f)
 			if err != nil {

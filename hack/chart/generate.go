@@ -38,6 +38,7 @@ type File struct {
 //
 //	deploy/chart/templates/confine/…   from package confine, which knows the admission policies
 //	deploy/chart/monitoring/…          from deploy/monitoring, because a chart reads no file outside of it
+//	deploy/chart/values.schema.json    its value config from docs/schema/config.json
 //	deploy/chart/values.yaml           from values.schema.json
 //	docs/reference/values.md           from values.schema.json
 //	deploy/BASE/FILE.yaml              the template of the same path, rendered for kustomize
@@ -45,6 +46,13 @@ func Files(root string) ([]File, error) {
 	sources, err := read(filepath.Join(root, chartDir))
 	if err != nil {
 		return nil, err
+	}
+	config, err := os.ReadFile(filepath.Join(root, configSchema))
+	if err != nil {
+		return nil, err
+	}
+	if sources[schemaFile], err = withConfig(sources[schemaFile], config); err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", chartDir, schemaFile, err)
 	}
 	schema, err := parseSchema(sources[schemaFile])
 	if err != nil {
@@ -64,6 +72,7 @@ func Files(root string) ([]File, error) {
 	}
 	out = append(append(out, shown...),
 		File{path.Join(chartDir, policies), sources[policies]},
+		File{path.Join(chartDir, schemaFile), sources[schemaFile]},
 		File{path.Join(chartDir, valuesFile), sources[valuesFile]},
 		File{valuesPage, schema.page()})
 	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })

@@ -221,7 +221,7 @@ type combination struct{ name, values string }
 // combinations are the parts with each other. What is on by a switch of its own, independently of all others, is on in one of them and off in another.
 func combinations() (out []combination) {
 	const (
-		options = "networkPolicy: {enabled: true}\nmanagement: {secrets: [east], configMaps: [keys]}"
+		options = "networkPolicy: {enabled: true}\nmanagement: {secrets: [east], configMaps: [keys]}\nconfig: {max-links: 10}"
 		daemon  = options + "\npodDisruptionBudget: {enabled: true}\nserviceMonitor: {enabled: true}"
 	)
 	management := []combination{

@@ -78,15 +78,15 @@ func (p property) values() []byte {
 func (p property) write(out *bytes.Buffer, indent string) {
 	key := p.name[strings.LastIndex(p.name, ".")+1:]
 	switch {
+	case p.fallback != nil:
+		lines(out, indent+"#", p.description, 120)
+		out.WriteString(indent + key + ":" + block(p.fallback, indent+"  ") + "\n")
 	case p.properties != nil:
 		lines(out, indent+"#", p.description, 120)
 		out.WriteString(indent + key + ":\n")
 		for _, c := range p.properties {
 			c.write(out, indent+"  ")
 		}
-	case p.fallback != nil:
-		lines(out, indent+"#", p.description, 120)
-		out.WriteString(indent + key + ":" + block(p.fallback, indent+"  ") + "\n")
 	}
 }
 

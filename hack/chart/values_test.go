@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/strvals"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -32,6 +33,7 @@ git: {url: "ssh://git@git.example.com/mesh/fleet.git", ref: "semver:>=1.0", path
 hook: {existingSecret: linkwright-hook}
 image: {repository: registry.example.com/linkwright, tag: v7, digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", pullPolicy: Always}
 imagePullSecrets: [{name: registry}]
+config: {max-links: 1000000, only-write: [east, west], log-format: text, status-context: "a: b", require-confinement: true}
 extraArgs: [--max-sync-age=10m, "--status-context=a b"]
 extraEnv: [{name: HTTPS_PROXY, value: "http://proxy:3128"}]
 extraVolumes: [{name: keys, configMap: {name: keys}}]
@@ -67,6 +69,10 @@ func TestEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _, _ := unstructured.NestedMap(all["Deployment linkwright-blue"].Object, "spec", "template")
+	sum, _, _ := unstructured.NestedString(got, "metadata", "annotations", "checksum/config")
+	if unstructured.RemoveNestedField(got, "metadata", "annotations", "checksum/config"); len(sum) != 64 {
+		t.Errorf("the pod's sum of the config file is %q: other values would not restart it", sum)
+	}
 	if diff := cmp.Diff(want, plain(t, got)); diff != "" {
 		t.Errorf("the pod: -want +got\n%s", diff)
 	}
@@ -121,7 +127,6 @@ spec:
     args:
     - run
     - --git-cache=/var/cache/linkwright
-    - --log-format=json
     - --repo=ssh://git@git.example.com/mesh/fleet.git
     - --ref=semver:>=1.0
     - --path=clusters/a b
@@ -129,6 +134,7 @@ spec:
     - --hook-secret-file=/etc/linkwright/hook/secret
     - --namespace=mesh
     - --owner=blue
+    - --config=/etc/linkwright/config/config.yaml
     - --max-sync-age=10m
     - --status-context=a b
     env: [{name: HTTPS_PROXY, value: "http://proxy:3128"}]
@@ -142,12 +148,14 @@ spec:
     - {name: tmp, mountPath: /tmp}
     - {name: git, mountPath: /etc/linkwright/git, readOnly: true}
     - {name: hook, mountPath: /etc/linkwright/hook, readOnly: true}
+    - {name: config, mountPath: /etc/linkwright/config, readOnly: true}
     - {name: keys, mountPath: /keys}
   volumes:
   - {name: cache, emptyDir: {sizeLimit: 2Gi}}
   - {name: tmp, emptyDir: {sizeLimit: 16Mi}}
   - {name: git, secret: {secretName: linkwright-git, defaultMode: 288}}
   - {name: hook, secret: {secretName: linkwright-hook, defaultMode: 288}}
+  - {name: config, configMap: {name: linkwright-blue-config}}
   - {name: keys, configMap: {name: keys}}
   nodeSelector: {kubernetes.io/os: linux}
   tolerations: [{key: dedicated, operator: Exists}]
@@ -156,6 +164,36 @@ spec:
   - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app.kubernetes.io/name: linkwright, app.kubernetes.io/instance: mesh}}}
   - {maxSkew: 2, topologyKey: host, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}
 `
+
+// The program takes the file that the chart makes: the program's own tests hold it to this schema.
+func TestConfigFile(t *testing.T) {
+	schema, err := os.ReadFile(filepath.Join(root, configSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"apiVersion": "config.linkwright.dev/v1alpha1", "kind": "Config", "max-links": 1e6, "only-write": []any{"east", "west"},
+		"log-format": "text", "status-context": "a: b", "require-confinement": true,
+	}
+	for _, o := range mustRender(t, "mesh", everything()) {
+		if o.GetName() != "linkwright-blue-config" {
+			continue
+		}
+		text, _, _ := unstructured.NestedString(o.Object, "data", "config.yaml")
+		var got map[string]any
+		if err := yaml.UnmarshalStrict([]byte(text), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(text, "max-links: 1000000\n") {
+			t.Errorf("the config file: -want +got\n%s%s", diff, text)
+		}
+		if err := util.ValidateAgainstSingleSchema(got, schema); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	t.Error("there is no config file")
+}
 
 // Never is a rule on Secrets or ConfigMaps without names where names are meant: it would grant all of them.
 func TestNoNamesGrantNothing(t *testing.T) {
@@ -193,7 +231,11 @@ func TestNamesAreText(t *testing.T) {
 // An error says which value is wrong, and what to do.
 func TestErrors(t *testing.T) {
 	for values, want := range map[string]string{
-		"replica: 2":                                            "additional properties 'replica' not allowed",
+		"replica: 2":                "additional properties 'replica' not allowed",
+		"config: {max-link: 1}":     "at '/config': additional properties 'max-link' not allowed",
+		"config: {max-links: many}": "at '/config/max-links': got string, want integer",
+		"config: {repo: x}":         "at '/config': additional properties 'repo' not allowed",
+		"{config: {git-credentials-dir: /x}, git: {existingSecret: x}}": "config has git-credentials-dir, which the value git.existingSecret sets, too: give one of the two",
 		"git: {branch: main}":                                   "at '/git': additional properties 'branch' not allowed",
 		"replicas: two":                                         "at '/replicas': got string, want integer",
 		"mode: Daemon":                                          "at '/mode': value must be one of 'Deployment', 'CronJob'",
@@ -243,6 +285,7 @@ func TestObjects(t *testing.T) {
 		"management: {secrets: [east]}": append(slices.Clone(least), "Role mesh/linkwright-secrets", "RoleBinding mesh/linkwright-secrets"),
 		"serviceAccount: {create: false, name: theirs}":                           least[:4],
 		"networkPolicy: {enabled: true}":                                          append(slices.Clone(least), "NetworkPolicy mesh/linkwright"),
+		"config: {max-links: 10}":                                                 append(slices.Clone(least), "ConfigMap mesh/linkwright-config"),
 		"podDisruptionBudget: {enabled: true}":                                    append(slices.Clone(least), "PodDisruptionBudget mesh/linkwright"),
 		"prometheusRule: {enabled: true}":                                         append(slices.Clone(least), "PrometheusRule mesh/linkwright"),
 		"dashboard: {enabled: true}":                                              append(slices.Clone(least), "ConfigMap mesh/linkwright-dashboard"),

@@ -121,6 +121,7 @@ func (c *Cluster) unwatched() (out []object.Key) {
 
 // notify updates the watches after a change of one object; was or now is nil if it did or does not exist.
 func (c *Cluster) notify(key object.Key, was, now *unstructured.Unstructured, own bool) {
+	c.served.add(key, was, now)
 	f, tell := &c.live, false
 	for i, w := range f.watches {
 		before, after := c.itemOf(w, key, was), c.itemOf(w, key, now)

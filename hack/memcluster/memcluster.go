@@ -102,6 +102,7 @@ type Cluster struct {
 	managers map[managerKey]*managedfields.FieldManager
 	faults   Faults
 	live     openWatches
+	served   served
 	requests []string
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,7 +57,7 @@ func (c *watcher) watch(ctx context.Context, r resource, s scope, from string) (
 	})
 	answer, err := c.askWatch(ctx, r, s, from)
 	if !late.Stop() && err != nil {
-		err = context.Cause(ctx)
+		err = cmp.Or(context.Cause(ctx), err) // late may have begun, and not have canceled anything yet
 	}
 	if err != nil {
 		cancel(err)

@@ -19,6 +19,9 @@ type Answer struct {
 
 // Write writes the answer in one of its formats: one of its texts, JSON or YAML.
 func (a Answer) Write(w io.Writer, f Format) error {
+	if f == JSON {
+		return output.WriteJSON(w, a.Document)
+	}
 	out, err := a.in(f)
 	if err != nil {
 		return err
@@ -34,10 +37,7 @@ func (a Answer) in(f Format) (string, error) {
 	if text, ok := a.texts[f]; ok {
 		return text(), nil
 	}
-	switch f {
-	case JSON:
-		return output.JSON(a.Document)
-	case YAML:
+	if f == YAML {
 		return output.YAML(a.Document)
 	}
 	return "", fmt.Errorf("format %q: want %s", f, Enumerate(append(slices.Sorted(maps.Keys(a.texts)), JSON, YAML)))

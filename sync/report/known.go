@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -25,6 +26,9 @@ const shortestSecret = 8
 func valuesOf(bodies []keyed) []string {
 	var out []string
 	for _, b := range bodies {
+		if b.key.Kind != "Secret" && !bytes.Contains(b.body.Bytes(), []byte(`Secret`)) {
+			continue // it is not worth decoding
+		}
 		tree, ok := decode(b.body.Bytes())
 		if ok && isSecret(b.key, tree) {
 			out = append(out, entries(tree["data"], true)...)

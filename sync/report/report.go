@@ -76,6 +76,9 @@ func (r Report) Partial() bool {
 // Write writes what the sync did in a format. No format shows a body, or a value of a Secret in any message.
 func (r Report) Write(w io.Writer, f Format) error { return r.Answer().Write(w, f) }
 
+// HasWrites says that the report has bodies of objects, which were or would be written.
+func (r Report) HasWrites() bool { return len(bodiesOf(r)) > 0 }
+
 // AsDeclared says that Clean is true, that no end is to be written or removed, and that Opening is clean: also of a sync that writes
 // nothing.
 func (r Report) AsDeclared() bool {

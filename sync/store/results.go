@@ -69,7 +69,7 @@ func (r *Results) SetStep(name api.ClusterName, step plan.Step) {
 }
 
 // Add adds what became of a reconcile's writes. Failures are those of the last reconcile: what an earlier one could not do was planned
-// again since, or is no longer wanted.
+// again since, or is no longer wanted. Slices that were given away stay as they were.
 func (r *Results) Add(name api.ClusterName, outcomes []object.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,11 +77,26 @@ func (r *Results) Add(name api.ClusterName, outcomes []object.Outcome) {
 	if row == nil {
 		return
 	}
-	before := len(row.Outcomes)
-	done := slices.DeleteFunc(row.Outcomes, func(o object.Outcome) bool { return o.Err != nil })
-	if row.Outcomes = append(done, outcomes...); len(outcomes) > 0 || len(done) < before {
+	failed := func(o object.Outcome) bool { return o.Err != nil }
+	done, again := row.Outcomes, slices.ContainsFunc(row.Outcomes, failed)
+	if again {
+		done = slices.DeleteFunc(slices.Clone(done), failed)
+	}
+	for _, o := range outcomes {
+		done = append(done, reported(o))
+	}
+	if row.Outcomes = done; len(outcomes) > 0 || again {
 		r.version++
 	}
+}
+
+// reported is a write as it is kept until it is reported: a first sync has hundreds of thousands. A report shows no body. It only masks in
+// messages what Secrets hold, and a write that succeeded has no message.
+func reported(o object.Outcome) object.Outcome {
+	if o.Err == nil {
+		o.Change.Object.Body = object.Body{}
+	}
+	return o
 }
 
 // StripWrites takes what a step wanted written out of each row.
@@ -152,7 +167,7 @@ func (s *Store) SoFar(known int) (report.Report, int) {
 	w := s.bare()
 	for _, name := range slices.Sorted(maps.Keys(s.Results.rows)) {
 		row := *s.Results.rows[name]
-		row.Outcomes, row.Cleanup, row.Paused = slices.Clone(row.Outcomes), w.PendingIn(name), s.Clusters.digests.at[name].paused
+		row.Cleanup, row.Paused = w.PendingIn(name), s.Clusters.digests.at[name].paused
 		if row.Step.Cluster == "" && row.Step.Denied == nil {
 			row.Step = unread(s.Declared.fleet, row)
 		}

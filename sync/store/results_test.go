@@ -1,6 +1,9 @@
 package store
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,5 +50,29 @@ func TestReportedChangesAreVersions(t *testing.T) {
 		if _, after := s.SoFar(before); (after != before) != tt.want {
 			t.Errorf("%s: another version: %t, want %t", name, after != before, tt.want)
 		}
+	}
+}
+
+// What was written is kept without bodies until it is reported; a write that failed keeps its own, of which a message may quote a secret. What was
+// given away does not change.
+func TestOutcomesAreKeptWithoutBodies(t *testing.T) {
+	s := New(Settings{})
+	declare(s, &fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}}})
+	s.Results.enter([]fleet.Cluster{{Name: "east"}}, nil)
+	change := object.Change{Key: object.Key{Kind: "Secret", Name: "x"}, Object: object.Object{Body: object.NewBody([]byte("{}"))}}
+	sent := []object.Outcome{{Change: change}, {Change: change, Err: errors.New("no")}}
+	s.Results.Add("east", sent)
+	first, _ := s.SoFar(-1)
+	s.Results.Add("east", sent[:1])
+	second, _ := s.SoFar(-1)
+	var got []string
+	for _, o := range append(first.Clusters[0].Outcomes, second.Clusters[0].Outcomes...) {
+		got = append(got, fmt.Sprint(o.Err, " ", len(o.Change.Object.Body.Bytes())))
+	}
+	if want := []string{"<nil> 0", "no 2", "<nil> 0", "<nil> 0"}; !slices.Equal(got, want) {
+		t.Errorf("errors and bytes of bodies: %q, want %q", got, want)
+	}
+	if len(sent[0].Change.Object.Body.Bytes()) == 0 {
+		t.Error("the outcome of the caller has lost its body")
 	}
 }

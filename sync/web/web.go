@@ -2,9 +2,8 @@
 package web
 
 import (
-	"bytes"
 	"net/http"
-	"sync"
+	gosync "sync"
 	"time"
 
 	"github.com/linkwright/linkwright/sync/report"
@@ -20,16 +19,16 @@ type Options struct {
 	Requests func() map[Sent]int
 }
 
-// Server shows what is published to it. It holds no report, only what may be shown of the last one.
+// Server shows what is published to it.
 type Server struct {
 	maxAge  time.Duration
 	metrics *metrics
 
-	mu      sync.Mutex
+	mu      gosync.Mutex
 	standby bool
-	fresh   time.Time // the last sync, or when leading began
-	ready   bool      // a sync was published
-	body    []byte    // the last report
+	fresh   time.Time            // the last sync, or when leading began
+	ready   bool                 // a sync was published
+	answer  func() report.Answer // of the last report; nil: there is none
 }
 
 // New returns a server that leads, and has no report yet.
@@ -39,12 +38,14 @@ func New(o Options) *Server {
 
 // Publish shows a report in place of the last one, and counts what its sync did: each report once. A sync that is under way is shown, and counted
 // when it ends; metrics stay as they are until it has looked at every cluster.
+//
+// The answer is made once somebody asks for it: that of many links is large, and during a sync there is a report each second. Only the report
+// at the end of a sync that wrote is turned into its answer at once, because it would keep the bodies of all writes until the next sync.
 func (s *Server) Publish(r report.Report) {
 	now := time.Now()
-	var b bytes.Buffer
-	if err := r.Write(&b, report.JSON); err != nil {
-		b.Reset()
-		b.WriteString("{}\n") // does not happen: a report encodes
+	answer := gosync.OnceValue(r.Answer)
+	if r.When == report.AtEnd && r.HasWrites() {
+		_ = answer()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +58,7 @@ func (s *Server) Publish(r report.Report) {
 	if r.When == report.AtEnd {
 		s.fresh = now
 	}
-	s.ready, s.body = s.ready || r.When != report.Syncing, b.Bytes()
+	s.ready, s.answer = s.ready || r.When != report.Syncing, answer
 }
 
 // SetStandby says whether another replica holds the lease. A standby is ready and healthy without any sync, and tells nothing of links and clusters:
@@ -116,16 +117,17 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
+// report writes the last report piece by piece, so that its text is never in memory as a whole.
 func (s *Server) report(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
-	body := s.body
+	answer := s.answer
 	s.mu.Unlock()
-	if body == nil {
+	if answer == nil {
 		http.Error(w, "There is no report yet: this replica has not led.", http.StatusNotFound)
 		return
 	}
 	head(w, "application/json")
-	_, _ = w.Write(body) // the client went away: nobody is left to tell
+	_ = answer().Write(w, report.JSON) // the client went away: nobody is left to tell
 }
 
 func respondText(w http.ResponseWriter, sentence string) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,13 +22,20 @@ const (
 	largestFile = 1 << 20    // of a config file, in bytes
 )
 
+// What a config file is, by its first two keys.
+const (
+	ConfigVersion = "config.linkwright.dev/v1alpha1"
+	ConfigKind    = "Config"
+)
+
 // AddConfig adds the flag that names the config file, to all commands.
 func AddConfig(f *pflag.FlagSet) {
 	f.String(configFlag, "", "file with values of flags (default: $XDG_CONFIG_HOME/linkwright/config.yaml or ~/.config/linkwright/config.yaml, if it exists)")
 }
 
 // FromConfig sets each flag that has no value yet, neither from the command line nor from the environment, from the config file. A key of
-// the file is the name of a flag. A key that the command does not have is left alone if another command has it.
+// the file is the name of a flag. A key that the command does not have is left alone if another command has it. The error has a line for
+// each mistake of the file.
 func FromConfig(c *cobra.Command) error {
 	if !configurable(c) {
 		return nil
@@ -127,14 +135,35 @@ func (s settings) all(root *yaml.Node) error {
 	if err != nil {
 		return err
 	}
+	errs := []error{s.isConfig(root, entries)}
 	for _, e := range entries {
 		if e.key.Value == perCommand {
-			if err := s.ofCommands(e.value); err != nil {
-				return err
-			}
+			errs = append(errs, s.ofCommands(e.value))
 		}
 	}
-	return s.apply(slices.DeleteFunc(entries, func(e entry) bool { return e.key.Value == perCommand }), true)
+	apart := []string{apiVersionKey, kindKey, perCommand}
+	rest := slices.DeleteFunc(entries, func(e entry) bool { return slices.Contains(apart, e.key.Value) })
+	return errors.Join(append(errs, s.apply(rest, true))...)
+}
+
+const (
+	apiVersionKey = "apiVersion"
+	kindKey       = "kind"
+)
+
+// isConfig refuses a file that is something else, or of a version that this program does not read.
+func (s settings) isConfig(root *yaml.Node, entries []entry) error {
+	var errs []error
+	for _, want := range []struct{ key, value string }{{apiVersionKey, ConfigVersion}, {kindKey, ConfigKind}} {
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.key.Value == want.key })
+		switch {
+		case i < 0:
+			errs = append(errs, s.wrong(root, "%s is missing: add the line %s: %s", want.key, want.key, want.value))
+		case entries[i].value.Value != want.value:
+			errs = append(errs, s.wrong(entries[i].value, "%s %q: want %s", want.key, entries[i].value.Value, want.value))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // ofCommands reads what is said for single commands, and sets what is said for this one.
@@ -143,54 +172,66 @@ func (s settings) ofCommands(at *yaml.Node) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, c := range commands {
-		of, rest, err := s.command.Root().Find(strings.Fields(c.key.Value))
-		if err != nil || len(rest) > 0 || of == s.command.Root() {
-			return s.wrong(c.key, "there is no command %q%s", c.key.Value, DidYouMean(c.key.Value, Names(s.command.Root())))
-		}
-		entries, err := s.entries(c.value)
-		if err != nil {
-			return err
-		}
-		own := settings{file: s.file, command: of, known: map[string]bool{}}
-		for _, flags := range []*pflag.FlagSet{of.Flags(), of.InheritedFlags()} {
-			flags.VisitAll(func(f *pflag.Flag) { own.known[keyOf(f)] = true })
-		}
-		if err := own.apply(entries, of == s.command); err != nil {
-			return err
-		}
+		errs = append(errs, s.ofCommand(c))
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+func (s settings) ofCommand(c entry) error {
+	of, rest, err := s.command.Root().Find(strings.Fields(c.key.Value))
+	if err != nil || len(rest) > 0 || of == s.command.Root() {
+		return s.wrong(c.key, "there is no command %q%s", c.key.Value, DidYouMean(c.key.Value, Names(s.command.Root())))
+	}
+	entries, err := s.entries(c.value)
+	if err != nil {
+		return err
+	}
+	own := settings{file: s.file, command: of, known: map[string]bool{}}
+	for key := range flagsOf(of) {
+		own.known[key] = true
+	}
+	return own.apply(entries, of == s.command)
+}
+
+// flagsOf are the flags of a command that a config file can set, by their keys.
+func flagsOf(c *cobra.Command) map[string]*pflag.Flag {
+	out := map[string]*pflag.Flag{}
+	for _, flags := range []*pflag.FlagSet{c.InheritedFlags(), c.Flags()} {
+		flags.VisitAll(func(f *pflag.Flag) { out[keyOf(f)] = f })
+	}
+	delete(out, "")
+	return out
 }
 
 // apply checks every key, and sets the flags that have no value yet.
 func (s settings) apply(entries []entry, set bool) error {
-	for _, e := range entries {
-		if err := s.check(e); err != nil {
-			return err
-		}
-	}
-	if !set {
-		return nil
-	}
-	flags := map[string]*pflag.Flag{}
-	s.command.Flags().VisitAll(func(f *pflag.Flag) { flags[keyOf(f)] = f })
+	var errs []error
+	flags := flagsOf(s.command)
 	for _, e := range entries {
 		f := flags[e.key.Value]
-		if f == nil || f.Changed || FromVariable(f) {
-			continue
+		err := s.check(e)
+		if err == nil && set && f != nil && !f.Changed && !FromVariable(f) {
+			err = s.set(f, e)
 		}
-		values, err := s.values(f, e)
-		if err != nil {
-			return err
-		}
-		for _, v := range values {
-			if err := f.Value.Set(v); err != nil {
-				return s.wrong(e.value, "%s: %w", e.key.Value, err)
-			}
-		}
-		annotate(f, given, s.file)
+		errs = append(errs, err)
 	}
+	return errors.Join(errs...)
+}
+
+// set gives a flag the value of an entry.
+func (s settings) set(f *pflag.Flag, e entry) error {
+	values, err := s.values(f, e)
+	if err != nil {
+		return err
+	}
+	for _, v := range values {
+		if err := setTo(f, v); err != nil {
+			return s.wrong(e.value, "%s: %w", e.key.Value, err)
+		}
+	}
+	annotate(f, given, s.file)
 	return nil
 }
 
@@ -201,14 +242,20 @@ func (s settings) check(e entry) error {
 	case slices.Contains(Decides(), key):
 		return s.wrong(e.key, "%s cannot be set in a file, because it confirms or decides something once: give --%s on the command line", key, key)
 	case !s.known[key]:
-		var names []string
-		for name := range s.known {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return s.wrong(e.key, "unknown key %q: want the name of a flag%s", key, DidYouMean(key, names))
+		return s.wrong(e.key, "unknown key %q: want the name of a flag%s", key, meantKey(key, slices.Sorted(maps.Keys(s.known))))
 	}
 	return nil
+}
+
+// meantKey is the end of an error about an unknown key. Kubernetes spells fields in camel case, and variables have underscores.
+func meantKey(key string, known []string) string {
+	letters := strings.NewReplacer("-", "", "_", "")
+	for _, name := range known {
+		if strings.EqualFold(letters.Replace(name), letters.Replace(key)) {
+			return "; did you mean " + name + "?"
+		}
+	}
+	return DidYouMean(key, known)
 }
 
 // values are the texts that a flag is set to, one after the other.
@@ -256,5 +303,5 @@ func (s settings) entries(at *yaml.Node) ([]entry, error) {
 }
 
 func (s settings) wrong(at *yaml.Node, format string, a ...any) error {
-	return Usage("%s:%d: %w", s.file, at.Line, fmt.Errorf(format, a...))
+	return Usage("%s:%d:%d: %w", s.file, at.Line, at.Column, fmt.Errorf(format, a...))
 }

@@ -42,7 +42,7 @@ func FromEnvironment(c *cobra.Command) error {
 			return
 		}
 		for _, v := range valuesOf(f, text) {
-			if err := f.Value.Set(v); err != nil {
+			if err := setTo(f, v); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}

@@ -29,7 +29,7 @@ const groupKey = "linkwright.dev/group"
 func Group(f *pflag.FlagSet, name string, add func(*pflag.FlagSet)) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	add(own)
-	own.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupKey: {name}} })
+	own.VisitAll(func(flag *pflag.Flag) { annotate(flag, groupKey, name) })
 	f.AddFlagSet(own)
 }
 

@@ -26,6 +26,8 @@ func (l *logFlags) add(f *pflag.FlagSet) {
 	l.flags = f
 	f.StringVar(&l.format, "log-format", "text", "text or json: the log on standard error, in place of progress")
 	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error: the lowest level that is logged")
+	OneOf(f, "log-format", "text", "json")
+	OneOf(f, "log-level", "debug", "info", "warn", "error")
 }
 
 // Open gives the log. Errors are usage errors.

@@ -23,6 +23,7 @@ const colourFlag = "color"
 func AddColour(root *cobra.Command) (colour func(stdout io.Writer)) {
 	when := live.Auto
 	root.PersistentFlags().Var(&when, colourFlag, "auto, always or never: colours in reports and progress")
+	OneOf(root.PersistentFlags(), colourFlag, texts([]live.Colour{live.Auto, live.Always, live.Never})...)
 	return func(stdout io.Writer) {
 		if when.On(stdout) {
 			root.SetOut(report.Coloured{Writer: stdout})

@@ -29,6 +29,7 @@ type verifyFlags struct {
 
 func (v *verifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&v.mode, "verify", "", "what must be signed: HEAD (the commit), Tag (the tag that --ref names) or TagAndHEAD (default: nothing)")
+	OneOf(f, "verify", texts(source.Modes())...)
 	f.StringArrayVar(&v.files, "verify-keys", nil, "file or directory with OpenPGP or SSH public keys, or allowed_signers, for --verify; read for every poll (repeatable)")
 }
 
@@ -55,6 +56,14 @@ func (v *verifyFlags) options(o source.Options) (source.Options, error) {
 	}
 	o.Trust = source.Trust{Mode: source.Mode(v.mode), Keys: (&recentKeys{read: v.read}).keys}
 	return o, nil
+}
+
+func texts[T ~string](words []T) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
+	}
+	return out
 }
 
 func modes() string { return "HEAD, Tag or TagAndHEAD" }

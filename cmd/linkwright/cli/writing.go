@@ -70,6 +70,7 @@ func (w *Writing) Add(f *pflag.FlagSet) {
 func (w *Writing) AddAsking(f *pflag.FlagSet) {
 	w.Mode = DryRunNone
 	f.Var(&w.Mode, "dry-run", "none, client or server: write nothing; client shows what would be written, server also has the API servers check it")
+	OneOf(f, "dry-run", texts([]DryRun{DryRunNone, DryRunClient, DryRunServer})...)
 	f.BoolVarP(&w.yes, "yes", "y", false, "do not ask for a confirmation")
 }
 

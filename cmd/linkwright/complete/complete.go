@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-	"github.com/linkwright/linkwright/sync/source"
 )
 
 // patience is how long a person who pressed the tabulator waits.
@@ -66,29 +65,14 @@ func ofFlag(f *pflag.Flag) choice {
 	case "accept-cluster":
 		return assigned(clusters)
 	}
-	words := map[string][]string{
-		"dry-run":    {string(cli.DryRunNone), string(cli.DryRunClient), string(cli.DryRunServer)},
-		"log-level":  {"debug", "info", "warn", "error"},
-		"log-format": {"text", "json"},
-		"status":     {"github", "gitlab", "gitea"},
-		"access":     {"secret", "path"},
-		"verify":     modes(),
-		"color":      {"auto", "always", "never"},
-	}[f.Name]
+	words := cli.Words(f)
 	if format, ok := f.Value.(interface{ Words() []string }); ok {
 		words = format.Words()
 	}
-	if words == nil || f.Value.Type() == "bool" {
+	if words == nil {
 		return nil
 	}
 	return func(*cobra.Command, []string, string) []string { return words }
-}
-
-func modes() (out []string) {
-	for _, m := range source.Modes() {
-		out = append(out, string(m))
-	}
-	return out
 }
 
 // completing makes of a choice what cobra calls. A word that ends in a separator goes on.

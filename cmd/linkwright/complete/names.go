@@ -176,7 +176,7 @@ func schemas(c *cobra.Command, args []string, typed string) []string {
 	if answer, err := c.Flags().GetBool("answer"); err == nil && answer {
 		return output.Kinds()
 	}
-	return kinds(c, args, typed)
+	return append(kinds(c, args, typed), strings.ToLower(cli.ConfigKind))
 }
 
 // kinds are those of declarations.

@@ -72,6 +72,7 @@ repository, read it, and go on with "validate", "diff" and "adopt".`,
 	cli.WithoutVariable(c.Flags(), "kubeconfig", "context")
 	c.Flags().StringArrayVar(&f.names, "name", nil, "CONTEXT=NAME: what its cluster is called (default: like the context; repeatable)")
 	c.Flags().StringVar(&f.access, "access", "secret", "how linkwright is to reach the clusters: secret (access.kubeconfigSecret) or path (access.kubeconfig)")
+	cli.OneOf(c.Flags(), "access", "secret", "path")
 	c.Flags().StringVar(&f.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of the control plane in all of them")
 	c.Flags().StringVar(&f.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links in all of them")
 	c.Flags().Var(&cli.Span{At: &f.timeout}, "cluster-timeout", "bound of one request to a cluster")

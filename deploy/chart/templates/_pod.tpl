@@ -43,7 +43,7 @@ containers:
       port: http
     periodSeconds: 10
   {{- end }}
-  resources: # memory: itself, and two builds of kustomize with 256 MiB each
+  resources: # memory: 50,000 links (--max-links) in one sync; a small fleet needs 256 MiB, and two builds of kustomize take 256 MiB each
     {{- toYaml .resources | nindent 4 }}
   securityContext:
     {{- toYaml .securityContext | nindent 4 }}
@@ -60,6 +60,11 @@ containers:
   {{- if and $daemon .hook.existingSecret }}
   - name: hook
     mountPath: /etc/linkwright/hook
+    readOnly: true
+  {{- end }}
+  {{- if or .config (not $helm) }}
+  - name: config
+    mountPath: /etc/linkwright/config
     readOnly: true
   {{- end }}
   {{- with .extraVolumeMounts }}
@@ -86,6 +91,14 @@ volumes:
   secret:
     secretName: {{ .hook.existingSecret }}
     defaultMode: 0440
+    {{- if not $helm }}
+    optional: true
+    {{- end }}
+{{- end }}
+{{- if or .config (not $helm) }}
+- name: config # key config.yaml: the file for --config=/etc/linkwright/config/config.yaml (docs/reference/config.md)
+  configMap:
+    name: {{ include "linkwright.name" $root }}-config
     {{- if not $helm }}
     optional: true
     {{- end }}
@@ -122,8 +135,12 @@ topologySpreadConstraints:
 {{- define "linkwright.args" -}}
 {{- $root := index . 0 -}}
 - {{ index . 1 }}
-- --git-cache=/var/cache/linkwright
-- --log-format=json
+{{- $config := $root.Values.config | default dict }}
+{{- range $key, $value := dict "git-cache" "/var/cache/linkwright" "log-format" "json" }}
+{{- if not (hasKey $config $key) }}
+- --{{ $key }}={{ $value }}
+{{- end }}
+{{- end }}
 {{- if include "linkwright.isHelm" $root }}
 {{- with $root.Values }}
 - {{ printf "--repo=%s" .git.url | quote }}
@@ -141,9 +158,21 @@ topologySpreadConstraints:
 {{- end }}
 - --namespace={{ $root.Release.Namespace }}
 - --owner={{ .owner }}
+{{- if .config }}
+- --config=/etc/linkwright/config/config.yaml
+{{- end }}
 {{- range .extraArgs }}
 - {{ . | quote }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The config file. Values are JSON, because YAML would have 1e+06 for a million. */}}
+{{- define "linkwright.config" -}}
+apiVersion: config.linkwright.dev/v1alpha1
+kind: Config
+{{- range $key, $value := .Values.config }}
+{{ $key }}: {{ toJson $value }}
 {{- end }}
 {{- end }}

@@ -1,9 +1,11 @@
 package output
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -24,6 +26,68 @@ func JSON(answer any) (string, error) {
 		}
 		return b.String()
 	}), nil
+}
+
+// WriteJSON writes an answer as JSON encodes it. The links and clusters of a report are encoded one by one: together they can be hundreds of MiB.
+func WriteJSON(w io.Writer, answer any) error {
+	r, ok := answer.(SyncReport)
+	if !ok {
+		text, err := JSON(answer)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, text)
+		return err
+	}
+	out := bufio.NewWriter(w)
+	if err := writeReport(out, r); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// writeReport writes a report around its lists. Only keys of the report itself follow a new line and two spaces.
+func writeReport(w *bufio.Writer, r SyncReport) error {
+	links, clusters := r.Links, r.Clusters
+	if len(links) > 0 {
+		r.Links = []Link{}
+	}
+	if len(clusters) > 0 {
+		r.Clusters = []Cluster{}
+	}
+	text, err := JSON(r)
+	if err != nil {
+		return err
+	}
+	head, rest, _ := strings.Cut(text, "\n  \"links\": ")
+	middle, end, _ := strings.Cut(rest, "\n  \"clusters\": ")
+	_, _ = w.WriteString(head + "\n  \"links\": ") // Flush reports errors, here and below
+	if err := writeList(w, links, middle, ","); err != nil {
+		return err
+	}
+	_, _ = w.WriteString("\n  \"clusters\": ")
+	return writeList(w, clusters, end, "\n}\n")
+}
+
+// writeList writes a list of a report, and what follows. Without elements it is written as it was encoded.
+func writeList[T any](w *bufio.Writer, list []T, encoded, after string) error {
+	if len(list) == 0 {
+		_, _ = w.WriteString(encoded)
+		return nil
+	}
+	for i, one := range list {
+		text, err := JSON(one)
+		if err != nil {
+			return err
+		}
+		between := ",\n    "
+		if i == 0 {
+			between = "[\n    "
+		}
+		_, _ = w.WriteString(between + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
+	}
+	_, _ = w.WriteString("\n  ]" + after)
+	return nil
 }
 
 // YAML encodes the same document as JSON, with its fields in the same order.

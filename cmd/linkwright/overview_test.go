@@ -51,8 +51,8 @@ func TestOverviewOfSuspensions(t *testing.T) {
 			got = append(got, l.Pair.String()+": "+l.Suspended.Message)
 		}
 	}
-	const paused = "cluster south is paused from inside, by the annotation linkwright.dev/paused of its ConfigMap linkwright.base: linkwright leaves everything there as it is: " +
-		"to resume, run kubectl -n linkwright-access annotate configmap linkwright.base linkwright.dev/paused- in that cluster"
+	const paused = "cluster south is paused from inside, so linkwright leaves it as it is: " +
+		"to resume, run there kubectl -n linkwright-access annotate configmap linkwright.base linkwright.dev/paused-"
 	want := []string{
 		"east: cluster east is suspended by alice: linkwright leaves everything there as it is: to resume, run linkwright resume east",
 		"south: " + paused,

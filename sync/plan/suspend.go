@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -39,9 +40,8 @@ func SuspendedCluster(name api.ClusterName) *object.Reason {
 // PausedCluster returns the reason of a cluster that somebody paused from inside it.
 func PausedCluster(owner string, name api.ClusterName) *object.Reason {
 	base := inventory.Key(owner, object.End{})
-	return object.Because(reason.Suspended,
-		"cluster %s is paused from inside, by the annotation %s of its ConfigMap %s: linkwright leaves everything there as it is: to resume, run kubectl -n %s annotate configmap %s %s- in that cluster",
-		name, object.PausedAnnotation, base.Name, base.Namespace, base.Name, object.PausedAnnotation)
+	resume := fmt.Sprintf("kubectl -n %s annotate configmap %s %s-", base.Namespace, base.Name, object.PausedAnnotation)
+	return object.Because(reason.Suspended, "cluster %s is paused from inside, so linkwright leaves it as it is: to resume, run there %s", name, resume)
 }
 
 // resumes returns when the first suspension of these rows ends.

@@ -153,7 +153,7 @@ type Reason struct {
 	Code reason.Code `json:"code"`
 	// Message says in a sentence what the code does not.
 	Message string `json:"message"`
-	// Command is the command of linkwright that ends this, as the message has it. It is absent if there is none.
+	// Command is the command that ends this, as the message has it. It is absent if there is none. One of kubectl is for the cluster itself.
 	Command string `json:"command,omitempty"`
 }
 

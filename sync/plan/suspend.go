@@ -41,7 +41,7 @@ func SuspendedCluster(name api.ClusterName) *object.Reason {
 func PausedCluster(owner string, name api.ClusterName) *object.Reason {
 	base := inventory.Key(owner, object.End{})
 	resume := fmt.Sprintf("kubectl -n %s annotate configmap %s %s-", base.Namespace, base.Name, object.PausedAnnotation)
-	return object.Because(reason.Suspended, "cluster %s is paused from inside, so linkwright leaves it as it is: to resume, run there %s", name, resume)
+	return object.Because(reason.Suspended, "cluster %s is paused from inside, so linkwright leaves it as it is: to resume, run there %s", name, resume).Running(resume)
 }
 
 // resumes returns when the first suspension of these rows ends.

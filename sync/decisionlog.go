@@ -8,8 +8,8 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// logRecord logs what people decided since the record was last read, and what linkwright did not understand. What is past is logged only if this
-// process saw the record before.
+// logRecord logs what people decided since the record was last read, and what linkwright did not understand. A process that reads the record for
+// the first time logs all that is in effect, and nothing that is past.
 func (l *Loop) logRecord(last, now inventory.Record) {
 	if l.Log == nil {
 		return

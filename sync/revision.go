@@ -69,7 +69,9 @@ func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool
 	}
 	n.last = next
 	n.waiting = n.record.Queue(func(r *inventory.Record) bool {
+		observed := next.Observed // when why was found
 		next := n.revision(good, why, r.Revision)
+		next.Observed = observed
 		if !r.Revision.IsZero() && r.Revision.SameState(next) {
 			return false
 		}

@@ -61,6 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		exit.Code = cli.ExitError
 	}
 	if exit.Code == cli.ExitError && live.StoppedBy(ctx) != nil {
+		exit.Shown = exit.Shown && errors.Is(err, sync.ErrInterrupted) // else the answer does not say it
 		exit.Code, err = cli.ExitPartial, interrupted(ctx, err)
 	}
 	twice := exit.Shown && live.Same(stdout, stderr)

@@ -37,7 +37,7 @@ func wellFormed(c object.Condition) bool {
 }
 
 // WithConditions sets the conditions, and returns when the inventory may be written; zero: nothing changes. A transition is
-// written at once, a change of the reason or the message alone half a minute after the last change.
+// written at once, a change of the reason or the message alone not before half a minute has passed since the last transition.
 func (i Inventory) WithConditions(next []object.Condition, now time.Time) (Inventory, time.Time) {
 	was := i.Conditions
 	i.Conditions = next

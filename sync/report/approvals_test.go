@@ -11,7 +11,7 @@ import (
 func TestApprovalEvents(t *testing.T) {
 	o := everything()
 	o.Approvals = []Decision{
-		{Kind: "Approve", Object: "0123456789ab", Removes: []string{"link west/east"}, By: "ann\x1b[31m", At: o.At.Add(-2 * time.Second)},
+		{Kind: "Approve", Object: "0123456789ab", Removes: []string{"link \x1bwest/east"}, By: "ann\x1b[31m", At: o.At.Add(-2 * time.Second)},
 		{Kind: "WithdrawApproval", Object: "ba9876543210", Removes: []string{"cluster east and 2 more"}, By: "bob", At: o.At.Add(-time.Second)},
 	}
 	var got []string

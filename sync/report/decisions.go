@@ -48,9 +48,13 @@ func DecisionsAnswer(dryRun string, all []Decision, text string) Answer {
 func decisionsOf(all []Decision) (out []output.Decision) {
 	m := redacting(nil)
 	for _, d := range all {
+		var removes []string
+		for _, text := range d.Removes {
+			removes = append(removes, m.line(text))
+		}
 		out = append(out, output.Decision{
 			Kind: m.line(d.Kind), Object: m.line(d.Object), UID: m.line(d.UID), Until: d.Until, By: m.line(d.By), At: d.At,
-			Reason: m.line(d.Reason), Understood: !d.Unread, Change: string(d.Change), Removes: d.Removes, Stays: pendingOf(m, d.Stays), Note: m.line(d.Note),
+			Reason: m.line(d.Reason), Understood: !d.Unread, Change: string(d.Change), Removes: removes, Stays: pendingOf(m, d.Stays), Note: m.line(d.Note),
 		})
 	}
 	return out

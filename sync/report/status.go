@@ -53,7 +53,7 @@ func (r Report) status() statusDoc {
 	}}
 	if r.Opening != nil {
 		out.opening = o.line()
-		if why := o.observed.reason; why != nil && strings.HasSuffix(d.Error, why.Message) {
+		if why := o.observed.reason; why != nil && why.Message != "" && strings.HasSuffix(d.Error, why.Message) {
 			out.doc.Error = "" // a text shows it once
 		}
 	}

@@ -58,21 +58,28 @@ func newServer(t *testing.T) *server {
 	s.typed, err = kubernetes.NewForConfig(s.cluster.Config)
 	s.must(err)
 	s.must(testbed.InstallLinkerd(t.Context(), s.cluster.Config, testbed.Linkerd{}))
+	s.serves("servicemonitors", "ServiceMonitor")
+	s.serves("prometheusrules", "PrometheusRule")
+	return s
+}
+
+// serves has the server take objects of a kind of the Prometheus operator, whatever they hold.
+func (s *server) serves(plural, kind string) {
+	s.Helper()
 	crd := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": "servicemonitors.monitoring.coreos.com"},
+		"metadata": map[string]any{"name": plural + ".monitoring.coreos.com"},
 		"spec": map[string]any{
-			"group": "monitoring.coreos.com", "scope": "Namespaced", "names": map[string]any{"plural": "servicemonitors", "kind": "ServiceMonitor"},
+			"group": "monitoring.coreos.com", "scope": "Namespaced", "names": map[string]any{"plural": plural, "kind": kind},
 			"versions": []any{map[string]any{
 				"name": "v1", "served": true, "storage": true,
 				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
 			}},
 		},
 	}}
-	_, err = s.objects.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}).
-		Create(t.Context(), crd, metav1.CreateOptions{})
+	_, err := s.objects.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}).
+		Create(s.Context(), crd, metav1.CreateOptions{})
 	s.must(err)
-	return s
 }
 
 func (s *server) on(t *testing.T) *server {
@@ -146,6 +153,7 @@ func (s *server) uninstall(release, namespace string) {
 func (s *server) live(release string) (out []*unstructured.Unstructured) {
 	s.Helper()
 	for _, r := range []schema.GroupVersionResource{
+		{Version: "v1", Resource: "configmaps"},
 		{Version: "v1", Resource: "serviceaccounts"},
 		{Version: "v1", Resource: "services"},
 		{Group: "apps", Version: "v1", Resource: "deployments"},
@@ -157,6 +165,7 @@ func (s *server) live(release string) (out []*unstructured.Unstructured) {
 		{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
 		{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
 		{Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"},
+		{Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
 	} {
@@ -222,7 +231,7 @@ type combination struct{ name, values string }
 func combinations() (out []combination) {
 	const (
 		options = "networkPolicy: {enabled: true}\nmanagement: {secrets: [east], configMaps: [keys]}\nconfig: {max-links: 10}"
-		daemon  = options + "\npodDisruptionBudget: {enabled: true}\nserviceMonitor: {enabled: true}"
+		daemon  = options + "\npodDisruptionBudget: {enabled: true}\nserviceMonitor: {enabled: true}\nprometheusRule: {enabled: true}\ndashboard: {enabled: true}"
 	)
 	management := []combination{
 		{"", "management: {enabled: false}"},

@@ -1,9 +1,8 @@
 package sync_test
 
 import (
-	"crypto"
+	"crypto/ecdsa"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -32,7 +31,7 @@ func (c *chaos) signed(by, token string, later time.Duration) string {
 		c.t.Fatal(err)
 	}
 	block, _ := pem.Decode(raw)
-	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	key, err := x509.ParseECPrivateKey(block.Bytes)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -50,10 +49,13 @@ func (c *chaos) signed(by, token string, later time.Duration) string {
 	}
 	said := parts[0] + "." + base64.RawURLEncoding.EncodeToString(payload)
 	sum := sha256.Sum256([]byte(said))
-	signature, failed := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
+	r, s, failed := ecdsa.Sign(rand.Reader, key, sum[:])
 	if err != nil || failed != nil {
 		c.t.Fatal(err, failed)
 	}
+	signature := make([]byte, 64) // ES256: both numbers in 32 bytes each (RFC 7518, section 3.4)
+	r.FillBytes(signature[:32])
+	s.FillBytes(signature[32:])
 	return said + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 

@@ -163,6 +163,12 @@ func (r Reason) Running(command string) *Reason {
 	return &r
 }
 
+// With is the reason with a detail behind its message.
+func (r Reason) With(format string, a ...any) *Reason {
+	r.Message += "; " + fmt.Sprintf(format, a...)
+	return &r
+}
+
 // First is the first part of a message: what happened, why, and what to do, without details and hints. Details follow a semicolon; a hint is in
 // parentheses at the end.
 func (r Reason) First() string {

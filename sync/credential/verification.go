@@ -59,6 +59,6 @@ func (v Pair) NotYetVerified(p *state.Verification) *object.Reason {
 	case why == nil || !p.Blocks && v.Link.Spec.Credentials.Preflight != api.Require:
 		return nil
 	default:
-		return object.Because(why.Code, "%s; linkwright writes it once it works, or at once with credentials.preflight: Skip", why.Message)
+		return why.With("linkwright writes it once it works, or at once with credentials.preflight: Skip")
 	}
 }

@@ -257,7 +257,7 @@ func (a *admission) blockUndiscovered(row Row) Row {
 func deniedRow(row Row, why *object.Reason, changes int) Row {
 	row.Phase, row.Why, row.Held = Denied, why, changes
 	if changes > 0 {
-		row.Why = object.Because(why.Code, "%s; %s", why.Message, row.heldText()).Running(why.Command)
+		row.Why = why.With("%s", row.heldText())
 	}
 	return row
 }

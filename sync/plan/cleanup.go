@@ -85,7 +85,7 @@ func (p departure) polledOnly(keys []object.Key) *object.Reason {
 // explainUnread adds what it means that a departed cluster cannot be read, and how to abandon it.
 func (p departure) explainUnread(why *object.Reason) *object.Reason {
 	if said := p.notAbandoned(); said != "" {
-		return object.Because(why.Code, "%s; %s", why.Message, said).Running(why.Command)
+		return why.With("%s", said)
 	}
 	if !p.HasLeft(p.name) || p.Unidentified(p.name) == nil {
 		return why

@@ -199,7 +199,7 @@ func (p *pruning) adviseAbandon(name api.ClusterName, hidden *object.Reason) *ob
 	if hidden == nil || !p.HasLeft(name) || p.Abandoned[name] {
 		return hidden
 	}
-	return object.Because(hidden.Code, "%s; PATH must still declare cluster %s; to abandon what is left there, run %s", hidden.Message, name, p.Command("abandon "+string(name)))
+	return hidden.With("PATH must still declare cluster %s; to abandon what is left there, run %s", name, p.Command("abandon "+string(name)))
 }
 
 // unreadable returns why a cluster that answers, or that was not tried yet, could not be read; nil: it was read, is silent, or could not be asked.

@@ -181,7 +181,7 @@ func (o Overview) links(m mask) []output.Link {
 func suspendedReason(why *object.Reason, recorded []object.Condition, ready object.Condition) *object.Reason {
 	waiting := func(c object.Condition) bool { return c.Type == object.Suspended && c.Reason == reason.Waiting }
 	if slices.ContainsFunc(recorded, waiting) {
-		why = object.Because(why.Code, "%s; changes wait for that", why.Message).Running(why.Command)
+		why = why.With("changes wait for that")
 	}
 	if ready.Status != object.False || ready.Reason == reason.Leaving {
 		return why

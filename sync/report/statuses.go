@@ -93,7 +93,7 @@ func notReadyToo(suspended *object.Reason, why string) *object.Reason {
 	if suspended == nil || why == "" {
 		return suspended
 	}
-	return object.Because(suspended.Code, "%s; it is not ready: %s", suspended.Message, why).Running(suspended.Command)
+	return suspended.With("it is not ready: %s", why)
 }
 
 // works is the status of a link in whose ends all is as declared.

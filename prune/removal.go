@@ -124,11 +124,11 @@ func deniedBefore(units []inventory.Unit) string {
 func ofKind(kind inventory.UnitKind, n int) string {
 	switch kind {
 	case inventory.UnitSelectors:
-		return "selectors of " + counted(n, "link")
+		return "selectors of " + object.Count(n, "link")
 	case inventory.UnitOverlay:
-		return "overlay objects in " + counted(n, "cluster")
+		return "overlay objects in " + object.Count(n, "cluster")
 	}
-	return counted(n, string(kind))
+	return object.Count(n, string(kind))
 }
 
 func (c Census) units(more []inventory.Unit) []inventory.Unit {
@@ -164,7 +164,7 @@ func (c Census) clustersOver(l Limits, going map[inventory.Unit]bool) []string {
 		return nil
 	}
 	slices.Sort(names)
-	return []string{fmt.Sprintf("%s (%s; maxClusters %d)", counted(len(names), "cluster"), firstNames(names), l.MaxClusters)}
+	return []string{fmt.Sprintf("%s (%s; maxClusters %d)", object.Count(len(names), "cluster"), firstNames(names), l.MaxClusters)}
 }
 
 // linksOver compares, for each cluster that stays, the links that it loses with those that it had.
@@ -307,14 +307,7 @@ func share(lost, all int, noun string) string {
 	if all == 1 {
 		return "the only " + noun
 	}
-	return fmt.Sprintf("%d of the %s", lost, counted(all, noun))
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d of the %s", lost, object.Count(all, noun))
 }
 
 // firstNames names the first of a list, and how many more there are.

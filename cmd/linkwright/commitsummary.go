@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/linkwright/linkwright/object"
+
 	"github.com/linkwright/linkwright/api"
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/sync/forge"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -39,7 +40,7 @@ func commitSummary(r report.Report) (forge.State, string) {
 func notApplied(r report.Report) string {
 	text := "not applied: see linkwright's report"
 	if wrong := wrongs(r.Problems); wrong > 0 {
-		text = "not applied: " + cli.Count(wrong, "error") + " in the declarations"
+		text = "not applied: " + object.Count(wrong, "error") + " in the declarations"
 	}
 	if r.Commit != "" {
 		text += "; the applied revision is " + r.Commit.Short()
@@ -93,7 +94,7 @@ func counted(r report.Report) string {
 			counts = append(counts, fmt.Sprintf("%d %s", statuses[s], s))
 		}
 	}
-	parts := []string{cli.Count(len(r.Clusters), "cluster") + ", " + cli.Count(len(links), "link")}
+	parts := []string{object.Count(len(r.Clusters), "cluster") + ", " + object.Count(len(links), "link")}
 	if len(counts) > 0 {
 		parts[0] += ": " + strings.Join(counts, ", ")
 	}
@@ -103,11 +104,11 @@ func counted(r report.Report) string {
 	}
 	for _, s := range []report.Status{report.Unknown, report.Denied} {
 		if clusters[s] > 0 {
-			parts = append(parts, cli.Count(clusters[s], "cluster")+" "+string(s))
+			parts = append(parts, object.Count(clusters[s], "cluster")+" "+string(s))
 		}
 	}
 	if n := r.Counts().Failed; n > 0 {
-		parts = append(parts, cli.Count(n, "write")+" failed")
+		parts = append(parts, object.Count(n, "write")+" failed")
 	}
 	return strings.Join(parts, "; ")
 }

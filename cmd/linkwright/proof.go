@@ -336,7 +336,7 @@ func (p *proof) after(out io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.next)) {
 		d.Clusters = append(d.Clusters, p.next[name])
 	}
-	cli.Say(out, fmt.Sprintf("\nAfter the adoption, the next sync writes %s once more, to manage their fields. It removes fields that kubectl or Helm set\nand nobody declares: no dry run shows these.", cli.Count(p.rewritten(), "adopted object")))
+	cli.Say(out, fmt.Sprintf("\nAfter the adoption, the next sync writes %s once more, to manage their fields. It removes fields that kubectl or Helm set\nand nobody declares: no dry run shows these.", object.Count(p.rewritten(), "adopted object")))
 	if !slices.ContainsFunc(d.Clusters, func(c report.ClusterDiff) bool { return len(c.Objects) > 0 }) {
 		cli.Say(out, "Beside that, it changes nothing.")
 		return nil
@@ -373,7 +373,7 @@ func adopted(out io.Writer, clusters []report.Cluster) error {
 			}
 		}
 	}
-	cli.Say(out, "\nadopted: "+cli.Count(done, "object"))
+	cli.Say(out, "\nadopted: "+object.Count(done, "object"))
 	if len(failed) > 0 {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}

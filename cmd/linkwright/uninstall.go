@@ -187,10 +187,10 @@ func stillDeclared(f *fleet.Fleet) string {
 	}
 	var what []string
 	if clusters > 0 {
-		what = append(what, cli.Count(clusters, "cluster"))
+		what = append(what, object.Count(clusters, "cluster"))
 	}
 	if n := f.NumLinks(); n > 0 {
-		what = append(what, cli.Count(n, "link"))
+		what = append(what, object.Count(n, "link"))
 	}
 	if len(what) == 0 {
 		return ""
@@ -261,10 +261,10 @@ func sayLeft(out printer, left []plan.LeftOver, what string) {
 		case l.Unread != nil:
 			cli.Say(out.notes, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
 		case len(l.Objects) > 0:
-			cli.Say(out.notes, fmt.Sprintf("%s: %s: %s, the first is %s", l.Cluster, what, cli.Count(len(l.Objects), "object"), l.Objects[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: %s: %s, the first is %s", l.Cluster, what, object.Count(len(l.Objects), "object"), l.Objects[0]))
 		}
 		if len(l.Orphans) > 0 {
-			cli.Say(out.notes, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, cli.Count(len(l.Orphans), "object"), l.Orphans[0]))
+			cli.Say(out.notes, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, object.Count(len(l.Orphans), "object"), l.Orphans[0]))
 		}
 		for _, o := range l.Cleanup {
 			cli.Say(out.notes, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))

@@ -227,7 +227,7 @@ func (v Link) gateway(p linkerd.GatewayHealth) Verdict {
 	case p.Unreachable():
 		return Verdict{Gateway, Failed, object.Because(reason.GatewayNotAlive,
 			"the controller in %s gets no answer from the gateway of %s: check that pods there reach %s, and that both share a trust anchor; no address of its %s is ready: %s",
-			v.Link.Source.Name, v.Link.Target.Name, strings.Join(v.Target.Facts.Gateway.Addresses, ", "), count(len(p.NotReady), "mirror"), named(p.NotReady))}
+			v.Link.Source.Name, v.Link.Target.Name, strings.Join(v.Target.Facts.Gateway.Addresses, ", "), object.Count(len(p.NotReady), "mirror"), named(p.NotReady))}
 	case p.Serving == 0:
 		return Verdict{Gateway, Unknown, object.Because(reason.NoMirrors, "no mirror has an address, so nothing shows whether the gateway is alive")}
 	}
@@ -242,7 +242,7 @@ func (v Link) serving(p linkerd.GatewayHealth) Verdict {
 		return Verdict{Serving, Unknown, v.mirrorsHidden()}
 	case len(p.Empty) > 0:
 		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: check the pods of these Services in cluster %s; %s",
-			count(len(p.Empty), "mirror"), v.Link.Target.Name, named(p.Empty))}
+			object.Count(len(p.Empty), "mirror"), v.Link.Target.Name, named(p.Empty))}
 	case p.Serving+len(p.NotReady) == 0:
 		return Verdict{Stage: Serving, Result: NotApplicable}
 	}
@@ -252,13 +252,6 @@ func (v Link) serving(p linkerd.GatewayHealth) Verdict {
 // mirrorsHidden returns a reason if mirrors may not be read in the source; else nil.
 func (v Link) mirrorsHidden() *object.Reason {
 	return v.Source.Live.HidesAny(linkerd.MirrorWatches(v.Link.Source.Spec.Linkerd)[:2]...)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // named returns the first of them.

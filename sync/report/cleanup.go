@@ -36,7 +36,7 @@ func (o Overview) abandonedBy(c RecordedCluster) *object.Reason {
 	d := o.Decisions[at]
 	stays := ""
 	if len(d.Stays) > 0 {
-		stays = ", and what it holds of " + count(len(d.Stays), "removed link") + " stays there"
+		stays = ", and what it holds of " + object.Count(len(d.Stays), "removed link") + " stays there"
 	}
 	return object.Because(reason.Abandoned, "by %s at %s: the next sync gives the cluster up%s; it cannot be read: %s", d.By, moment(d.At), stays, message("", c.Why))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/linkwright/linkwright/object"
+
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
@@ -33,7 +35,7 @@ func (all newLinks) head(most int) string {
 	if n := len(all) - len(names); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return count(len(all), "link") + " are new: " + strings.Join(names, ", ") + more + ". "
+	return object.Count(len(all), "link") + " are new: " + strings.Join(names, ", ") + more + ". "
 }
 
 // choice says what Linkerd does with the services of the target.

@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/linkwright/linkwright/object"
 )
 
 // room is how long a comment may get; GitHub takes 65,536 characters, GitLab more.
@@ -42,7 +44,7 @@ func (d diffDoc) blocks(left int) string {
 		}
 	}
 	if omitted > 0 {
-		blocks = append(blocks, count(omitted, "more object")+" not shown: a comment has no room for them.\n")
+		blocks = append(blocks, object.Count(omitted, "more object")+" not shown: a comment has no room for them.\n")
 	}
 	return paragraphs(blocks...)
 }
@@ -53,7 +55,7 @@ func (all alikeObjects) block(cluster string) string {
 	what, body := o.verb()+" "+o.Object.String(), ""
 	switch {
 	case o.named():
-		what, body = o.verb()+" "+count(len(all), "object"), all.names(cell)
+		what, body = o.verb()+" "+object.Count(len(all), "object"), all.names(cell)
 	case o.patch != "":
 		body = fenced("diff", o.seen())
 	case o.seen() != "":

@@ -200,7 +200,7 @@ func (d diffDoc) sum() string {
 	held := d.held()
 	switch {
 	case differ > 0:
-		line = changes(all) + " in " + count(differ, "cluster")
+		line = changes(all) + " in " + object.Count(differ, "cluster")
 	case len(closed)+len(ends) > 0:
 		line = "nothing can be written" // and something may not be as declared
 	case held != "":
@@ -211,7 +211,7 @@ func (d diffDoc) sum() string {
 	}
 	for _, s := range []Status{Unknown, Denied} {
 		if n := closed[string(s)]; n > 0 {
-			line += "; " + count(n, "cluster") + " " + strings.ToLower(string(s))
+			line += "; " + object.Count(n, "cluster") + " " + strings.ToLower(string(s))
 		}
 	}
 	return strings.Join(append([]string{line}, ends...), "; ")
@@ -246,11 +246,11 @@ func (d diffDoc) stopped() (out []string) {
 	}
 	for _, s := range []plan.Phase{plan.Blocked, plan.Denied} {
 		if n[s] > 0 {
-			out = append(out, count(n[s], "end")+" "+strings.ToLower(string(s)))
+			out = append(out, object.Count(n[s], "end")+" "+strings.ToLower(string(s)))
 		}
 	}
 	if n[plan.Waiting] > 0 {
-		out = append(out, count(n[plan.Waiting], "end")+" still being removed")
+		out = append(out, object.Count(n[plan.Waiting], "end")+" still being removed")
 	}
 	return out
 }

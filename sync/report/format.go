@@ -153,7 +153,7 @@ func First(problems []api.Problem) string {
 	case 1:
 		return Line(errs[0])
 	default:
-		return fmt.Sprintf("%s (and %s)", Line(errs[0]), count(n-1, "more error"))
+		return fmt.Sprintf("%s (and %s)", Line(errs[0]), object.Count(n-1, "more error"))
 	}
 }
 
@@ -220,12 +220,4 @@ func paragraphs(blocks ...string) string {
 		}
 	}
 	return strings.Join(full, "\n")
-}
-
-// count is a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

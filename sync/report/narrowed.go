@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 
+	"github.com/linkwright/linkwright/object"
+
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
@@ -23,7 +25,7 @@ func narrowedOf(m mask, all []plan.Narrowing) []output.Narrowed {
 // narrowing says which mirrors go.
 func narrowing(n plan.Narrowing) string {
 	head := fmt.Sprintf("The new selectors of link %s no longer choose some services: ", pair(string(n.Link.Source), string(n.Link.Target)))
-	mirrors := count(len(n.Services)+len(n.Federated), "mirror Service")
+	mirrors := object.Count(len(n.Services)+len(n.Federated), "mirror Service")
 	switch {
 	case n.Known && len(n.Lost) == 0:
 		return head + fmt.Sprintf("none of the %s in %s goes.", mirrors, n.Link.Source)
@@ -47,7 +49,7 @@ func (d diffDoc) narrowedText() (lines string) {
 func (d diffDoc) narrowedMarkdown() (lines string) {
 	for i, n := range d.Narrowed {
 		if i == mostNames {
-			return lines + "- " + count(len(d.Narrowed)-i, "more link") + " like these\n"
+			return lines + "- " + object.Count(len(d.Narrowed)-i, "more link") + " like these\n"
 		}
 		lines += "- " + cell(n.Message) + "\n"
 	}

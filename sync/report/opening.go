@@ -155,7 +155,7 @@ func (d openingDoc) applied() string {
 
 // appliedIn says that a revision is applied in some clusters; an empty one: that none is.
 func (d openingDoc) appliedIn(commit string, names []string) string {
-	all := count(len(d.clusters), "cluster")
+	all := object.Count(len(d.clusters), "cluster")
 	where := fmt.Sprintf("in %d of %s (%s)", len(names), all, strings.Join(names, ", "))
 	switch {
 	case len(d.clusters) == 1:

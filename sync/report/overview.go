@@ -268,9 +268,9 @@ func pendingWords(c output.Cluster) string {
 func (d overviewDoc) more() string {
 	switch {
 	case d.UnwrittenLinks > 0:
-		return fmt.Sprintf("linkwright has written nothing yet of %d of %s that the revision declares: linkwright status --repo URL shows why.\n", d.UnwrittenLinks, count(d.declared, "link"))
+		return fmt.Sprintf("linkwright has written nothing yet of %d of %s that the revision declares: linkwright status --repo URL shows why.\n", d.UnwrittenLinks, object.Count(d.declared, "link"))
 	case len(d.Links) > 0:
 		return ""
 	}
-	return "no link in " + count(len(d.Clusters), "cluster") + "\n"
+	return "no link in " + object.Count(len(d.Clusters), "cluster") + "\n"
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/linkwright/linkwright/object"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
@@ -146,14 +148,14 @@ func (d problemsDoc) sum() string {
 	verdict := "valid"
 	if d.Valid {
 		if d.Clusters != nil && d.Links != nil {
-			parts = append(parts, count(*d.Clusters, "cluster"), count(*d.Links, "link"))
+			parts = append(parts, object.Count(*d.Clusters, "cluster"), object.Count(*d.Links, "link"))
 		}
 	} else {
 		verdict = "invalid"
-		parts = append(parts, count(d.Errors, "error"))
+		parts = append(parts, object.Count(d.Errors, "error"))
 	}
 	if d.Warnings > 0 {
-		parts = append(parts, count(d.Warnings, "warning"))
+		parts = append(parts, object.Count(d.Warnings, "warning"))
 	}
 	return verdict + ": " + strings.Join(parts, ", ")
 }

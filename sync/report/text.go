@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/linkwright/linkwright/object"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
@@ -111,16 +113,16 @@ func (d document) sum() string {
 	parts := []string{d.sumLinks(), d.sumWrites()}
 	for _, s := range Statuses() {
 		if n := d.Summary.Bases[string(s)]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", count(n, "base"), s))
+			parts = append(parts, fmt.Sprintf("%s %s", object.Count(n, "base"), s))
 		}
 	}
 	for _, s := range []Status{Unknown, Denied} {
 		if n := d.Summary.Clusters[string(s)]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", count(n, "cluster"), s))
+			parts = append(parts, fmt.Sprintf("%s %s", object.Count(n, "cluster"), s))
 		}
 	}
 	if n := d.Summary.PendingCleanup; n > 0 {
-		parts = append(parts, fmt.Sprintf("%s pending cleanup", count(n, "end")))
+		parts = append(parts, fmt.Sprintf("%s pending cleanup", object.Count(n, "end")))
 	}
 	line := strings.Join(parts, "; ")
 	return line + d.commits()
@@ -140,7 +142,7 @@ func (d document) sumLinks() string {
 			statuses = append(statuses, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return count(len(d.links), "link") + ": " + strings.Join(statuses, ", ")
+	return object.Count(len(d.links), "link") + ": " + strings.Join(statuses, ", ")
 }
 
 // commits names the applied revision, and the observed one if that is another.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/linkwright/linkwright/object"
 )
 
 // mostRows is how many links one table of a comment has.
@@ -38,7 +40,7 @@ func (g unlinkGroup) markdown(most int) string {
 	rows := [][]string{{"link", "mirror Services now"}}
 	for i, r := range g.mirrors(most) {
 		if i == mostRows {
-			rows = append(rows, []string{count(len(g.unlinkDocs)-i, "more link"), ""})
+			rows = append(rows, []string{object.Count(len(g.unlinkDocs)-i, "more link"), ""})
 			break
 		}
 		rows = append(rows, r)

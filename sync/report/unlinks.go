@@ -76,7 +76,7 @@ func (u unlinkDoc) words(most int) unlinkWords {
 		w.mirrors = u.services("of "+w.target, most)
 	}
 	if len(u.Federated) > 0 {
-		w.federated = count(len(u.Federated), "federated Service") + list(u.Federated, most)
+		w.federated = object.Count(len(u.Federated), "federated Service") + list(u.Federated, most)
 	}
 	return w
 }
@@ -95,7 +95,7 @@ func counted(n int, noun string) string {
 	if n == 0 {
 		return "no " + noun
 	}
-	return count(n, noun)
+	return object.Count(n, noun)
 }
 
 // list names objects after a colon, at most so many of them; empty: there are none.
@@ -185,7 +185,7 @@ func (u unlinkDoc) objects(s plan.UnlinkStage, w unlinkWords) string {
 		if len(names) == 0 {
 			noun = "object"
 		}
-		names = append(names, count(others, noun))
+		names = append(names, object.Count(others, noun))
 	}
 	last := len(names) - 1
 	if last == 0 {

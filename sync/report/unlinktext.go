@@ -100,7 +100,7 @@ func (g unlinkGroup) one() bool { return len(g.unlinkDocs) == 1 }
 
 // head is the first sentence of a group.
 func (g unlinkGroup) head() string {
-	subject, them, first := count(len(g.unlinkDocs), "link")+" are ", "them", g.unlinkDocs[0]
+	subject, them, first := object.Count(len(g.unlinkDocs), "link")+" are ", "them", g.unlinkDocs[0]
 	if g.one() {
 		subject, them = "Link "+first.pair()+" is ", "it"
 	}

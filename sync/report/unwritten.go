@@ -38,7 +38,7 @@ func (r Report) toWrite(changes map[object.End]int, rows ...plan.Row) *object.Re
 		case row.Why != nil:
 			return nil
 		case n > 0:
-			parts = append(parts, fmt.Sprintf("%s in %s", count(n, "change"), row.End.Cluster))
+			parts = append(parts, fmt.Sprintf("%s in %s", object.Count(n, "change"), row.End.Cluster))
 		default:
 			parts = append(parts, fmt.Sprintf("further changes in %s", row.End.Cluster))
 		}

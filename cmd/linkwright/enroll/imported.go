@@ -57,7 +57,7 @@ func declarations(found []imported) results {
 			links = append(links, source.link(k, *target, clusters[api.ClusterName(k.Name)], clusters[target.name]))
 		}
 	}
-	out.head = fmt.Sprintf("# linkwright import found %s and %s. Check this, commit it, and go on with linkwright diff and adopt.\n", cli.Count(len(found), "cluster"), cli.Count(len(links), "link"))
+	out.head = fmt.Sprintf("# linkwright import found %s and %s. Check this, commit it, and go on with linkwright diff and adopt.\n", object.Count(len(found), "cluster"), object.Count(len(links), "link"))
 	for _, c := range found {
 		out.docs = append(out.docs, clusters[c.name])
 	}

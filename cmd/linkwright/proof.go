@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -316,15 +315,10 @@ func (p *proof) spec(name api.ClusterName) api.Linkerd {
 
 // subject is the account that a token is for. Nothing else of the token is read.
 func subject(token object.Secret) string {
-	parts := strings.Split(string(token.Bytes()), ".")
-	if len(parts) != 3 {
-		return ""
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
 	var claims struct {
 		Sub string `json:"sub"`
 	}
-	if err != nil || json.Unmarshal(raw, &claims) != nil {
+	if !token.Claims(&claims) {
 		return ""
 	}
 	return report.Printable(strings.ReplaceAll(strings.TrimPrefix(claims.Sub, "system:serviceaccount:"), ":", "/"))

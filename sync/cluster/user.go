@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/object"
 )
 
 // userOf returns the name by which an API server knows the account of a connection; empty where nothing but the server knows it. A token of a
@@ -24,7 +26,7 @@ func userOf(cfg *rest.Config) string {
 	var c struct {
 		Subject string `json:"sub"`
 	}
-	if !claims(token, &c) {
+	if !object.NewSecret([]byte(token)).Claims(&c) {
 		return ""
 	}
 	return c.Subject

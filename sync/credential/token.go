@@ -1,8 +1,6 @@
 package credential
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,10 +25,6 @@ type reference struct {
 
 // claimsOf reads a token; false where it is none that is bound to a Secret, a stand-in for instance.
 func claimsOf(token object.Secret) (claims, bool) {
-	raw, ok := payload(token)
-	if !ok {
-		return claims{}, false
-	}
 	var c struct {
 		IssuedAt   int64 `json:"iat"`
 		Expires    int64 `json:"exp"`
@@ -40,23 +34,13 @@ func claimsOf(token object.Secret) (claims, bool) {
 			Account   reference `json:"serviceaccount"`
 		} `json:"kubernetes.io"`
 	}
-	if json.Unmarshal(raw, &c) != nil || c.Kubernetes.Secret.Name == "" || c.Expires <= c.IssuedAt {
+	if !token.Claims(&c) || c.Kubernetes.Secret.Name == "" || c.Expires <= c.IssuedAt {
 		return claims{}, false
 	}
 	return claims{
 		Issued: time.Unix(c.IssuedAt, 0), Expires: time.Unix(c.Expires, 0),
 		Namespace: c.Kubernetes.Namespace, Account: c.Kubernetes.Account, Secret: c.Kubernetes.Secret,
 	}, true
-}
-
-// payload returns the claims of a JSON Web Token; false: it is none.
-func payload(token object.Secret) ([]byte, bool) {
-	parts := strings.Split(string(token.Bytes()), ".")
-	if len(parts) != 3 {
-		return nil, false
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
-	return raw, err == nil
 }
 
 func (c claims) life() time.Duration { return c.Expires.Sub(c.Issued) }

@@ -1,7 +1,6 @@
 package credential
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -60,8 +59,7 @@ func validityOf(token object.Secret) (out Validity) {
 		IssuedAt int64 `json:"iat"`
 		Expires  int64 `json:"exp"`
 	}
-	raw, ok := payload(token)
-	if !ok || json.Unmarshal(raw, &c) != nil {
+	if !token.Claims(&c) {
 		return Validity{}
 	}
 	if c.IssuedAt > 0 {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
-
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/forge"
 	"github.com/linkwright/linkwright/sync/plan"

@@ -23,9 +23,11 @@ func (h History) Next(r Report, trouble string) (History, []Event) {
 		next.problems, out = h.declarations(r)
 	}
 	if r.Clusters != nil {
-		var moved []Event
+		var moved []transition
 		next.states, moved = transitions(h.states, r)
-		out = append(out, moved...)
+		for _, t := range moved {
+			out = append(out, t.event())
+		}
 	}
 	if r.When == Syncing {
 		return next, out

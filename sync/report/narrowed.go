@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/linkwright/linkwright/object"
-
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
 )

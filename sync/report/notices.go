@@ -33,57 +33,46 @@ func (n Notices) Next(r Report) (Notices, []Notice) {
 		return n, nil
 	}
 	next := n
-	var moved []Event
+	var moved []transition
 	next.states, moved = transitions(n.states, r)
 	next.begun = n.begun || r.When == AtEnd
 	var out []Notice
-	for _, e := range moved {
-		if n.begun || e.text("from") != "" {
-			out = append(out, e.notice())
+	for _, t := range moved {
+		if n.begun || t.from.is != "" {
+			out = append(out, t.notice())
 		}
 	}
 	return next, together(out)
 }
 
-// text is the value of a key; empty if there is none.
-func (e Event) text(key string) string {
-	for _, a := range e.Attrs {
-		if text, ok := a.Value.(string); ok && a.Key == key {
-			return text
-		}
-	}
-	return ""
-}
-
 // notice is a transition as a Notice.
-func (e Event) notice() Notice {
-	to, what := e.text("to"), e.ref()
-	n := Notice{Object: what, Warning: e.Level >= Warn, Reason: cmp.Or(e.text("reason"), reasonFor(e.Message, to))}
-	switch e.Message {
+func (t transition) notice() Notice {
+	what := t.of.ref()
+	n := Notice{Object: what, Warning: !t.to.fine(), Reason: cmp.Or(string(t.to.reason), reasonFor(t.of.message, t.to.is))}
+	switch t.of.message {
 	case LinkChanged, ClusterChanged:
-		n.Message = fmt.Sprintf("%s is %s", what, to)
+		n.Message = fmt.Sprintf("%s is %s", what, t.to.is)
 	case BaseChanged:
-		n.Message = fmt.Sprintf("the base of %s is %s", what, to)
+		n.Message = fmt.Sprintf("the base of %s is %s", what, t.to.is)
 	default: // cleanup changed, orphans changed, confinement changed
-		subject, _, _ := strings.Cut(e.Message, " ")
-		n.Message = fmt.Sprintf("%s of %s: %s", subject, what, to)
+		kind, _, _ := strings.Cut(t.of.message, " ")
+		n.Message = fmt.Sprintf("%s of %s: %s", kind, what, t.to.is)
 	}
-	if from := e.text("from"); from != "" {
-		n.Message += ", was " + from
+	if t.from.is != "" {
+		n.Message += ", was " + t.from.is
 	}
-	if why := e.text("why"); why != "" {
-		n.Message += ": " + why
+	if t.to.why != "" {
+		n.Message += ": " + t.to.why
 	}
 	return n
 }
 
-// ref is what an event is about.
-func (e Event) ref() string {
-	if pair := e.text("link"); pair != "" {
-		source, target, _ := strings.Cut(pair, "→") // api.Pair.String
-		return output.Link{Source: source, Target: target}.Ref()
+// ref names a subject as `linkwright events` does.
+func (s subject) ref() string {
+	if !s.link.IsZero() {
+		return output.Link{Source: string(s.link.Source), Target: string(s.link.Target)}.Ref()
 	}
-	return output.Cluster{Name: e.text("cluster")}.Ref()
+	return output.Cluster{Name: string(s.cluster)}.Ref()
 }
 
 // reasonFor is the reason of a transition that has none: that of the condition Ready for a link, so that `linkwright events` shows the same.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
-
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"

@@ -202,16 +202,22 @@ func (r Report) wrote() map[subject]bool {
 	return out
 }
 
-// transitions are the events that lead from what was known to what a report says, and what is known then. What is seen for the
+// transition is a change of how a subject is.
+type transition struct {
+	of       subject
+	from, to subjectState
+}
+
+// transitions are those that lead from what was known to what a report says, and what is known then. What is seen for the
 // first time, and is fine without a write, is no transition.
-func transitions(was map[subject]subjectState, r Report) (map[subject]subjectState, []Event) {
+func transitions(was map[subject]subjectState, r Report) (map[subject]subjectState, []transition) {
 	now, wrote := r.states(), r.wrote()
 	for s, before := range was {
 		if _, there := now[s]; !there {
 			now[s] = r.left(s, before)
 		}
 	}
-	var out []Event
+	var out []transition
 	for _, s := range slices.SortedFunc(maps.Keys(now), subject.compare) {
 		next, before := now[s], was[s]
 		switch {
@@ -219,7 +225,7 @@ func transitions(was map[subject]subjectState, r Report) (map[subject]subjectSta
 			now[s] = before
 		case next.same(before), before.is == "" && next.quiet() && !wrote[s]:
 		default:
-			out = append(out, transition(s, before, next))
+			out = append(out, transition{s, before, next})
 		}
 		if now[s].is == isGone && !wrote[s] { // else the next report may list the same writes
 			delete(now, s)
@@ -228,18 +234,19 @@ func transitions(was map[subject]subjectState, r Report) (map[subject]subjectSta
 	return now, out
 }
 
-func transition(s subject, from, to subjectState) Event {
-	e := Event{Level: Warn, Message: s.message}
-	if to.fine() {
+// event is a transition as the log has it.
+func (t transition) event() Event {
+	e := Event{Level: Warn, Message: t.of.message}
+	if t.to.fine() {
 		e.Level = Info
 	}
-	e.add("cluster", string(s.cluster))
-	if !s.link.IsZero() {
-		e.add("link", s.link.String())
+	e.add("cluster", string(t.of.cluster))
+	if !t.of.link.IsZero() {
+		e.add("link", t.of.link.String())
 	}
-	e.add("from", from.is)
-	e.add("to", to.is)
-	e.add("reason", string(to.reason))
-	e.add("why", to.why)
+	e.add("from", t.from.is)
+	e.add("to", t.to.is)
+	e.add("reason", string(t.to.reason))
+	e.add("why", t.to.why)
 	return e
 }

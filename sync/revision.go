@@ -63,15 +63,14 @@ func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool
 		return
 	}
 	good, _ := n.store.Declared.Applied()
-	next := n.revision(good, why, n.store.Record.Last().Revision)
+	observed := n.store.Declared.Observe("")
+	next := nextRevision(n.store.Record.Last().Revision, good, observed, why)
 	if record := n.store.Record.Last(); next.SameState(n.last) && !record.Revision.IsZero() || next.SameState(inventory.Revision{}) && record.Revision.IsZero() {
 		return // also if another process has noted something else since: each notes what is news to it
 	}
 	n.last = next
 	n.waiting = n.record.Queue(func(r *inventory.Record) bool {
-		observed := next.Observed // when why was found
-		next := n.revision(good, why, r.Revision)
-		next.Observed = observed
+		next := nextRevision(r.Revision, good, observed, why)
 		if !r.Revision.IsZero() && r.Revision.SameState(next) {
 			return false
 		}
@@ -110,11 +109,11 @@ func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
 	return why, why != nil
 }
 
-// revision returns those of a round. good is the applied fleet; nil: it could not be loaded, and stays as it is recorded. why is of the observed
-// revision, which is not applied; nil: it is.
-func (n *revisions) revision(good *fleet.Fleet, why *object.Reason, recorded inventory.Revision) inventory.Revision {
+// nextRevision returns what is recorded of revisions after a round. good is the applied fleet; nil: it could not be loaded, and stays as it is
+// recorded. why is of the observed revision, which is not applied; nil: it is.
+func nextRevision(recorded inventory.Revision, good *fleet.Fleet, observed api.Commit, why *object.Reason) inventory.Revision {
 	next := recorded
-	next.Observed, next.Why = n.store.Declared.Observe(""), why
+	next.Observed, next.Why = observed, why
 	if good != nil {
 		next.Applied = good.Commit
 		next.Links, next.Suspended, next.SuspendedLinks = countWritten(good)

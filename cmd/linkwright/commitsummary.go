@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/forge"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"

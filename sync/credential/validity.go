@@ -5,7 +5,6 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -17,22 +16,21 @@ func (v Validity) Equal(o Validity) bool {
 	return v.Issued.Equal(o.Issued) && v.Expires.Equal(o.Expires)
 }
 
-// Validity returns how old the token of a link is, and until when it is valid.
+// Validity returns how old the token of a link is, and until when it is valid. Access is the link's, of Set.Access.
 //
 //	LegacyToken      since its Secret in the target was created; it does not expire
 //	Bound, Existing  as the token itself says, also if it has expired; of two Secrets in the source, the token that expires first
 //
 // Another credential than a JSON Web Token says nothing.
-func (s *Set) Validity(l fleet.Link) Validity {
-	v := s.Identified(l)
-	if l.Spec.Credentials.Mode != api.LegacyToken {
+func (v Pair) Validity(access Access) Validity {
+	if v.Link.Spec.Credentials.Mode != api.LegacyToken {
 		return v.held()
 	}
-	t, err := v.LegacyTokens(s.Access(l))
+	t, err := v.LegacyTokens(access)
 	if err != nil || t.Use == nil {
 		return Validity{}
 	}
-	body, _ := v.Target.Live.Body(tokenSecret(s.Access(l).Account, t.Number))
+	body, _ := v.Target.Live.Body(tokenSecret(access.Account, t.Number))
 	text, _ := body.Text("metadata", "creationTimestamp")
 	created, _ := time.Parse(time.RFC3339, text) // zero if there is none
 	return Validity{Issued: created}

@@ -81,7 +81,7 @@ func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.GatewayHealth)
 
 // times returns the times of a link: of its condition Ready, if the inventory records the status that it has, and of its credential.
 func (h healthChecks) times(row Row, l fleet.Link) LinkTimes {
-	out := LinkTimes{Credential: h.Validity(l)}
+	out := LinkTimes{Credential: h.Identified(l).Validity(h.Access(l))}
 	recorded, _ := h.inventoryOf(row.End)
 	if ready := health.Condition(recorded.Conditions, object.Ready); ready.Status == row.Condition().Status {
 		out.Ready = ready.Since

@@ -8,13 +8,10 @@ import (
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// withdrawKind is the kind of a decision that took an approval back.
-const withdrawKind = "WithdrawApproval"
-
 // approvalEvents say who approved which removals, or took an approval back, as far as the record has it.
-func (o Overview) approvalEvents() []output.Event {
-	out := make([]output.Event, 0, len(o.Approvals))
-	for _, d := range decisionsOf(o.Approvals) {
+func approvalEvents(approvals []Decision) []output.Event {
+	out := make([]output.Event, 0, len(approvals))
+	for _, d := range decisionsOf(approvals) {
 		e := output.Event{
 			TypeMeta: output.Of(output.KindEvent), Type: output.Normal, Reason: string(reason.RemovalApproved), Object: "approval/" + d.Object,
 			Condition: object.Approved, Status: object.True, Message: "by " + d.By + ": removes " + strings.Join(d.Removes, ", "), LastTransition: d.At,

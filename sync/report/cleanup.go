@@ -12,9 +12,6 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// abandonKind is the kind of a decision that gives a cluster up for good.
-const abandonKind = "AbandonCluster"
-
 // abandoned reports whether a base has its status because people gave the cluster up.
 func abandoned(why *object.Reason) bool { return why != nil && why.Code == reason.Abandoned }
 
@@ -28,7 +25,7 @@ func pendingOf(m mask, all []state.Pending) (out []output.PendingCleanup) {
 }
 
 // abandonedBy is why a cluster is abandoned that cannot be read, although no sync has followed that decision yet; nil: nobody decided that.
-func (o Overview) abandonedBy(c RecordedCluster) *object.Reason {
+func (o Opening) abandonedBy(c RecordedCluster) *object.Reason {
 	at := slices.IndexFunc(o.Decisions, func(d Decision) bool { return d.Kind == abandonKind && d.Object == string(c.Name) && !d.Unread })
 	if at < 0 || c.Why == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 

@@ -9,9 +9,6 @@ import (
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
-// resumeKind is the kind of a decision that says that a suspension ended.
-const resumeKind = "Resume"
-
 // suspensionEvents say since when people suspend links and clusters, or do not any more, as far as the record has it:
 //
 //	it is suspended             Suspended is True    since then, by whom, until when, why

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
 )

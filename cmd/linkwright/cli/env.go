@@ -62,11 +62,11 @@ func variable(f *pflag.Flag) string {
 	return "LINKWRIGHT_" + strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(f.Name, managementPrefix), "-", "_"))
 }
 
-func annotate(f *pflag.Flag, key, value string) {
+func annotate(f *pflag.Flag, key string, values ...string) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
 	}
-	f.Annotations[key] = []string{value}
+	f.Annotations[key] = values
 }
 
 // FromVariable says that a flag has its value from the environment or the config file.

@@ -13,9 +13,7 @@ const wordsKey = "linkwright.dev/words"
 
 // OneOf says which words a flag takes, for completion, the environment, the config file and its schema.
 func OneOf(f *pflag.FlagSet, name string, words ...string) {
-	flag := f.Lookup(name)
-	annotate(flag, wordsKey, "")
-	flag.Annotations[wordsKey] = words
+	annotate(f.Lookup(name), wordsKey, words...)
 }
 
 // Words are those that a flag takes; none: it takes any value of its type.

@@ -50,8 +50,8 @@ func (o admin) retain(ctx context.Context, ns string, objects []any) (retained [
 	return retained, nil
 }
 
-// removing are the verbs by which linkwright removes what is not declared any more: it reads it, and deletes it with preconditions. To write it again, it
-// must be declared, and linkwright cluster add then grants the rest.
+// removing are the verbs by which linkwright removes what is not declared any more: it reads it, and deletes it with preconditions. What is declared
+// again is granted the rest by linkwright cluster add.
 func removing() []string { return []string{"get", "list", "watch", "delete"} }
 
 // secretsIn are the Secrets that rules name.

@@ -126,8 +126,8 @@ func (s *secretStore) writeSecret(ctx context.Context, e *enrollment, there newC
 	return nil
 }
 
-// works reports whether a token in the Secret is of the account that exists, and reads the cluster. An API server accepts a token for some seconds after its account
-// was deleted, because it caches the answer; so an account that was deleted and created again has another uid than the token.
+// works reports whether a token in the Secret is of the account that exists, and reads the cluster. An API server caches the answer, so for some
+// seconds it accepts the token of a deleted account. An account that was created again has another uid than that token.
 func (s *secretStore) works(ctx context.Context, e *enrollment, there newCluster, own access.ManagedAccess) (bool, error) {
 	account, err := there.client.CoreV1().ServiceAccounts(e.grantee.namespace).Get(ctx, e.grantee.account, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) { // in a dry run
@@ -137,7 +137,7 @@ func (s *secretStore) works(ctx context.Context, e *enrollment, there newCluster
 		return false, fmt.Errorf("read ServiceAccount %s: %w", e.account, explained(err))
 	}
 	if of := cluster.AccountUID(own.Token); of != "" && of != string(account.UID) {
-		cli.Say(e.notes, fmt.Sprintf("%s: ServiceAccount %s was created again, so the token in Secret %s/%s is of no use: it is replaced", e.name, e.account, s.management.Namespace, s.entry.Name))
+		cli.Say(e.notes, fmt.Sprintf("%s: ServiceAccount %s was created again, so linkwright replaces the token in Secret %s/%s", e.name, e.account, s.management.Namespace, s.entry.Name))
 		return false, nil
 	}
 	raw, err := there.here.Kubeconfig(e.name, own.Token)

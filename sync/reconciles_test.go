@@ -185,7 +185,7 @@ func TestHangingFromTheBeginning(t *testing.T) {
 				t.Errorf("before it is known who is who: %s", q)
 			}
 		}
-		time.Sleep(20 * time.Second) // less than the time limit of east's requests
+		time.Sleep(10 * time.Second)
 		all := r.reported()
 		if len(all) == 0 {
 			t.Fatal("no report")

@@ -184,11 +184,15 @@ func Interrupted(ctx context.Context) error {
 // waitForRound waits until the round is over, or was asked to end.
 func (e *engine) waitForRound(ctx context.Context, news <-chan struct{}) {
 	stop := ctx.Done()
-	for !e.roundOver() {
+	for {
+		alarm := e.nextAlarm() // asked first: a cluster that is overdue since then ends the round
+		if e.roundOver() {
+			return
+		}
 		select {
 		case <-e.progress:
 			continue
-		case <-afterTime(e.nextAlarm()):
+		case <-afterTime(alarm):
 			continue
 		case <-news:
 			news = nil

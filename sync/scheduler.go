@@ -225,6 +225,7 @@ func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile
 	inner, cut := context.WithCancelCause(ctx)
 	w.run = &run{round: s.round.number, pending: w.pending, cut: cut}
 	w.run.noteAnswer()
+	s.progress.notify() // a round waits for a cluster that does not answer from now on
 	w.read, w.schedule = unread, schedule{ended: w.ended}
 	if w.last.state == repeat {
 		w.last.state = unfinished

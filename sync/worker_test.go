@@ -148,3 +148,25 @@ func TestBackoffGrows(t *testing.T) {
 		e.queue.ShutDown()
 	})
 }
+
+// A round that waits for nothing but a cluster whose reconcile has not begun waits without a limit. It has one once that has begun.
+func TestRoundKnowsWhatBegins(t *testing.T) {
+	e := atRest("west")
+	e.patience, e.round.answered = unresponsiveTimeout, true
+	e.mode = openClusters
+	w := e.workers["west"]
+	w.pending, w.due = true, time.Now()
+	if at := e.nextAlarm(); !at.IsZero() {
+		t.Fatalf("before it has begun: %v", at)
+	}
+	for len(e.progress) > 0 {
+		<-e.progress
+	}
+	if r, _ := e.begin(t.Context(), "west"); r == nil {
+		t.Fatal("it does not begin")
+	}
+	if at := e.nextAlarm(); len(e.progress) == 0 || at.IsZero() {
+		t.Errorf("notified %t, and waits until %v", len(e.progress) > 0, at)
+	}
+	e.queue.ShutDown()
+}

@@ -324,3 +324,23 @@ func TestLists(t *testing.T) {
 		}
 	}
 }
+
+// Only the annotation on the inventory of the base, which is ours, pauses a cluster.
+func TestPaused(t *testing.T) {
+	base, link := Key("linkwright", object.End{}), Key("linkwright", object.End{Link: api.Pair{Source: "west", Target: "east"}})
+	for name, tt := range map[string]struct {
+		key    object.Key
+		record object.Record
+		want   bool
+	}{
+		"the base":       {base, object.Record{Mark: object.Ours, Paused: true}, true},
+		"not annotated":  {base, object.Record{Mark: object.Ours}, false},
+		"of others":      {base, object.Record{Paused: true}, false},
+		"of a link":      {link, object.Record{Mark: object.Ours, Paused: true}, false},
+		"of other owner": {Key("blue", object.End{}), object.Record{Mark: object.Ours, Paused: true}, false},
+	} {
+		if got := Paused("linkwright", holding(tt.key, tt.record, object.Body{})); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
+	"github.com/linkwright/linkwright/sync"
 )
 
 // Every example is valid without a warning, and is rendered whole.
@@ -47,6 +50,25 @@ func TestInterrupted(t *testing.T) {
 		var out, problems bytes.Buffer
 		if code := run(ctx, []string{command, "../../examples/overlay"}, &out, &problems); code != cli.ExitError || out.Len() > 0 {
 			t.Errorf("%s: exit code %d\n%s%s", command, code, out.String(), problems.String())
+		}
+	}
+}
+
+// After a signal the program says that it was interrupted, unless the answer has said that.
+func TestExitAfterASignal(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(live.Stopped{Signal: os.Interrupt})
+	said := sync.Interrupted(ctx)
+	for name, tt := range map[string]struct {
+		err   error
+		shown bool
+	}{
+		"the answer says it":          {cli.Exit{Code: cli.ExitError, Err: said, Shown: true}, true},
+		"the answer has other errors": {cli.Exit{Code: cli.ExitError, Err: errors.New("Git does not answer"), Shown: true}, false},
+		"there is no answer":          {errors.New("Git does not answer"), false},
+	} {
+		if got := exitOf(ctx, tt.err); got.Shown != tt.shown || got.Code != cli.ExitPartial || !errors.Is(got.Err, sync.ErrInterrupted) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -56,19 +56,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if unread(err) {
 		return live.ExitUnread
 	}
+	exit := exitOf(ctx, err)
+	twice := exit.Shown && live.Same(stdout, stderr)
+	if text := strings.TrimSpace(exit.Err.Error()); text != "" && !twice { // of errors that are joined, some may have no text
+		cli.Say(stderr, report.Printable("linkwright: "+text))
+	}
+	return exit.Code
+}
+
+// exitOf is how the program ends after an error. After a signal, an error is what was left undone.
+func exitOf(ctx context.Context, err error) cli.Exit {
 	exit, ok := errors.AsType[cli.Exit](err)
-	if !ok {
+	if exit.Err = err; !ok {
 		exit.Code = cli.ExitError
 	}
 	if exit.Code == cli.ExitError && live.StoppedBy(ctx) != nil {
 		exit.Shown = exit.Shown && errors.Is(err, sync.ErrInterrupted) // else the answer does not say it
-		exit.Code, err = cli.ExitPartial, interrupted(ctx, err)
+		exit.Code, exit.Err = cli.ExitPartial, interrupted(ctx, err)
 	}
-	twice := exit.Shown && live.Same(stdout, stderr)
-	if text := strings.TrimSpace(err.Error()); text != "" && !twice { // of errors that are joined, some may have no text
-		cli.Say(stderr, report.Printable("linkwright: "+text))
-	}
-	return exit.Code
+	return exit
 }
 
 // unread says that nobody reads standard output any more. A broken connection to a server is another error.

@@ -78,7 +78,7 @@ type Access struct {
 	KubeconfigSecret *SecretKey `json:"kubeconfigSecret,omitempty"`
 	// Kubeconfig is a file on linkwright's machine. It needs --allow-kubeconfig-paths, and is for people and tests.
 	Kubeconfig *KubeconfigFile `json:"kubeconfig,omitempty"`
-	// InCluster means that linkwright runs in this cluster.
+	// InCluster means that linkwright runs in this cluster. A command that you run elsewhere reaches it as the management cluster.
 	InCluster bool `json:"inCluster,omitempty"`
 }
 

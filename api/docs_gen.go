@@ -8,7 +8,7 @@ func docs(of string) string {
 	case "Access":
 		return "Access is how linkwright reaches the cluster: exactly one of its fields is declared."
 	case "Access.inCluster":
-		return "inCluster means that linkwright runs in this cluster."
+		return "inCluster means that linkwright runs in this cluster. A command that you run elsewhere reaches it as the management cluster."
 	case "Access.kubeconfig":
 		return "kubeconfig is a file on linkwright's machine. It needs --allow-kubeconfig-paths, and is for people and tests."
 	case "Access.kubeconfigSecret":

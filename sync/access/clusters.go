@@ -36,15 +36,15 @@ type Options struct {
 // Clusters opens connections by what declarations say of access. Reconciles of a sync that is over may still use it.
 type Clusters struct {
 	*connections
-	managementConfig *rest.Config
-	traffic          *traffic
-	recorded         chan struct{} // capacity 1: something in the management cluster moved, such as the record
+	traffic  *traffic
+	recorded chan struct{} // capacity 1: something in the management cluster moved, such as the record
 }
 
 // accesses are where declared clusters are reached.
 type accesses struct {
-	options    Options
-	management *ManagementCluster
+	options          Options
+	management       *ManagementCluster
+	managementConfig *rest.Config
 
 	following gosync.Mutex    // held while it is found out what the declared accesses lead to
 	want      []fleet.Cluster // following

@@ -133,3 +133,13 @@ clusters: [{name: c, cluster: {server: "` + server + `"}}],
 users: [{name: u, user: {` + user + `}}],
 contexts: [{name: c, context: {cluster: c, user: u}}]}`
 }
+
+// TestInClusterElsewhere: outside of any cluster, access.inCluster leads to the management cluster, in which linkwright runs.
+func TestInClusterElsewhere(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	a := accesses{managementConfig: &rest.Config{Host: "https://management:6443"}}
+	to := a.find(t.Context(), api.Access{InCluster: true}, target{})
+	if to.err != nil || to.cfg == nil || to.cfg.Host != "https://management:6443" {
+		t.Errorf("find() = %+v, want the management cluster", to)
+	}
+}

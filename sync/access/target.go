@@ -36,6 +36,9 @@ func (c *accesses) find(ctx context.Context, a api.Access, was target) target {
 		return was
 	case a.InCluster:
 		cfg, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) && c.managementConfig != nil { // a person's machine: linkwright runs in the management cluster
+			return target{stamp: inCluster, cfg: rest.CopyConfig(c.managementConfig)}
+		}
 		if err != nil {
 			return target{err: fmt.Errorf("access.inCluster: %w", err)}
 		}

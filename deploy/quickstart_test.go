@@ -21,27 +21,31 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// quickstart is a person who follows the README, on two clusters.
+// quickstart is a person who follows the pages, on two clusters.
 type quickstart struct {
 	*testEnv
-	page string
+	readme, install string
 }
 
-// TestQuickstart does what the README says, step by step: its declarations, its commands. Then a daemon runs with the rights that
-// they gave.
+// TestQuickstart declares what the README declares, and installs linkwright with kustomize, as docs/how-to/install.md says. Then a daemon runs with
+// the rights that its commands gave.
 func TestQuickstart(t *testing.T) {
 	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
-	page, err := os.ReadFile("../README.md")
+	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := quickstart{testEnv: newTestEnv(t), page: string(page)}
+	install, err := os.ReadFile("../docs/how-to/install.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := quickstart{testEnv: newTestEnv(t), readme: string(readme), install: string(install)}
 	q.commit(q.declarations())
 	q.logins()
-	for _, command := range q.commands("## Install") {
+	for _, command := range q.commands("## Run it in the management cluster")[:2] { // the others look at the result
 		q.follow(command)
 	}
 	q.available()
@@ -49,7 +53,7 @@ func TestQuickstart(t *testing.T) {
 	q.daemon(func() {
 		q.mirrored()
 		q.eventually("every link is ready", func(context.Context) error { return q.ready() }) //nolint:contextcheck // the bed has its own
-	}, "--allow-kubeconfig-paths")
+	})
 	q.unrefused()
 	q.grows()
 }
@@ -59,7 +63,7 @@ func TestQuickstart(t *testing.T) {
 func (q *quickstart) grows() {
 	q.Helper()
 	clusters, _, _ := strings.Cut(q.declarations(), "---\napiVersion: linkwright.dev/v1alpha1\nkind: Mesh")
-	q.commit(q.inPod(clusters) + `---
+	q.commit(clusters + `---
 apiVersion: linkwright.dev/v1alpha1
 kind: Link
 metadata: {name: west-east}
@@ -73,7 +77,7 @@ spec: {prune: {maxLinks: 100%}}
 	q.syncs(0)
 	q.grants(false)
 
-	q.commit(q.inPod(q.declarations()))
+	q.commit(q.declarations())
 	out := q.syncs(4)
 	for _, words := range []string{"Forbidden", "Secret linkerd/cluster-credentials-west", object.Installation{}.Grant()} {
 		if !strings.Contains(out, words) {
@@ -108,7 +112,7 @@ func (q *quickstart) grants(want bool) {
 // syncs runs once, and expects an exit code.
 func (q *quickstart) syncs(want int) string {
 	q.Helper()
-	code, out := q.ask("sync", "--allow-kubeconfig-paths")
+	code, out := q.ask("sync")
 	q.Logf("linkwright sync\n%s", out)
 	if code != want {
 		q.Fatalf("sync: exit code %d, want %d\n%s", code, want, out)
@@ -116,12 +120,12 @@ func (q *quickstart) syncs(want int) string {
 	return out
 }
 
-// section returns the part of the page below a heading.
-func (q *quickstart) section(heading string) string {
+// section returns the part of a page below a heading.
+func (q *quickstart) section(page, heading string) string {
 	q.Helper()
-	_, rest, ok := strings.Cut(q.page, "\n"+heading+"\n")
+	_, rest, ok := strings.Cut(page, "\n"+heading+"\n")
 	if !ok {
-		q.Fatalf("the README has no %s", heading)
+		q.Fatalf("the page has no %s", heading)
 	}
 	part, _, _ := strings.Cut(rest, "\n## ")
 	return part
@@ -149,7 +153,7 @@ func blocks(text, language string) (out []string) {
 // peers can use, since it is of this machine.
 func (q *quickstart) declarations() string {
 	q.Helper()
-	all := blocks(q.section("## Declare"), "yaml")
+	all := blocks(q.section(q.readme, "## Declare"), "yaml")
 	if len(all) == 0 {
 		q.Fatal("the README has no declarations")
 	}
@@ -166,10 +170,10 @@ func (q *quickstart) replace(text, visible, now string) string {
 	return strings.Replace(text, visible, now, 1)
 }
 
-// commands of a section, in order: every line of what is to be typed.
+// commands of a section of the page about the installation, in order: every line of what is to be typed.
 func (q *quickstart) commands(heading string) (out []string) {
 	q.Helper()
-	for _, block := range blocks(q.section(heading), "sh") {
+	for _, block := range blocks(q.section(q.install, heading), "sh") {
 		out = append(out, strings.Split(strings.TrimSpace(block), "\n")...)
 	}
 	if len(out) < 2 {
@@ -190,7 +194,7 @@ func (q *quickstart) follow(command string) {
 	case strings.HasPrefix(command, "kubectl --context ") && words[3] == "apply" && words[4] == "--server-side" && words[5] == "-k" && len(words) == 7:
 		q.apply(words[2], build(q.T, filepath.Join("..", words[6]), map[string]bool{}))
 	default:
-		q.Fatalf("the README has a command that this test cannot follow: %s", command)
+		q.Fatalf("the page has a command that this test cannot follow: %s", command)
 	}
 }
 
@@ -232,17 +236,10 @@ func (q *quickstart) atHome() {
 	q.must(err)
 	q.managementKubeconfig = filepath.Join(q.TempDir(), "home")
 	q.must(os.WriteFile(q.managementKubeconfig, q.kubeconfig(q.Cluster("west"), token.Status.Token), 0o600))
-	q.commit(q.inPod(q.declarations()))
-}
-
-// inPod declares the access to west that a pod there has.
-func (q *quickstart) inPod(declarations string) string {
-	q.Helper()
-	return q.replace(declarations, "inCluster: true ", fmt.Sprintf("kubeconfig: {path: %q} ", q.managementKubeconfig))
 }
 
 func (q *quickstart) ready() error {
-	code, out := q.ask("status", "--allow-kubeconfig-paths")
+	code, out := q.ask("status")
 	if code != 0 {
 		return fmt.Errorf("status: exit code %d\n%s", code, out)
 	}

@@ -21,7 +21,8 @@ func typed(repo string) map[string][]string {
 	with := func(words ...string) []string { return append(words, from...) }
 	return map[string][]string{
 		"abandon": {"east", "--yes"}, "accept cluster": {"east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a"}, "adopt": with("--all"),
-		"allow non-fast-forward": {strings.Repeat("0123456789", 4)}, "approve": {"3f9c0e51b7a2"}, "check": with(), "cluster add": {"east", "--context", "dead", repo},
+		"allow non-fast-forward": {strings.Repeat("0123456789", 4)}, "approve": {"3f9c0e51b7a2"},
+		"bootstrap": {filepath.Join(repo, "..", "checkout"), "--repo", "https://127.0.0.1:1/fleet.git", "--context", "dead"}, "check": with(), "cluster add": {"east", "--context", "dead", repo},
 		"describe cluster": with("east"), "describe link": with("west/east"), "diff": with(), "events": {}, "explain": {"link"}, "get clusters": {}, "get links": {}, "get revisions": {}, "import": {"--context", "dead"}, "man": {},
 		"rbac": {repo}, "reconcile": {}, "release": with("--all"), "render": with("--save-facts", filepath.Join(repo, "facts.yaml")), "resume": {"east"},
 		"rotate": with(), "run": with("--listen", "127.0.0.1:0"), "schema": {}, "status": {}, "suspend": {"east", "--reason", "x"}, "sync": with(),
@@ -60,8 +61,8 @@ func exitCases(dir, repo string) []exitCase {
 		}, want: cli.ExitUsage, words: "--repo is missing"},
 		{name: "a kubeconfig that cannot be read", more: []string{"--kubeconfig", at("none")}, not: local, want: cli.ExitError, words: "read kubeconfig"},
 		{name: "a kubeconfig that is none", more: []string{"--kubeconfig", at("broken.yaml")}, not: local, want: cli.ExitError, words: "this is not a kubeconfig"},
-		{name: "an unknown context", more: []string{"--kubeconfig", at("dead.yaml"), "--context", "nowhere"}, not: append(local, "import", "cluster add"), want: cli.ExitError, words: `no context "nowhere"`},
-		{name: "a management cluster that does not answer", more: silent, not: append(local, "run", "sync", "import", "cluster add"), want: cli.ExitError, words: "the management cluster (context dead of "},
+		{name: "an unknown context", more: []string{"--kubeconfig", at("dead.yaml"), "--context", "nowhere"}, not: append(local, "import", "cluster add", "bootstrap"), want: cli.ExitError, words: `no context "nowhere"`},
+		{name: "a management cluster that does not answer", more: silent, not: append(local, "run", "sync", "import", "cluster add", "bootstrap"), want: cli.ExitError, words: "the management cluster (context dead of "},
 		{name: "a cluster that does not answer", more: silent, not: append(local, "run"), want: cli.ExitError, words: "refused"},
 		{name: "a link that cannot be", args: map[string][]string{
 			"describe link": append(from, "west/East"), "suspend": {"west/East", "--reason", "x"}, "resume": {"west/East"},
@@ -76,13 +77,13 @@ func exitCases(dir, repo string) []exitCase {
 			"cluster add": {"north", "--context", "dead", "--kubeconfig", at("dead.yaml"), repo},
 		}, want: cli.ExitError, words: "declared"},
 		{name: "an unknown format", more: []string{"-o", "xml"}, args: map[string][]string{
-			"abandon": {"east"}, "accept cluster": {"east=1"}, "adopt": append(from, "--all"), "allow non-fast-forward": {"x"}, "approve": {"x"},
+			"abandon": {"east"}, "accept cluster": {"east=1"}, "adopt": append(from, "--all"), "allow non-fast-forward": {"x"}, "approve": {"x"}, "bootstrap": {},
 			"check": from, "cluster add": {"east"}, "describe cluster": {"east"}, "describe link": {"west/east"}, "diff": from, "events": {}, "explain": {}, "get clusters": {}, "get links": {},
 			"get revisions": {}, "import": {}, "rbac": {repo}, "reconcile": {}, "release": append(from, "--all"), "render": {repo}, "resume": {"east"}, "rotate": from, "status": {},
 			"suspend": {"east"}, "sync": from, "uninstall": from, "validate": {repo}, "version": {},
 		}, want: cli.ExitUsage, words: "xml"},
 		{name: "an unknown dry run", more: []string{"--dry-run", "yes"}, args: map[string][]string{
-			"abandon": {"east"}, "accept cluster": {"east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a"}, "adopt": from, "allow non-fast-forward": {"x"}, "approve": {"x"}, "cluster add": {"east"}, "reconcile": {},
+			"abandon": {"east"}, "accept cluster": {"east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a"}, "adopt": from, "allow non-fast-forward": {"x"}, "approve": {"x"}, "bootstrap": {}, "cluster add": {"east"}, "reconcile": {},
 			"release": from, "resume": {"east"}, "rotate": from, "suspend": {"east"}, "sync": from, "uninstall": from,
 		}, want: cli.ExitUsage, words: "write --dry-run=client"},
 	}
@@ -95,6 +96,12 @@ func TestExitCodes(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	if err := os.CopyFS(repo, os.DirFS("../../examples/pair")); err != nil {
 		t.Fatal(err)
+	}
+	checkout := filepath.Join(repo, "..", "checkout")
+	for _, args := range [][]string{{"init", "--quiet", checkout}, {"-C", checkout, "config", "user.name", "t"}, {"-C", checkout, "config", "user.email", "t@example.com"}} {
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
 	}
 	write(t, filepath.Join(dir, "broken.yaml"), "{{{")
 	write(t, filepath.Join(dir, "unknown.yaml"), "apiVersion: config.linkwright.dev/v1alpha1\nkind: Config\nnonsense: true\n")

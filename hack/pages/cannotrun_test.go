@@ -10,6 +10,10 @@ import (
 
 // cannotRun are the commands of pages that do not run here: lines of blocks, and commands in texts, that begin so.
 var cannotRun = []struct{ page, command, because string }{
+	{"README.md", "linkwright bootstrap ", "hack/chart follows it, with Git, Helm and three clusters"},
+	{"README.md", "  --git-credentials-dir ", "it goes with linkwright bootstrap"},
+	{"README.md", "git -C fleet push", "it goes with linkwright bootstrap"},
+	{"README.md", "helm ", "it goes with linkwright bootstrap"},
 	{"README.md", "make ", "make test runs this very test, and the demo has a test of its own (hack/demo)"},
 	{"docs/how-to/install.md", "make ", "make test builds the program before this test, and the image in another one (hack/image)"},
 	{"docs/how-to/install.md", "helm ", "Helm is no dependency of this module: hack/chart installs the chart with the values of the page"},

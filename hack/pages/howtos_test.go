@@ -5,7 +5,7 @@ func howTos() []howTo {
 	return []howTo{readme(), install(), operate(), monitor(), decisions(), rotate(), upgrade(), ci(), git(), overlays(), recovery(), retire(), takeOver(), access()}
 }
 
-// readme declares what the page declares. access.inCluster needs a pod, so from the section Use on, the fleet is that of all pages.
+// readme declares what the page declares. From the section Use on, the fleet is that of all pages.
 func readme() howTo {
 	return howTo{file: "README.md", given: func(r *reader) { r.clean(); r.checkout(); r.declare(nil) }, acts: []act{
 		{at: "apiVersion: linkwright.dev/v1alpha1", words: map[string]string{
@@ -13,9 +13,10 @@ func readme() howTo {
 			"    kubeconfigSecret: {name: east}": "    kubeconfigSecret: {name: east}\n  apiServer: EAST",
 		}, run: func(r *reader, text string) { r.write("mesh.yaml", text) }},
 		{at: "apiVersion: linkwright.dev/v1alpha1", run: func(r *reader, text string) { r.write("link.yaml", text) }},
-		{at: "linkwright validate .", after: func(r *reader) { r.push("Declare the mesh") }, shows: []string{"valid: 2 clusters"}},
-		{at: "linkwright cluster add --all . --management-kubeconfig ../west.yaml", shows: []string{"Secret linkwright/east written"}},
-		{at: "kubectl --context west apply --server-side -k examples/install/management", run: inCheckout},
+		{at: "linkwright validate .", shows: []string{"valid: 2 clusters"}, after: func(r *reader) {
+			r.push("Declare the mesh")
+			r.do("linkwright cluster add --all . --management-kubeconfig ../west.yaml")
+		}},
 		{at: "linkwright validate PATH", before: (*reader).discovering, words: map[string]string{"PATH": "fleet"}, shows: []string{"valid: 2 clusters, 2 links"}},
 		{at: "linkwright diff main..branch --repo URL", exit: 1, shows: []string{"no longer declared"}},
 		{at: "linkwright describe link west/east", shows: []string{"Ready:      True"}},
@@ -34,6 +35,7 @@ func inCheckout(r *reader, text string) {
 
 func install() howTo {
 	return howTo{file: "docs/how-to/install.md", given: (*reader).linked, acts: []act{
+		{at: "linkwright cluster add --all . --management-kubeconfig ../west.yaml", shows: []string{"Secret linkwright/east holds a token"}},
 		{at: "kubectl --context west apply --server-side -k examples/install/management", run: inCheckout},
 		{at: "kubectl --context west --namespace linkwright get pods", shows: []string{"linkwright-", "Ready"}},
 		{at: "image: {repository: registry.example.com/linkwright, tag: v1}", run: func(r *reader, text string) { r.write("values.yaml", text) }},

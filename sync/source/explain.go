@@ -94,7 +94,7 @@ func (s *Source) reason(v *visit, err error) string {
 		return v.who.redactAfter(ErrRefGone.Error(), err.Error())
 	case errors.Is(err, errCut):
 		return v.who.redactAfter(errCut.Error(), err.Error())
-	case errors.Is(err, transport.ErrEmptyRemoteRepository):
+	case errors.Is(err, ErrEmpty):
 		return "the repository is empty (push a first commit)"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return "no repository there that linkwright may read (check address and credentials)" + v.who.redact(serverText(err))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/transport"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -26,6 +27,8 @@ var (
 	ErrPathGone = errors.New("the path is not a directory")
 	// ErrRefGone says that the repository answers and has no such branch, tag or commit.
 	ErrRefGone = errors.New("the repository has no such branch, tag or commit")
+	// ErrEmpty says that the repository answers and has no commit at all.
+	ErrEmpty = transport.ErrEmptyRemoteRepository
 	// ErrNonFastForward says that a commit does not descend from another one that it should follow.
 	ErrNonFastForward = errors.New("not a fast-forward")
 	// ErrUnknownCommit says that the repository does not have the commit any more that another one should follow.

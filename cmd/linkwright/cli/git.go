@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/pflag"
 
 	"github.com/linkwright/linkwright/sync/source"
@@ -53,8 +55,32 @@ func (g *GitFlags) plain(name string) (err error) {
 	return err
 }
 
+// Keys are the credentials that the flags name, without those of an ssh agent: what a Secret holds for a process that runs elsewhere.
+func (g *GitFlags) Keys(ctx context.Context) (source.Keys, error) {
+	switch {
+	case g.auth.agent:
+		return nil, Usage("--git-ssh-agent: linkwright has no agent where it runs: give --git-ssh-key-file")
+	case g.auth.secret != "":
+		return nil, Usage("--git-secret %s: leave it out; this command writes the Secret itself", g.auth.secret)
+	}
+	keys, err := g.auth.keys(ctx)
+	if err == nil && g.auth.proxy != "" {
+		keys[source.KeyProxy] = []byte(g.auth.proxy)
+	}
+	return keys, err
+}
+
+// OpenWith is Open with these credentials instead of those that the flags name.
+func (g *GitFlags) OpenWith(keys source.Keys) (*source.Source, error) {
+	return g.open(func(o *source.Options) {
+		o.Keys = func(context.Context) (source.Keys, error) { return keys, nil }
+	})
+}
+
 // Open gives the repository that the flags name, or says which flag is wrong. It reads nothing of it.
-func (g *GitFlags) Open() (*source.Source, error) {
+func (g *GitFlags) Open() (*source.Source, error) { return g.open(func(*source.Options) {}) }
+
+func (g *GitFlags) open(change func(*source.Options)) (*source.Source, error) {
 	if g.Options.Repo == "" {
 		return nil, Usage("--repo is missing: give the Git repository with the declarations")
 	}
@@ -69,6 +95,7 @@ func (g *GitFlags) Open() (*source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	change(&o)
 	s, err := source.New(o)
 	if err != nil {
 		return nil, Exit{Code: ExitUsage, Err: err}

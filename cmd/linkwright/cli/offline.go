@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/declared"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -114,6 +116,17 @@ func StandInCredentials(links iter.Seq[fleet.Link]) map[api.Pair]linkerd.Credent
 
 // WithoutClusters has something done with the snapshot of a tree that arguments name, in which there is no cluster.
 func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile string, do func(state.Snapshot, plan.Renderer) error) error {
+	return f.simulate(c, func(ctx context.Context) (declared.Origin, error) { return f.Git.Find(ctx, args) }, factsFile, do)
+}
+
+// WithTree is WithoutClusters for a tree that was read before.
+func (f *Common) WithTree(c *cobra.Command, from declared.Origin, do func(state.Snapshot, plan.Renderer) error) error {
+	return f.simulate(c, func(context.Context) (declared.Origin, error) { return from, nil }, "", do)
+}
+
+func (f *Common) simulate(
+	c *cobra.Command, find func(context.Context) (declared.Origin, error), factsFile string, do func(state.Snapshot, plan.Renderer) error,
+) error {
 	show, _, err := f.Management.Display(c)
 	if err != nil {
 		return err
@@ -123,7 +136,7 @@ func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile stri
 		return err
 	}
 	defer k.Close()
-	fl, err := f.find(c, args, k, show)
+	fl, err := load(c.Context(), find, k, show)
 	if err != nil {
 		return err
 	}
@@ -134,14 +147,14 @@ func (f *Common) WithoutClusters(c *cobra.Command, args []string, factsFile stri
 	return do(o.Snapshot(fl), k.Renderer(render.New(o.owner)))
 }
 
-// find reads what arguments name, and shows that work.
-func (f *Common) find(c *cobra.Command, args []string, k *Kustomize, show *live.Display) (*fleet.Fleet, error) {
-	defer show.Show(c.Context(), live.Repository)()
-	from, err := f.Git.Find(c.Context(), args)
+// load reads a tree, and shows that work.
+func load(ctx context.Context, find func(context.Context) (declared.Origin, error), k *Kustomize, show *live.Display) (*fleet.Fleet, error) {
+	defer show.Show(ctx, live.Repository)()
+	from, err := find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return k.LoadOr(c.Context(), show, from)
+	return k.LoadOr(ctx, show, from)
 }
 
 // SortedKeys are the objects in either observation whose bodies are known.

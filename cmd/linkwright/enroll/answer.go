@@ -16,6 +16,7 @@ type results struct {
 	notes   []string
 	docs    []*doc
 	written []output.Write
+	commit  string // of bootstrap
 }
 
 // answer is all of it. As text, it is a file of declarations.

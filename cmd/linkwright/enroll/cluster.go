@@ -159,6 +159,11 @@ func (e *enrollment) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&e.secret, "secret", "", "name of the Secret in the management cluster (default: NAME)")
 	f.StringVar(&e.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of Linkerd's control plane there; with PATH as declared")
 	f.StringVar(&e.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links there; with PATH as declared")
+	e.addRights(f)
+}
+
+// addRights adds the flags about the token and the rights.
+func (e *enrollment) addRights(f *pflag.FlagSet) {
 	e.ttl = 90 * 24 * time.Hour
 	f.Var(&cli.Span{At: &e.ttl}, "ttl", "lifetime of a token, at least 10m; the API server may grant less")
 	f.BoolVar(&e.grantee.wide, "wide", false, wideUsage)
@@ -188,13 +193,18 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 	case e.login.server != "" && !strings.HasPrefix(e.login.server, "https://"):
 		return nil, cli.Usage("--api-server %q: want https://", e.login.server)
 	}
+	return path, e.checkGrantee()
+}
+
+// checkGrantee completes the account that gets the rights.
+func (e *enrollment) checkGrantee() (err error) {
 	asked := e.grantee
 	if e.grantee, err = accountOf(e.account); asked.wide {
 		cli.Say(e.notes, "warning: --wide: anybody with linkwright's token can read and change every Secret of the control plane's namespace, also the key of Linkerd's issuer, and so issue identities of the mesh")
 	}
 	e.grantee.name, e.grantee.wide, e.grantee.confined, e.grantee.sweep = object.Manager(e.f.Management.Owner), asked.wide, asked.confined, asked.sweep
 	e.grantee.images, e.grantee.record = e.f.Management.Images, e.f.Management.Namespace
-	return path, err
+	return err
 }
 
 func (e *enrollment) checkOne(args []string) (path []string, err error) {
@@ -232,6 +242,9 @@ func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Render
 	there, err := e.login.open(e.f.Management.Timeout)
 	if err != nil {
 		return err
+	}
+	if there.at.IsLocal() && c.Spec.APIServer != "" {
+		there.at.Server = c.Spec.APIServer
 	}
 	uid, err := there.identity(ctx, c.Spec.Linkerd)
 	if err != nil {
@@ -359,6 +372,9 @@ func loaded(text string) (*fleet.Fleet, error) {
 
 // printDeclaration prints what is to be committed, where it is not yet.
 func (e *enrollment) declare(c fleet.Cluster) {
+	if e.all {
+		return
+	}
 	if e.declared {
 		cli.Say(e.notes, fmt.Sprintf("%s: nothing to commit, because it is declared", e.name))
 		return

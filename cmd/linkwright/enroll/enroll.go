@@ -6,5 +6,5 @@ import "github.com/spf13/cobra"
 
 // Commands are those that prepare clusters.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{importCommand(), rbacCommand(), clusterCommand()}
+	return []*cobra.Command{bootstrapCommand(), importCommand(), rbacCommand(), clusterCommand()}
 }

@@ -201,8 +201,11 @@ func (r right) confines() bool { return strings.HasPrefix(r.kind, "ValidatingAdm
 
 // fields are those of an object that count.
 func (r right) fields() []string {
-	if r.confines() {
+	switch {
+	case r.confines():
 		return []string{"spec"}
+	case r.kind == "Secret":
+		return []string{"data"}
 	}
 	return []string{"rules", "roleRef", "subjects"}
 }

@@ -149,12 +149,20 @@ func (d *doc) write(out *bytes.Buffer) error {
 
 func (c imported) cluster() *doc {
 	d := &doc{kind: "Cluster", name: string(c.name), spec: map[string]any{}}
-	if k := c.spec.Access.Kubeconfig; k != nil {
+	switch k := c.spec.Access.Kubeconfig; {
+	case c.spec.Access.InCluster:
+		d.spec["access"] = map[string]any{"inCluster": true}
+	case k != nil:
 		d.spec["access"] = map[string]any{"kubeconfig": map[string]any{"path": k.Path, "context": k.Context}}
-	} else {
+	default:
 		d.spec["access"] = map[string]any{"kubeconfigSecret": map[string]any{"name": string(c.name)}}
 	}
-	d.note("access: %s", c.access)
+	if c.spec.APIServer != "" {
+		d.spec["apiServer"] = c.spec.APIServer
+	}
+	if c.access != "" {
+		d.note("access: %s", c.access)
+	}
 	d.namespaces(c.spec.Linkerd)
 	for _, m := range c.facts.Missing {
 		d.note("not read, and needed as %s: %s", m.Role, m.Why.Message)

@@ -223,13 +223,20 @@ func typed(version, kind string) metav1.TypeMeta {
 }
 
 // namespace as it is written, without a status.
-func namespace(name string) any {
+func namespace(name string) any { return labelled(name, nil) }
+
+// restricted is a namespace that admits only restricted pods, which linkwright's is.
+func restricted(name string) any {
+	return labelled(name, map[string]string{"pod-security.kubernetes.io/enforce": "restricted"})
+}
+
+func labelled(name string, labels map[string]string) any {
+	type metadata struct {
+		Name   string            `json:"name"`
+		Labels map[string]string `json:"labels,omitempty"`
+	}
 	return struct {
 		metav1.TypeMeta `json:",inline"`
-		Metadata        struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-	}{typed("v1", "Namespace"), struct {
-		Name string `json:"name"`
-	}{name}}
+		Metadata        metadata `json:"metadata"`
+	}{typed("v1", "Namespace"), metadata{name, labels}}
 }

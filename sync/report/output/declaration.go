@@ -23,6 +23,29 @@ type Declaration struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// Bootstrap is the answer of "bootstrap": what it committed and wrote, and the values of the Helm chart.
+type Bootstrap struct {
+	TypeMeta
+	// DryRun is client or server if nothing was written.
+	DryRun string `json:"dryRun,omitempty" jsonschema:"enum=client,enum=server"`
+	// Files are the declarations that were committed, or with dryRun those that would be.
+	Files []File `json:"files"`
+	// Commit is the hash of their commit. It is absent if there was nothing to commit.
+	Commit string `json:"commit,omitempty"`
+	// Values are the values of the Helm chart.
+	Values any `json:"values"`
+	// Written are the writes in clusters, in order, or with dryRun those that there would be. The cluster of a write to the management cluster is empty.
+	Written []Write `json:"written,omitempty"`
+}
+
+// File is a file of the repository.
+type File struct {
+	// Name is its path below the directory of the declarations.
+	Name string `json:"name"`
+	// Content is all of it.
+	Content string `json:"content"`
+}
+
 // ManifestList is the answer of "render" and "rbac": objects of Kubernetes.
 type ManifestList struct {
 	TypeMeta

@@ -27,6 +27,7 @@ const (
 
 	KindExplanationList = "ExplanationList"
 	KindDeclarationList = "DeclarationList"
+	KindBootstrap       = "Bootstrap"
 	KindManifestList    = "ManifestList"
 )
 
@@ -34,7 +35,7 @@ const (
 func Kinds() []string {
 	return []string{
 		KindStatus, KindSyncReport, KindLink, KindLinkList, KindCluster, KindClusterList, KindRevision, KindRevisionList, KindEvent, KindEventList,
-		KindDiff, KindCheck, KindDecisionList, KindRotationList, KindDeclarationList, KindManifestList, KindProblemList,
+		KindDiff, KindCheck, KindDecisionList, KindRotationList, KindDeclarationList, KindBootstrap, KindManifestList, KindProblemList,
 		KindExplanation, KindExplanationList, KindVersion,
 	}
 }

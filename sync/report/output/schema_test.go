@@ -45,6 +45,7 @@ func answers() []answer {
 		{output.KindDecisionList, output.DecisionList{}, "`suspend`, `resume`, `reconcile`, `accept`, `allow`, `abandon`, `approve`"},
 		{output.KindRotationList, output.RotationList{}, "`rotate`"},
 		{output.KindDeclarationList, output.DeclarationList{}, "`import`, `cluster add`"},
+		{output.KindBootstrap, output.Bootstrap{}, "`bootstrap`"},
 		{output.KindManifestList, output.ManifestList{}, "`render`, `rbac`"},
 		{output.KindProblemList, output.ProblemList{}, "`validate`"},
 		{output.KindExplanation, output.Explanation{}, "`explain FIELD`, `explain REASON`"},

@@ -1,0 +1,140 @@
+package enroll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// checkout is a directory of declarations in a work tree of Git. It is changed by the git program of the person who runs the command, so
+// their hooks, signatures and logins count.
+type checkout struct {
+	dir    string // the directory of the declarations
+	path   string // its path in the repository; empty: the root
+	branch string
+	remote string // the address of the repository, without a login; empty: there is none
+}
+
+// openCheckout finds out where a directory belongs. It changes nothing.
+func openCheckout(ctx context.Context, dir string) (checkout, error) {
+	c := checkout{dir: dir}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return c, fmt.Errorf("%s is not a directory: clone the repository of the declarations first", dir)
+	}
+	path, err := c.git(ctx, "rev-parse", "--show-prefix")
+	if err != nil {
+		return c, fmt.Errorf("%s: %w: name a directory in a checkout of the repository", dir, err)
+	}
+	c.path = strings.TrimSuffix(path, "/")
+	if c.branch, err = c.git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil {
+		return c, fmt.Errorf("%s: no branch is checked out: check out the branch that linkwright is to follow", dir)
+	}
+	name, err := c.git(ctx, "config", "branch."+c.branch+".remote")
+	if err != nil {
+		name = "origin" // a branch that was never pushed
+	}
+	if address, err := c.git(ctx, "remote", "get-url", name); err == nil {
+		c.remote = withoutLogin(address)
+	}
+	return c, nil
+}
+
+// withoutLogin takes user and password out of an address of http or https. Other addresses need their user.
+func withoutLogin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(u.Scheme, "http") {
+		return address
+	}
+	u.User = nil
+	return u.String()
+}
+
+// mayCommit reports why git could not commit, and what of the declarations is not committed.
+func (c checkout) mayCommit(ctx context.Context) (uncommitted []string, err error) {
+	if _, err := c.git(ctx, "var", "GIT_COMMITTER_IDENT"); err != nil {
+		return nil, fmt.Errorf("%s: git cannot commit here: %w", c.dir, err)
+	}
+	status, err := c.git(ctx, "status", "--porcelain", "--", ".")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(status) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			uncommitted = append(uncommitted, fields[len(fields)-1])
+		}
+	}
+	return uncommitted, nil
+}
+
+// free says which of these files is there already.
+func (c checkout) free(files map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {
+			return fmt.Errorf("%s exists, and does not declare what is missing: rename it, or declare it there", filepath.Join(c.dir, name))
+		}
+	}
+	return nil
+}
+
+// commit adds files to the branch, and nothing else that is changed in the work tree. If git refuses, the files are taken away again.
+func (c checkout) commit(ctx context.Context, files map[string]string, subject string) (hash string, err error) {
+	ctx = context.WithoutCancel(ctx) // a commit that has begun is finished
+	names := slices.Sorted(maps.Keys(files))
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("commit %s: %w", strings.Join(names, ", "), errors.Join(err, c.takeBack(ctx, names)))
+		}
+	}()
+	for _, name := range names {
+		at := filepath.Join(c.dir, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil { //nolint:gosec // a work tree is for everybody who may read it
+			return "", err
+		}
+		if err := os.WriteFile(at, []byte(files[name]), 0o644); err != nil { //nolint:gosec // likewise
+			return "", err
+		}
+	}
+	if _, err := c.git(ctx, append([]string{"add", "--"}, names...)...); err != nil {
+		return "", err
+	}
+	if _, err := c.git(ctx, append([]string{"commit", "--quiet", "--message", subject, "--only", "--"}, names...)...); err != nil {
+		return "", err
+	}
+	return c.git(ctx, "rev-parse", "HEAD")
+}
+
+// takeBack removes files that could not be committed, so that the command may be run again.
+func (c checkout) takeBack(ctx context.Context, names []string) error {
+	_, err := c.git(ctx, append([]string{"rm", "--quiet", "--force", "--ignore-unmatch", "--cached", "--"}, names...)...)
+	for _, name := range names {
+		if gone := os.Remove(filepath.Join(c.dir, name)); !errors.Is(gone, os.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// git runs git in the directory, and returns what it printed.
+func (c checkout) git(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // the arguments are this file's
+	cmd.Dir = c.dir
+	out, err := cmd.Output()
+	var failed *exec.ExitError
+	switch text := ""; {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", errors.New("the program git is not in your PATH: install it")
+	case errors.As(err, &failed):
+		if text = strings.TrimSpace(string(failed.Stderr)); text == "" {
+			text = failed.Error()
+		}
+		return "", fmt.Errorf("git %s: %s", args[0], text)
+	}
+	return strings.TrimSuffix(string(out), "\n"), err
+}

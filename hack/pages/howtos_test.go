@@ -35,6 +35,8 @@ func inCheckout(r *reader, text string) {
 
 func install() howTo {
 	return howTo{file: "docs/how-to/install.md", given: (*reader).linked, acts: []act{
+		{at: "linkwright bootstrap", exit: exitNotDone, shows: []string{"nothing to commit", "needs a confirmation"}},
+		{at: "linkwright import", words: map[string]string{"import": "import --context west --context east"}, shows: []string{"name: west-east"}},
 		{at: "linkwright cluster add --all . --management-kubeconfig ../west.yaml", shows: []string{"Secret linkwright/east holds a token"}},
 		{at: "kubectl --context west apply --server-side -k examples/install/management", run: inCheckout},
 		{at: "kubectl --context west --namespace linkwright get pods", shows: []string{"linkwright-", "Ready"}},

@@ -257,6 +257,7 @@ bench: controlplane ## the figures of docs/explanation/performance.md
 bench-isolation: controlplane ## the figures for which twenty clusters are started: 10 GiB of memory
 	$(GO) -C bench build -o ../bin/bench .
 	bin/bench isolation
+	bin/bench idle
 	bin/bench facts
 
 # Its data is fetched; without it the check is skipped, and says so.

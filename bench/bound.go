@@ -36,7 +36,7 @@ func takeBound(ctx context.Context, opts options) error {
 		return err
 	}
 	d := bound.Daemon{Dir: dir, Program: opts.program, Links: opts.clusters * (opts.clusters - 1), Settle: 40 * time.Second, Rest: restTime, Log: logf}
-	if err := d.Prepare(ctx, clusters); err != nil {
+	if err := d.Prepare(ctx, clusters.Hosts, clusters.Kubeconfig(0)); err != nil {
 		return err
 	}
 	for _, what := range []string{"first sync, all links written", "restart, all links there"} {

@@ -43,7 +43,7 @@ type Served struct {
 func Serve(count int) (s Served, stop func(), err error) {
 	names := make([]api.ClusterName, count)
 	for i := range names {
-		names[i] = api.ClusterName(name(i))
+		names[i] = api.ClusterName(Name(i))
 	}
 	clusters, servers := memcluster.New(memcluster.Options{}, names...), []*httptest.Server{}
 	stop = func() {
@@ -74,7 +74,8 @@ func (s Served) dress(c *memcluster.Cluster) error {
 	return c.Edit("bound", root, func(content map[string]any) { content["data"] = map[string]any{"ca.crt": string(s.CA)} })
 }
 
-func name(i int) string { return fmt.Sprintf("c%03d", i) }
+// Name is the name of a cluster.
+func Name(i int) string { return fmt.Sprintf("c%03d", i) }
 
 // putAccess puts a Secret with a kubeconfig for each cluster into the management cluster.
 func (s Served) putAccess(management *memcluster.Cluster) error {
@@ -84,15 +85,15 @@ func (s Served) putAccess(management *memcluster.Cluster) error {
 			return err
 		}
 		err = management.Put("bound", map[string]any{
-			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name(i), "namespace": "linkwright"},
-			"data": map[string]any{"kubeconfig": s.kubeconfig(i)},
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": Name(i), "namespace": "linkwright"},
+			"data": map[string]any{"kubeconfig": s.Kubeconfig(i)},
 		})
 	}
 	return err
 }
 
-// kubeconfig leads to a cluster.
-func (s Served) kubeconfig(i int) []byte {
+// Kubeconfig leads to a cluster.
+func (s Served) Kubeconfig(i int) []byte {
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "Config", "current-context": "x",
 		"clusters": []any{map[string]any{"name": "x", "cluster": map[string]any{"server": s.Hosts[i], "certificate-authority-data": s.CA}}},

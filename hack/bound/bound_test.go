@@ -24,7 +24,7 @@ func TestLiveHeap(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := Daemon{Dir: t.TempDir(), Program: linkwright, Links: links, Env: []string{"GOGC=25", "GOMEMLIMIT=off"}, Settle: 4 * time.Second, Rest: 0, Log: t.Logf}
-	if err := d.Prepare(t.Context(), served); err != nil {
+	if err := d.Prepare(t.Context(), served.Hosts, served.Kubeconfig(0)); err != nil {
 		t.Fatal(err)
 	}
 	took, err := d.Measure(t.Context())

@@ -31,17 +31,18 @@ type Daemon struct {
 	Log     func(format string, a ...any)
 }
 
-// Prepare writes the declarations into a repository, and the kubeconfig of the management cluster.
-func (d Daemon) Prepare(ctx context.Context, s Served) error {
+// Prepare declares clusters with these addresses of API servers, called as Name calls them, in a repository, and writes the kubeconfig of the
+// management cluster.
+func (d Daemon) Prepare(ctx context.Context, hosts []string, management []byte) error {
 	var text strings.Builder
-	for i, host := range s.Hosts {
+	for i, host := range hosts {
 		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Cluster\nmetadata: {name: %s, labels: {mesh: all}}\nspec: {access: {kubeconfigSecret: {name: %s}}, apiServer: '%s'}\n",
-			api.GroupVersion, name(i), name(i), host)
+			api.GroupVersion, Name(i), Name(i), host)
 	}
 	fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Mesh\nmetadata: {name: all}\nspec: {clusters: {matchLabels: {mesh: all}}}\n", api.GroupVersion)
 	repo := filepath.Join(d.Dir, "fleet")
 	err := errors.Join(os.MkdirAll(repo, 0o700), os.WriteFile(filepath.Join(repo, "fleet.yaml"), []byte(text.String()), 0o600),
-		os.WriteFile(filepath.Join(d.Dir, "management.yaml"), s.kubeconfig(0), 0o600))
+		os.WriteFile(filepath.Join(d.Dir, "management.yaml"), management, 0o600))
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=b", "-c", "user.email=b@example.com", "commit", "-qm", "one"}} {
 		if err == nil {
 			err = exec.CommandContext(ctx, "git", append([]string{"-C", repo}, args...)...).Run()
@@ -56,12 +57,13 @@ type Memory struct {
 	Live       float64 // heap that the last garbage collection left
 	PeakLive   float64 // the most that one left
 	Written    time.Duration
+	CPU        float64 // of a core, at rest
 }
 
 func (m Memory) String() string {
 	const mib = 1 << 20
-	return fmt.Sprintf("resident %.0f MiB at most, %.0f MiB at rest; live heap %.0f MiB at most, %.0f MiB at rest; settled after %s",
-		m.Peak/mib, m.Rest/mib, m.PeakLive/mib, m.Live/mib, m.Written.Round(time.Second))
+	return fmt.Sprintf("resident %.0f MiB at most, %.0f MiB at rest; live heap %.0f MiB at most, %.0f MiB at rest; settled after %s; %.2f %% of a core at rest",
+		m.Peak/mib, m.Rest/mib, m.PeakLive/mib, m.Live/mib, m.Written.Round(100*time.Millisecond), 100*m.CPU)
 }
 
 // Measure runs a daemon until it has written everything and it has been at rest for a while.
@@ -89,7 +91,9 @@ func (d Daemon) Measure(ctx context.Context) (m Memory, err error) {
 	settled, err := d.awaitSettled(ctx, listen)
 	m.Written = settled.Sub(began)
 	if err == nil {
+		before := processorTime(c.Process.Pid)
 		time.Sleep(d.Rest)
+		m.CPU = (processorTime(c.Process.Pid) - before).Seconds() / d.Rest.Seconds()
 		m.Peak, m.Rest, err = residentOf(c.Process.Pid)
 	}
 	err = errors.Join(err, c.Process.Signal(syscall.SIGTERM))
@@ -162,6 +166,22 @@ func metricsOf(ctx context.Context, listen string) string {
 	defer func() { _ = answer.Body.Close() }()
 	text, _ := io.ReadAll(answer.Body)
 	return string(text)
+}
+
+// processorTime is what a process has used of the processors.
+func processorTime(pid int) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ") // after the name, which may hold anything
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11]) // in hundredths of a second: proc(5)
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
 // residentOf are the most and the current resident memory of a process.

@@ -177,9 +177,15 @@ func again(c *cobra.Command) string {
 		}
 	})
 	for i, w := range words {
-		if !regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(w) {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
+		words[i] = Quoted(w)
 	}
 	return strings.Join(words, " ")
+}
+
+// Quoted is a word as a shell reads it.
+func Quoted(word string) string {
+	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -383,13 +383,13 @@ func (b *bootstrap) next(p prepared, values string) {
 	}
 	cli.Say(b.notes, "next:")
 	if b.done.commit != "" {
-		cli.Say(b.notes, "  git -C "+p.checkout.dir+" push --set-upstream origin "+p.checkout.branch)
+		cli.Say(b.notes, "  git -C "+cli.Quoted(p.checkout.dir)+" push --set-upstream origin "+p.checkout.branch)
 	}
 	if b.values == "" {
 		return
 	}
 	cli.Say(b.notes, strings.TrimSuffix(fmt.Sprintf("  helm upgrade --install linkwright CHART --namespace %s --values %s --kube-context %s",
-		b.f.Management.Namespace, values, b.f.Management.Context), " --kube-context "))
+		b.f.Management.Namespace, cli.Quoted(values), b.f.Management.Context), " --kube-context "))
 }
 
 // bootstrapped is the answer for programs; as text, it is the values.

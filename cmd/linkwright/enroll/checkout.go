@@ -117,6 +117,9 @@ func (c checkout) takeBack(ctx context.Context, names []string) error {
 		if gone := os.Remove(filepath.Join(c.dir, name)); !errors.Is(gone, os.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}
+		if of := filepath.Dir(name); of != "." {
+			_ = os.Remove(filepath.Join(c.dir, of)) // fails if it has other files
+		}
 	}
 	return err
 }

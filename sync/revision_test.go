@@ -42,6 +42,10 @@ func TestUnapplied(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
+	const all = "the declarations are invalid:\na.yaml:3:2: x\ny\nz\nwarning: w"
+	if got := invalid(wrong); got.Error() != all || !errors.Is(got, ErrInvalid) {
+		t.Errorf("invalid: %q, want %q: errors come before warnings", got, all)
+	}
 	if !errors.Is(DeniedRevision{lost}, lost) {
 		t.Error("what is refused hides its cause")
 	}

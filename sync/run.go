@@ -2,9 +2,10 @@ package sync
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -50,13 +51,17 @@ func (l *Loop) Snapshot(ctx context.Context, leadership int64) (state.Snapshot, 
 	return e.store.Snapshot(), nil
 }
 
-// invalid is ErrInvalid with every problem on a line of its own.
+// invalid is ErrInvalid with every problem on a line of its own: errors first.
 func invalid(problems []api.Problem) error {
-	lines := make([]error, 0, len(problems)+1)
+	var wrong, warnings strings.Builder
 	for _, p := range problems {
-		lines = append(lines, errors.New(report.Line(p)))
+		to := &wrong
+		if p.Warning {
+			to = &warnings
+		}
+		to.WriteString("\n" + report.Line(p))
 	}
-	return errors.Join(append(lines, ErrInvalid)...)
+	return fmt.Errorf("%w:%s%s", ErrInvalid, &wrong, &warnings)
 }
 
 // Run is one period of leadership: it syncs until ctx ends, and reconciles what watches and the clock ask for between syncs. poke asks for a poll

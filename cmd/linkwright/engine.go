@@ -13,7 +13,6 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
@@ -27,10 +26,7 @@ type engine struct{ *cli.Engine }
 func (e engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
 	d, err := e.Loop.Declared.Next(ctx)
 	if err == nil && d.Fleet == nil {
-		_, err = e.Loop.Snapshot(ctx, cli.NoLeadership) // which says what is wrong
-		if errors.Is(err, sync.ErrInvalid) {
-			err = cli.Exit{Code: cli.ExitInvalid, Err: err}
-		}
+		_, err = e.Look(ctx, cli.NoLeadership) // which says what is wrong
 	}
 	return d.Fleet, err
 }

@@ -44,6 +44,7 @@ func exitCases(dir, repo string) []exitCase {
 	local := []string{"explain", "man", "schema", "validate", "version", "rbac"} // read no cluster
 	at := func(file string) string { return filepath.Join(dir, file) }
 	from := []string{"--repo", repo, "--allow-file-repo", "--kubeconfig", at("dead.yaml")}
+	wrong := slices.Clip([]string{"--repo", at("wrong"), "--allow-file-repo", "--kubeconfig", at("dead.yaml")})
 	silent := []string{"--kubeconfig", at("dead.yaml"), "--cluster-timeout", "2s"}
 	return []exitCase{
 		{name: "an unknown flag", more: []string{"--nonsense"}, want: cli.ExitUsage, words: "unknown flag: --nonsense"},
@@ -59,6 +60,14 @@ func exitCases(dir, repo string) []exitCase {
 			"adopt": {"--all"}, "check": {}, "diff": {}, "release": {"--all"}, "rotate": {}, "run": {}, "sync": {},
 			"uninstall": {},
 		}, want: cli.ExitUsage, words: "--repo is missing"},
+		{name: "declarations that are invalid", args: map[string][]string{
+			"adopt": append(wrong, "--all"), "check": wrong, "diff": wrong, "release": append(wrong, "--all"), "render": append(wrong, "--save-facts", at("facts.yaml")),
+			"rbac": {at("wrong")}, "rotate": wrong, "status": wrong, "sync": append(wrong, "--dry-run", "client"), "uninstall": wrong, "validate": {at("wrong")},
+		}, want: cli.ExitInvalid},
+		{
+			name: "declarations that are invalid, for people", args: map[string][]string{"diff": wrong, "rotate": wrong, "adopt": append(wrong, "--all")}, want: cli.ExitInvalid,
+			words: "linkwright: the declarations are invalid:\nz.yaml:4:7: the link west→east is declared twice",
+		},
 		{name: "a kubeconfig that cannot be read", more: []string{"--kubeconfig", at("none")}, not: local, want: cli.ExitError, words: "read kubeconfig"},
 		{name: "a kubeconfig that is none", more: []string{"--kubeconfig", at("broken.yaml")}, not: local, want: cli.ExitError, words: "this is not a kubeconfig"},
 		{name: "an unknown context", more: []string{"--kubeconfig", at("dead.yaml"), "--context", "nowhere"}, not: append(local, "import", "cluster add", "bootstrap"), want: cli.ExitError, words: `no context "nowhere"`},
@@ -108,6 +117,12 @@ func TestExitCodes(t *testing.T) {
 	write(t, filepath.Join(dir, "dead.yaml"), `{apiVersion: v1, kind: Config, current-context: dead, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
 contexts: [{name: dead, context: {cluster: c, user: u}}], users: [{name: u, user: {token: x}}]}`)
 	committed(t, repo)
+	wrong := filepath.Join(dir, "wrong")
+	if err := os.CopyFS(wrong, os.DirFS("../../examples/pair")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(wrong, "z.yaml"), "apiVersion: linkwright.dev/v1alpha1\nkind: Link\nmetadata: {name: x}\nspec: {source: west, target: east}\n")
+	committed(t, wrong)
 	usual := typed(repo)
 	var names []string
 	for _, c := range leaves(newRoot()) {

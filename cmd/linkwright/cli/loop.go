@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
 	"math"
 	"time"
@@ -117,9 +116,6 @@ func (f *Common) Read(c *cobra.Command) (*Engine, state.Snapshot, error) {
 	}
 	e.ReadOnly()
 	w, err := e.Look(c.Context(), NoLeadership)
-	if errors.Is(err, sync.ErrInvalid) {
-		err = Exit{Code: ExitInvalid, Err: err}
-	}
 	if err != nil {
 		e.Close(c.Context())
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/progress"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
@@ -134,9 +136,13 @@ func (e *Engine) Once(ctx context.Context, leadership int64) (report.Report, err
 	return e.Loop.Once(ctx, leadership)
 }
 
-// Look is Loop.Snapshot, which shows its progress. What was read until a signal came is nothing to decide on.
+// Look is Loop.Snapshot, which shows its progress, with the exit code of declarations that are invalid. What was read until a signal came is
+// nothing to decide on.
 func (e *Engine) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
 	defer e.Live.Show(ctx, live.Repository)()
 	w, err := e.Loop.Snapshot(ctx, leadership)
+	if errors.Is(err, sync.ErrInvalid) {
+		err = Exit{Code: ExitInvalid, Err: err}
+	}
 	return w, cmp.Or(Interrupted(ctx), err)
 }

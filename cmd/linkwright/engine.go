@@ -15,7 +15,6 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
-	"github.com/linkwright/linkwright/sync/setup"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -134,7 +133,7 @@ func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f
 		return err
 	}
 	var failed error
-	err = setup.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
+	err = e.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
 		shown()
 		failed = f(ctx, term, true)
 		return nil

@@ -71,7 +71,7 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "a kubeconfig that cannot be read", more: []string{"--kubeconfig", at("none")}, not: local, want: cli.ExitError, words: "read kubeconfig"},
 		{name: "a kubeconfig that is none", more: []string{"--kubeconfig", at("broken.yaml")}, not: local, want: cli.ExitError, words: "this is not a kubeconfig"},
 		{name: "an unknown context", more: []string{"--kubeconfig", at("dead.yaml"), "--context", "nowhere"}, not: append(local, "import", "cluster add", "bootstrap"), want: cli.ExitError, words: `no context "nowhere"`},
-		{name: "a management cluster that does not answer", more: silent, not: append(local, "run", "sync", "import", "cluster add", "bootstrap"), want: cli.ExitError, words: "the management cluster (context dead of "},
+		{name: "a management cluster that does not answer", more: silent, not: append(local, "run", "import", "cluster add", "bootstrap"), want: cli.ExitError, words: "the management cluster (context dead of "},
 		{name: "a cluster that does not answer", more: silent, not: append(local, "run"), want: cli.ExitError, words: "refused"},
 		{name: "a link that cannot be", args: map[string][]string{
 			"describe link": append(from, "west/East"), "suspend": {"west/East", "--reason", "x"}, "resume": {"west/East"},

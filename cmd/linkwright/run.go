@@ -161,7 +161,7 @@ func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 	d.server.SetStandby(true)
 	stop := observing(ctx, standby)
 	defer func() { stop() }()
-	return setup.Lead(ctx, waiting(setup.Syncing(locks), e.Loop.Log), lease.Lock.Hold, func(leading context.Context, number int64) error {
+	return e.Lead(ctx, waiting(setup.Syncing(locks), e.Loop.Log), lease.Lock.Hold, func(leading context.Context, number int64) error {
 		stop()
 		err := term(leading, number)
 		stop = observing(ctx, standby)

@@ -106,6 +106,7 @@ func (c *Clusters) Requests() map[web.Sent]int { return c.traffic.counts() }
 func (c *Clusters) LeaseConfig() *rest.Config {
 	cfg := rest.CopyConfig(c.managementConfig)
 	cfg.QPS = -1 // there may be a lease for each cluster
+	cfg.Timeout = c.options.Timeout
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return c.traffic.through(managementLabel, next, always(aboutLease))
 	})

@@ -216,11 +216,11 @@ func (h *ManagementCluster) moved() <-chan struct{} { return h.conn.registry.Mov
 // Observe implements object.Cluster.
 func (h *ManagementCluster) Observe(ctx context.Context, w []object.Watch) (object.Observation, error) {
 	seen, err := h.conn.Observe(ctx, w)
-	return seen, h.unanswered(err)
+	return seen, h.Unanswered(err)
 }
 
-// unanswered adds to the error of a request without an answer which cluster that is, and what to do.
-func (h *ManagementCluster) unanswered(err error) error {
+// Unanswered adds to the error of a request without an answer which cluster that is, and what to do.
+func (h *ManagementCluster) Unanswered(err error) error {
 	if !cluster.Unanswered(err) {
 		return err
 	}

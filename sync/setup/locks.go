@@ -91,9 +91,16 @@ func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.L
 // LockMode is Lock.Hold or Lock.Once.
 type LockMode func(lease.Lock, context.Context, func(context.Context, int64) error) error
 
-// Lead is holding, with what to do where the management cluster has no place for the lease.
-func Lead(ctx context.Context, locks []lease.Lock, how LockMode, f func(context.Context, int64) error) error {
-	err := holdAll(ctx, locks, how, f)
+// Lead calls f while all locks are held. Its errors say what to do if the management cluster does not answer, or has no place for the lease.
+func (e *Engine) Lead(ctx context.Context, locks []lease.Lock, how LockMode, f func(context.Context, int64) error) error {
+	begun := false
+	err := holdAll(ctx, locks, how, func(ctx context.Context, leadership int64) error {
+		begun = true
+		return f(ctx, leadership)
+	})
+	if !begun { // else the error may be of another cluster
+		err = e.Clusters.Management().Unanswered(err)
+	}
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: create the namespace in the management cluster, or name another with --namespace", err)
 	}

@@ -127,7 +127,7 @@ func TestDecisionsOfCommands(t *testing.T) {
 			back := d.suspend(&r, "alice", []string{"east/west"}, []inventory.Decision{{Kind: inventory.Suspend, Source: "east", Target: "west"}})
 			_, err := d.resume(&r, "alice", nil)
 			return back, err
-		}, []string{"If east/west is not declared, this changes nothing: linkwright get links --owner blue lists the links"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west", "Resume east/west"}},
+		}, []string{"The record does not list links, so linkwright did not check that east/west exists. To check: linkwright get links east/west --owner blue"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west", "Resume east/west"}},
 		{"resume what is not suspended", func() (outcome, error) {
 			return d.resume(&r, "alice", []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
 		}, []string{"east is not suspended by linkwright suspend\n"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west", "Resume east/west"}},

@@ -70,8 +70,8 @@ func (d *deciding) suspend(r *inventory.Record, by string, args []string, all []
 		}
 	}
 	if len(links) > 0 {
-		out.details = append(out.details, fmt.Sprintf("If %s is not declared, this changes nothing: %s lists the links, each as SOURCE/TARGET.",
-			strings.Join(links, " or "), d.command("get", "links")))
+		out.details = append(out.details, fmt.Sprintf("The record does not list links, so linkwright did not check that %s exists. To check: %s",
+			strings.Join(links, " or "), d.command(append([]string{"get", "links"}, links...)...)))
 	}
 	return out
 }

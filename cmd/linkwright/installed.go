@@ -50,7 +50,7 @@ func (c installed) recorded() record.ManagementCluster {
 func (c installed) record(ctx context.Context) (inventory.Record, error) {
 	known, err := c.recorded().Record(ctx, c.owner)
 	if err == nil && known.Was.IsZero() {
-		err = record.NoRecord(c.owner, c.namespace)
+		err = record.NoRecord(c.owner, c.namespace, c.Management().Which())
 	}
 	return known, err
 }

@@ -142,10 +142,12 @@ func (l *lab) apart(args ...string) (code int, stdout, stderr string) {
 func TestStatusWithoutRepository(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, "east", "west")
-	if code, out := l.bare("status"); code != cli.ExitError || !strings.Contains(out, "no record of installation linkwright in namespace linkwright") || !strings.Contains(out, "linkwright-fleet") {
+	if code, out := l.bare("status"); code != cli.ExitError || !strings.Contains(out, "no record of installation linkwright in namespace linkwright of the management cluster https://") ||
+		!strings.Contains(out, l.managementConfig()+"): ConfigMap linkwright/linkwright-fleet is missing; check --context") {
 		t.Errorf("before anything: %d %s", code, out)
 	}
 	l.commit(l.clusters() + link("west", "east", ""))
+	l.must(cli.ExitPartial, []string{"management cluster: https://"}, "status")
 	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	before := l.writes()
 	code, out := l.bare("status", "-o", "json")

@@ -82,6 +82,9 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	}
 	if cli.Interrupted(c.Context()) == nil { // else nothing more is read
 		r.Opening = engine{e}.opening(c.Context(), r, failed)
+		if r.Opening.Leader == nil && !r.Opening.Unread { // it may be the wrong cluster
+			f.Management.Announce(c.ErrOrStderr(), e.Loop.Log)
+		}
 	}
 	r.Recorded = installedOf(e).recordedConditions(c.Context(), r)
 	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {

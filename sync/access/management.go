@@ -26,6 +26,7 @@ const managementName api.ClusterName = "management"
 type ManagementCluster struct {
 	Namespace string
 	Chosen    string // how a person chose it, such as a context of a kubeconfig, for errors; empty: nobody knows
+	server    string // its address
 	conn      conn
 	watches   bool // else every read is a request
 	log       *slog.Logger
@@ -47,7 +48,7 @@ type CachedObject struct {
 func OpenManagementCluster(ctx context.Context, cfg *rest.Config, o cluster.Options) (*ManagementCluster, error) {
 	r := cluster.New(o)
 	h := &ManagementCluster{
-		Namespace: o.Namespace, conn: conn{registry: r, name: managementName}, log: slog.New(slog.DiscardHandler), kept: map[object.Key]CachedObject{},
+		Namespace: o.Namespace, server: cfg.Host, conn: conn{registry: r, name: managementName}, log: slog.New(slog.DiscardHandler), kept: map[object.Key]CachedObject{},
 	}
 	return h, r.Spawn(ctx, managementName, cfg)
 }
@@ -217,6 +218,14 @@ func (h *ManagementCluster) moved() <-chan struct{} { return h.conn.registry.Mov
 func (h *ManagementCluster) Observe(ctx context.Context, w []object.Watch) (object.Observation, error) {
 	seen, err := h.conn.Observe(ctx, w)
 	return seen, h.Unanswered(err)
+}
+
+// Which says which cluster it is: its address, and how a person chose it.
+func (h *ManagementCluster) Which() string {
+	if h.Chosen == "" {
+		return h.server
+	}
+	return h.server + " (" + h.Chosen + ")"
 }
 
 // Unanswered adds to the error of a request without an answer which cluster that is, and what to do.

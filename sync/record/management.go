@@ -62,7 +62,7 @@ func (h ManagementCluster) AmendBy(ctx context.Context, owner string, change fun
 	for range amendments {
 		r, err := h.Record(ctx, owner)
 		if err == nil && r.Was.IsZero() {
-			err = NoRecord(owner, h.Namespace)
+			err = NoRecord(owner, h.Namespace, "") // commands that write say it first
 		}
 		if err == nil {
 			err = change(&r)
@@ -91,8 +91,11 @@ func (h ManagementCluster) AmendBy(ctx context.Context, owner string, change fun
 	return nil
 }
 
-// NoRecord says that an installation has no record.
-func NoRecord(owner, namespace string) error {
-	return fmt.Errorf("there is no record of installation %s in namespace %s of the management cluster (%s): give the --owner and --namespace of the installation, or apply something first: linkwright sync",
-		owner, namespace, inventory.RecordKey(owner, namespace))
+// NoRecord says that an installation has no record. which says which management cluster was asked; empty: people know.
+func NoRecord(owner, namespace, which string) error {
+	if which != "" {
+		which = " " + which
+	}
+	return fmt.Errorf("there is no record of installation %s in namespace %s of the management cluster%s: %s is missing; check --context, then --owner and --namespace; if nothing was ever applied, run linkwright sync",
+		owner, namespace, which, inventory.RecordKey(owner, namespace))
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/sync/plan"
@@ -56,7 +57,7 @@ func Unchecked(why error) Answer {
 func (r Report) checks() checks {
 	d := r.document()
 	c := checks{output.Check{TypeMeta: output.Of(output.KindCheck), Success: true, Categories: []category{
-		{CategoryName: "linkwright", Checks: []output.OneCheck{of("the newest revision is applied", d.Error, failure)}},
+		{CategoryName: "linkwright", Checks: []output.OneCheck{r.newestApplied(d.Error)}},
 	}}}
 	for _, cl := range d.clusters {
 		c.Categories = append(c.Categories, cl.checks())
@@ -70,6 +71,16 @@ func (r Report) checks() checks {
 		}
 	}
 	return c
+}
+
+// newestApplied checks that the newest revision is applied; wrong: why it is not. Nobody knows that if no cluster was read.
+func (r Report) newestApplied(wrong string) output.OneCheck {
+	const newest = "the newest revision is applied"
+	read := func(c Cluster) bool { return c.Status() != Unknown }
+	if wrong == "" && len(r.Clusters) > 0 && !slices.ContainsFunc(r.Clusters, read) {
+		return of(newest, "unknown: no cluster was read", warning)
+	}
+	return of(newest, wrong, failure)
 }
 
 // of is a check that succeeded where there is nothing wrong.

@@ -81,6 +81,16 @@ Status check results are ×
 	}
 }
 
+// Nobody knows which revision is applied if no cluster was read.
+func TestCheckUnread(t *testing.T) {
+	r := ailing()
+	r.Clusters = r.Clusters[1:2]
+	got, ok := checkedAs(t, r, Table)
+	if !strings.Contains(got, "‼ the newest revision is applied\n    unknown: no cluster was read\n") || ok {
+		t.Errorf("Check(table): %v\n%s", ok, got)
+	}
+}
+
 // The keys are those that `linkerd check` reads.
 func TestCheckJSON(t *testing.T) {
 	raw, ok := checkedAs(t, ailing(), JSON)

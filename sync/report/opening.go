@@ -131,24 +131,31 @@ func (d openingDoc) line() string {
 	return line + writerLines(d.writers, ago)
 }
 
-// applied says which revision is applied in which clusters: the newest knowledge is that of each cluster.
+// applied says which revision is applied in which clusters, and which were not read: the newest knowledge is that of each cluster.
 func (d openingDoc) applied() string {
 	in := map[string][]string{}
-	read := 0
+	var parts, unread []string
 	for _, c := range d.clusters {
 		if c.read {
-			read++
 			in[c.commit] = append(in[c.commit], c.name)
+		} else {
+			unread = append(unread, c.name)
 		}
 	}
-	var parts []string
 	for commit, names := range in {
 		parts = append(parts, d.appliedIn(commit, names))
 	}
-	if read == 0 {
-		return ""
-	}
 	slices.Sort(parts)
+	switch {
+	case len(d.clusters) == 0:
+		return ""
+	case len(parts) == 0:
+		return "It is unknown which revision is applied: no cluster was read. "
+	case len(unread) == 1:
+		parts = append(parts, unread[0]+" was not read")
+	case len(unread) > 1:
+		parts = append(parts, strings.Join(unread, ", ")+" were not read")
+	}
 	line := strings.Join(parts, "; ")
 	return strings.ToUpper(line[:1]) + line[1:] + ". "
 }

@@ -272,5 +272,18 @@ func (d overviewDoc) more() string {
 	case len(d.Links) > 0:
 		return ""
 	}
-	return "no link in " + object.Count(len(d.Clusters), "cluster") + "\n"
+	unread := 0
+	for _, c := range d.Clusters {
+		if c.Status == string(Unknown) {
+			unread++
+		}
+	}
+	switch read := len(d.Clusters) - unread; {
+	case unread == 0:
+		return "no link in " + object.Count(len(d.Clusters), "cluster") + "\n"
+	case read == 0:
+		return "Links are unknown, because no cluster could be read.\n"
+	default:
+		return fmt.Sprintf("no link in the %s that could be read; the others may have links\n", object.Count(read, "cluster"))
+	}
 }

@@ -75,7 +75,12 @@ func TestOverviewOpens(t *testing.T) {
 			"Revision 0123456789ab is applied in 1 of 2 clusters (east); revision fedcba987654 is applied in 1 of 2 clusters (west). No lease of linkwright run or sync is found.", true,
 		},
 		{"no revision", Overview{Clusters: []RecordedCluster{{Name: "east"}}}, "No revision is applied in the only cluster. No lease of linkwright run or sync is found.", true},
-		{"nothing was read", Overview{Clusters: []RecordedCluster{{Name: "east", Why: object.Because(reason.Unreachable, "no")}}}, "No lease of linkwright run or sync is found.", false},
+		{"nothing was read", Overview{Clusters: []RecordedCluster{{Name: "east", Why: object.Because(reason.Unreachable, "no")}}}, "It is unknown which revision is applied: no cluster was read. No lease of linkwright run or sync is found.", false},
+		{
+			"one was not read",
+			Overview{Clusters: append([]RecordedCluster{{Name: "down", Why: object.Because(reason.Timeout, "no")}}, both...)},
+			"Revision 0123456789ab is applied in 2 of 3 clusters (east, west); down was not read. No lease of linkwright run or sync is found.", false,
+		},
 		{"a lease that was not read", Overview{Clusters: both, Opening: Opening{Unread: true}}, inBoth + "Nobody knows which process syncs: the lease could not be read.", true},
 		{"applied", Overview{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Since: at})}, inBoth + last, true},
 		{
@@ -257,11 +262,25 @@ func TestOverviewUnwritten(t *testing.T) {
 	}
 }
 
+// Links of clusters that were not read are unknown, and not absent.
+func TestOverviewWithoutLinks(t *testing.T) {
+	down := object.Because(reason.Forbidden, "no")
+	for want, clusters := range map[string][]RecordedCluster{
+		"no link in 2 clusters\n": {{Name: "east"}, {Name: "west"}},
+		"no link in the 1 cluster that could be read; the others may have links\n": {{Name: "east", Why: down}, {Name: "west"}},
+		"Links are unknown, because no cluster could be read.\n":                   {{Name: "east", Why: down}, {Name: "west", Why: down}},
+	} {
+		if got := writtenAs(t, Overview{Clusters: clusters}.Answer(), Text); !strings.HasSuffix(got, "\n\n"+want) {
+			t.Errorf("want %q:\n%s", want, got)
+		}
+	}
+}
+
 // The status from inventories is one table of links, and another of clusters that could not be read.
 func TestOverview(t *testing.T) {
 	for format, want := range map[Format]string{
 		Text: `
-Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
+Revision 0123456789ab is applied in 2 of 3 clusters (east, west); north was not read. pod-1 leads.
 
 SOURCE  TARGET  READY    STATUS   AGE  MESSAGE
 east    west    Unknown  Unknown       NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
@@ -274,7 +293,7 @@ CLUSTER  STATUS   MESSAGE
 north    Unknown  Unreachable: no route[31m; to host
 `,
 		Wide: `
-Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
+Revision 0123456789ab is applied in 2 of 3 clusters (east, west); north was not read. pod-1 leads.
 
 SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE INVENTORY  TARGET INVENTORY  MESSAGE
 east    west    Unknown  Unknown                             Recorded          Recorded          NotReported: linkwright has not written about the link yet: run linkwright status --repo URL

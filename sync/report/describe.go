@@ -21,8 +21,10 @@ type page struct {
 	links    []output.Link  // of a cluster
 	events   []output.Event // newest last
 	now      time.Time
-	offline  bool // the repository was not read
-	approved bool // what the applied revision may not remove was approved since
+	offline  bool            // the repository was not read
+	approved bool            // what the applied revision may not remove was approved since
+	unread   *output.Cluster // a cluster of a link that was not read; nil: both were
+	idle     bool            // no process syncs the link now
 }
 
 // LinkAnswer is all that a report has about a link: its status, both ends, its stages, what is written or would be, and what to do; false:
@@ -33,7 +35,9 @@ func (r Report) LinkAnswer(p api.Pair) (Answer, bool) {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
 			var writes string
 			l.Written, l.Planned, writes = d.writesOf(l.Link)
-			return describeLink(l.Link, page{revision: d.AppliedRevision, problems: d.problems(), writes: writes, events: conditionEvents(l.Link), now: d.at}), true
+			return describeLink(l.Link, page{
+				revision: d.AppliedRevision, problems: d.problems(), writes: writes, events: conditionEvents(l.Link), now: d.at, unread: unreadOf(l.Link, clustersOf(d.clusters)),
+			}), true
 		}
 	}
 	return Answer{}, false
@@ -60,6 +64,7 @@ func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
 			return describeLink(o.detailed(l), page{
 				revision: d.AppliedRevision, events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at, offline: true, approved: o.Revision.Approval.Given,
+				unread: unreadOf(l, d.Clusters), idle: o.idle(p.Source),
 			}), true
 		}
 	}
@@ -104,6 +109,11 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 		step = "Resume it, so that linkwright repairs it: remove suspend from the declaration."
 	case why.Code == reason.PruneLimitExceeded && p.approved:
 		step = "Wait until a running daemon follows the approval, or run linkwright sync."
+	case p.unread != nil && slices.Contains(ofUnread(), why.Code):
+		e, _ := reason.Find(p.unread.Reason.Code)
+		step = fmt.Sprintf("Cluster %s was not read (%s). %s", p.unread.Name, p.unread.Reason.Code, e.Plain(e.Remedy))
+	case p.idle && slices.Contains(leftToSync(), why.Code):
+		step = "Run linkwright sync: no process syncs the link now."
 	default:
 		e, _ := reason.Find(cause(why))
 		step = e.Plain(e.Remedy)
@@ -119,6 +129,28 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 		return ""
 	}
 	return "Next step:  " + step + "\n"
+}
+
+// ofUnread are the reasons of a link that come of a cluster that was not read, whose own reason says more.
+func ofUnread() []reason.Code {
+	return []reason.Code{reason.NotRead, reason.EndNotRead, reason.TargetNotRead, reason.WaitingForTarget, reason.Unknown}
+}
+
+// leftToSync are the reasons of a link that a daemon or the next sync ends.
+func leftToSync() []reason.Code {
+	return []reason.Code{reason.Progressing, reason.SecretMissing, reason.NotReported, reason.RevisionMismatch, reason.ControllerMissing}
+}
+
+// unreadOf is a cluster of a link that was not read, the source first; nil: both were.
+func unreadOf(l output.Link, clusters []output.Cluster) *output.Cluster {
+	for _, name := range []string{l.Source, l.Target} {
+		for _, c := range clusters {
+			if c.Name == name && c.Status == string(Unknown) && c.Reason != nil {
+				return &c
+			}
+		}
+	}
+	return nil
 }
 
 // cause is the code of a reason: of Denied and NotRendered, the one that their message begins with.

@@ -7,6 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // A link that does not work is shown with why, what to do, both ends and every stage.
@@ -92,5 +95,45 @@ func TestBaseIsExplained(t *testing.T) {
 	a, _ = first().ClusterAnswer("west")
 	if text := writtenAs(t, a, Text) + writtenAs(t, first().StatusAnswer(), Text); strings.Contains(text, says) {
 		t.Errorf("no base is shown:\n%s", text)
+	}
+}
+
+// The page of a link with a cluster that was not read says why, and what to do about that cluster. If no process syncs the link, nobody waits for one.
+func TestDescribeNextStep(t *testing.T) {
+	down := []object.Condition{{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead, Message: "target reachable: Timeout"}}
+	soon := []object.Condition{{Type: object.Ready, Status: object.False, Reason: reason.Progressing}, {Type: object.Reconciling, Status: object.True}}
+	const unread = "Next step:  Cluster east was not read (Timeout). Check the API server's load, or raise --cluster-timeout.\n"
+	for name, tt := range map[string]struct {
+		link   RecordedLink
+		unread Opening
+		want   []string
+	}{
+		"target": {RecordedLink{Pair: link("west", "east"), Source: RecordedEnd, Target: UnknownEnd, Conditions: down}, Opening{}, []string{"Unknown   Timeout: no answer", unread}},
+		"source": {RecordedLink{Pair: link("east", "west"), Source: UnknownEnd, Target: RecordedEnd}, Opening{}, []string{"Unknown   Timeout: no answer", unread}},
+		"no process syncs": {
+			RecordedLink{Pair: link("west", "south"), Source: RecordedEnd, Target: RecordedEnd, Conditions: soon},
+			Opening{},
+			[]string{"Next step:  Run linkwright sync: no process syncs the link now.\n"},
+		},
+		"nobody knows which does": {
+			RecordedLink{Pair: link("west", "south"), Source: RecordedEnd, Target: RecordedEnd, Conditions: soon},
+			Opening{Unread: true},
+			[]string{"Next step:  Nothing: a daemon or the next sync goes on."},
+		},
+	} {
+		o := Overview{Opening: tt.unread, Links: []RecordedLink{tt.link}, Clusters: []RecordedCluster{{Name: "east", Why: object.Because(reason.Timeout, "no answer")}, {Name: "south"}, {Name: "west"}}}
+		a, _ := o.LinkAnswer(tt.link.Pair)
+		for _, want := range tt.want {
+			if got := writtenAs(t, a, Text); !strings.Contains(got, want) {
+				t.Errorf("%s: no %q\n%s", name, want, got)
+			}
+		}
+	}
+	r := ailing()
+	r.Clusters[0].Step = plan.Step{Cluster: "east", Denied: object.Because(reason.Timeout, "no answer")}
+	r.Clusters[2].Step.Rows[0].Phase, r.Clusters[2].Step.Rows[0].Why = plan.Blocked, object.Because(reason.TargetNotRead, "linkwright cannot read cluster east")
+	a, _ := r.LinkAnswer(link("west", "east"))
+	if got := writtenAs(t, a, Text); !strings.Contains(got, unread) {
+		t.Errorf("compared: no %q\n%s", unread, got)
 	}
 }

@@ -85,7 +85,7 @@ Meaning:    Requests to mirrors fail, because the controller's probe of the targ
 
 END     CLUSTER  STATUS    MESSAGE
 source  west     Recorded
-target  north    Unknown
+target  north    Unknown   Unreachable: no route[31m; to host
 
 Events (the last transition of each condition):
 LAST SEEN  TYPE     REASON           OBJECT           MESSAGE

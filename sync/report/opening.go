@@ -60,6 +60,9 @@ func (o Opening) syncedBy(name api.ClusterName) Leader {
 	return Leader{}
 }
 
+// idle says that no process syncs a cluster now; false: one does, or nobody knows.
+func (o Opening) idle(name api.ClusterName) bool { return !o.Unread && !o.syncedBy(name).Leads(o.At) }
+
 // openingDoc is an Opening as it may be shown, over clusters and the revisions that they carry.
 type openingDoc struct {
 	observed  observedDoc

@@ -196,6 +196,9 @@ func fieldsBelow(f api.Field) string {
 		if below.Required {
 			said += ", required"
 		}
+		if value := text(below.Default); value != "" {
+			said += ", default " + value
+		}
 		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\n", below.Name, said, firstSentence(below.Description))
 	}
 	_ = table.Flush() // into memory

@@ -45,6 +45,17 @@ func contents(t *testing.T, pattern string) map[string]string {
 	return out
 }
 
+// The fields below a field are listed with their defaults.
+func TestExplainShowsDefaults(t *testing.T) {
+	var out, stderr bytes.Buffer
+	code := run(t.Context(), []string{"explain", "SyncPolicy.spec.prune"}, &out, &stderr)
+	for _, want := range []string{"maxClusters", ", default 1 ", ", default 30% ", ", default 50% "} {
+		if code != cli.ExitDone || !strings.Contains(out.String(), want) {
+			t.Errorf("exit code %d, no %q:\n%s%s", code, want, &out, &stderr)
+		}
+	}
+}
+
 func TestUnknownWordsAreWrongUsage(t *testing.T) {
 	for _, tt := range []struct{ line, says string }{
 		{"schema clutser", "Cluster"},

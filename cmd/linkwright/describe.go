@@ -147,7 +147,7 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
 		return cmp.Or(d.show(o, c, arg, as), cli.Verdict(r, failed))
 	}
-	r.Recorded = installedOf(e).recordedConditions(c.Context(), r)
+	r = engine{e}.withRecord(c.Context(), r, failed)
 	a, found := d.report(r, arg)
 	if found {
 		err = cli.Write(c.OutOrStdout(), as, a)

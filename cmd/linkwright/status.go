@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync"
@@ -80,13 +81,10 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
 		return cmp.Or(cli.Write(c.OutOrStdout(), as, o.Answer()), cli.ShownVerdict(as, r, failed))
 	}
-	if cli.Interrupted(c.Context()) == nil { // else nothing more is read
-		r.Opening = engine{e}.opening(c.Context(), r, failed)
-		if r.Opening.Leader == nil && !r.Opening.Unread { // it may be the wrong cluster
-			f.Management.Announce(c.ErrOrStderr(), e.Loop.Log)
-		}
+	r = engine{e}.withRecord(c.Context(), r, failed)
+	if r.Opening != nil && r.Opening.Leader == nil && !r.Opening.Unread && cli.Interrupted(c.Context()) == nil { // it may be the wrong cluster
+		f.Management.Announce(c.ErrOrStderr(), e.Loop.Log)
 	}
-	r.Recorded = installedOf(e).recordedConditions(c.Context(), r)
 	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {
 		return err
 	}
@@ -110,14 +108,23 @@ func (e engine) lastKnown(ctx context.Context, r report.Report, failed error) (r
 	return o, true
 }
 
-// opening is what status opens with: what the record and the leases say, and what reading the repository adds to that.
-func (e engine) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
-	known, err := e.record(ctx)
+// withRecord adds to a report what the record, the leases and inventories say, and what reading the repository adds to that.
+func (e engine) withRecord(ctx context.Context, r report.Report, failed error) report.Report {
+	if cli.Interrupted(ctx) != nil { // nothing more is read
+		return r
+	}
+	known, err := installedOf(e.Engine).recorded().Record(ctx, e.Loop.Owner)
 	out := installedOf(e.Engine).opening(ctx, known)
-	if err == nil { // else the report says so
+	switch {
+	case err != nil: // the report says so
+	case known.Was.IsZero():
+		r.NeverApplied = out.Idle()
+	default:
 		out.Revision = observedNow(out.Revision, r, failed)
 	}
-	return &out
+	r.Opening, r.Suspensions = &out, decide.Suspensions(known)
+	r.Recorded = installedOf(e.Engine).recordedConditions(ctx, r)
+	return r
 }
 
 // observedNow is what the record remembers of revisions, with what was just seen of the repository.

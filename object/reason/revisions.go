@@ -38,8 +38,8 @@ func revisions() Group {
 		},
 		{
 			Code:    NotAppliedYet,
-			Meaning: "The observed revision is newer than the applied one, and no sync has applied it yet.",
-			Remedy:  "Nothing: the next sync does.",
+			Meaning: "No sync has applied the observed revision yet.",
+			Remedy:  "Nothing if a daemon runs: it does that. Otherwise run `linkwright sync`.",
 		},
 		{
 			Code:    RevisionMismatch,

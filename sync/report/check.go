@@ -76,6 +76,9 @@ func (r Report) checks() checks {
 // newestApplied checks that the newest revision is applied; wrong: why it is not. Nobody knows that if no cluster was read.
 func (r Report) newestApplied(wrong string) output.OneCheck {
 	const newest = "the newest revision is applied"
+	if wrong == "" && r.NeverApplied {
+		return of(newest, nothingApplied, failure)
+	}
 	read := func(c Cluster) bool { return c.Status() != Unknown }
 	if wrong == "" && len(r.Clusters) > 0 && !slices.ContainsFunc(r.Clusters, read) {
 		return of(newest, "unknown: no cluster was read", warning)

@@ -35,8 +35,10 @@ func (r Report) LinkAnswer(p api.Pair) (Answer, bool) {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
 			var writes string
 			l.Written, l.Planned, writes = d.writesOf(l.Link)
+			recorded := Overview{Opening: Opening{At: r.At}, Suspensions: r.Suspensions}
 			return describeLink(l.Link, page{
-				revision: d.AppliedRevision, problems: d.problems(), writes: writes, events: conditionEvents(l.Link), now: d.at, unread: unreadOf(l.Link, clustersOf(d.clusters)),
+				revision: d.AppliedRevision, problems: d.problems(), writes: writes, events: recorded.eventsAbout([]output.Link{l.Link}, l.Source, l.Target), now: d.at,
+				unread: unreadOf(l.Link, clustersOf(d.clusters)), idle: r.Opening != nil && r.Opening.idle(p.Source),
 			}), true
 		}
 	}
@@ -138,7 +140,7 @@ func ofUnread() []reason.Code {
 
 // leftToSync are the reasons of a link that a daemon or the next sync ends.
 func leftToSync() []reason.Code {
-	return []reason.Code{reason.Progressing, reason.SecretMissing, reason.NotReported, reason.RevisionMismatch, reason.ControllerMissing}
+	return []reason.Code{reason.Progressing, reason.SecretMissing, reason.NotReported, reason.RevisionMismatch, reason.ControllerMissing, reason.NotAppliedYet}
 }
 
 // unreadOf is a cluster of a link that was not read, the source first; nil: both were.

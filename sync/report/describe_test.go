@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -135,5 +136,38 @@ func TestDescribeNextStep(t *testing.T) {
 	a, _ := r.LinkAnswer(link("west", "east"))
 	if got := writtenAs(t, a, Text); !strings.Contains(got, unread) {
 		t.Errorf("compared: no %q\n%s", unread, got)
+	}
+}
+
+// Before the first sync and after an uninstall nothing waits for anything: a command applies the links.
+func TestNeverApplied(t *testing.T) {
+	r := ailing()
+	issued := object.Because(reason.CredentialNotIssued, "cluster east has not issued a token for west yet")
+	row := &r.Clusters[2].Step.Rows[0]
+	row.Phase, row.Why, row.Health = plan.Blocked, issued, []health.Verdict{{Stage: health.EndRenders, Result: health.Failed, Why: issued}}
+	r.NeverApplied, r.Opening = true, &Opening{}
+	page, _ := r.LinkAnswer(link("west", "east"))
+	checked, ok := r.CheckAnswer()
+	const says = "NotAppliedYet: nothing is applied yet: run linkwright sync, or start linkwright run"
+	for name, tt := range map[string]struct{ got, want string }{
+		"status":           {writtenAs(t, r.StatusAnswer(), Text), says},
+		"describe":         {writtenAs(t, page, Text), "Next step:  Run linkwright sync: no process syncs the link now.\n"},
+		"check":            {writtenAs(t, checked, Table), "× the newest revision is applied\n    nothing is applied yet: run linkwright sync"},
+		"check of a stage": {writtenAs(t, checked, Table), "× renders\n    " + says},
+	} {
+		if !strings.Contains(tt.got, tt.want) || strings.Contains(tt.got, "CredentialNotIssued") || ok {
+			t.Errorf("%s: no %q\n%s", name, tt.want, tt.got)
+		}
+	}
+}
+
+// The page of a link that is compared with the repository has the same events of suspensions as that of its inventories.
+func TestDescribeComparedEvents(t *testing.T) {
+	r := ailing()
+	r.Suspensions = []Decision{{Kind: "Suspend", Object: "west/east", By: "alice"}, {Kind: "Resume", Object: "east", By: "bob"}, {Kind: "Suspend", Object: "north", By: "carol"}}
+	a, _ := r.LinkAnswer(link("west", "east"))
+	got := writtenAs(t, a, Text)
+	if !strings.Contains(got, "Suspended is True: by alice") || !strings.Contains(got, "Suspended is False: by bob") || strings.Contains(got, "carol") {
+		t.Errorf("events:\n%s", got)
 	}
 }

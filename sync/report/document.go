@@ -8,9 +8,13 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
+
+// nothingApplied is what is said before the first sync, and after an uninstall.
+const nothingApplied = "nothing is applied yet: run linkwright sync, or start linkwright run"
 
 // document is a report as it may be shown: every format is made of it.
 type document struct {
@@ -102,12 +106,31 @@ func (r Report) document() document {
 		if doc.Reason == nil {
 			doc.Reason = r.toWrite(changes, l.Source, l.Target)
 		}
+		if r.NeverApplied {
+			doc.neverApplied()
+		}
 		d.Summary.Links[doc.Status]++
 		doc.touched = touched[l.Pair]
 		d.links = append(d.links, doc)
 	}
 	countLinks(d.clusters, d.links)
 	return d
+}
+
+// neverApplied replaces reasons by which a link waits for a running sync: nothing was ever applied, and waiting does not help.
+func (l *linkDoc) neverApplied() {
+	waits := func(why *object.Reason) bool {
+		return why != nil && (why.Code == reason.CredentialNotIssued || why.Code == reason.Progressing)
+	}
+	whys := []**object.Reason{&l.Reason, &l.SourceEnd.Reason, &l.TargetEnd.Reason}
+	for i := range l.Stages {
+		whys = append(whys, &l.Stages[i].Reason)
+	}
+	for _, why := range whys {
+		if waits(*why) {
+			*why = object.Because(reason.NotAppliedYet, "%s", nothingApplied)
+		}
+	}
 }
 
 // countLinks has every cluster count the links with an end in it.

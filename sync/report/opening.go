@@ -63,6 +63,11 @@ func (o Opening) syncedBy(name api.ClusterName) Leader {
 // idle says that no process syncs a cluster now; false: one does, or nobody knows.
 func (o Opening) idle(name api.ClusterName) bool { return !o.Unread && !o.syncedBy(name).Leads(o.At) }
 
+// Idle says that no process syncs any cluster now; false: one does, or nobody knows.
+func (o Opening) Idle() bool {
+	return o.idle("") && !slices.ContainsFunc(o.Writers, func(l Leader) bool { return l.Leads(o.At) })
+}
+
 // openingDoc is an Opening as it may be shown, over clusters and the revisions that they carry.
 type openingDoc struct {
 	observed  observedDoc

@@ -89,7 +89,7 @@ func approveDenied(f *cli.Common, c *cobra.Command, as *cli.Format, hash string)
 	return err == nil, err
 }
 
-// approveDeclared approves what the declarations of --ref remove.
+// approveDeclared approves what the declarations remove.
 func approveDeclared(f *cli.Common, c *cobra.Command, as *cli.Format, hash string) error {
 	f.Shows(c, false, as.Format)
 	e, w, err := f.Read(c)
@@ -101,9 +101,9 @@ func approveDeclared(f *cli.Common, c *cobra.Command, as *cli.Format, hash strin
 	return approval{c, installedOf(e), f.Writing, as}.record(hash, func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case len(r.Units) == 0:
-			return nil, fmt.Errorf("approve %s: the declarations of --ref remove nothing that needs an approval", hash)
+			return nil, fmt.Errorf("approve %s: the declarations remove nothing that needs an approval", hash)
 		case r.Hash != hash:
-			return nil, fmt.Errorf("approve %s: the declarations of --ref remove something else: %s", hash, removing(r.Hash, r.Units))
+			return nil, fmt.Errorf("approve %s: the declarations remove something else: %s", hash, removing(r.Hash, r.Units))
 		}
 		return r.Units, nil
 	})

@@ -32,7 +32,7 @@ func TestApprove(t *testing.T) {
 	l.commit(retired)
 	hash := l.denied("sync")
 	before := l.writes()
-	l.must(cli.ExitError, []string{"remove something else: " + hash + "  link west/east"}, "approve", "000000000000")
+	l.must(cli.ExitError, []string{"approve 000000000000: the declarations remove something else: " + hash + "  link west/east"}, "approve", "000000000000")
 	l.must(cli.ExitUsage, []string{"is not a hash"}, "approve", "west/east")
 	if n := l.writes(); n != before {
 		t.Errorf("with a hash that is none, %d writes", n-before)

@@ -57,7 +57,7 @@ func Unchecked(why error) Answer {
 func (r Report) checks() checks {
 	d := r.document()
 	c := checks{output.Check{TypeMeta: output.Of(output.KindCheck), Success: true, Categories: []category{
-		{CategoryName: "linkwright", Checks: []output.OneCheck{r.newestApplied(d.Error)}},
+		{CategoryName: "linkwright", Checks: []output.OneCheck{r.newestApplied(r.notApplied(d.Error))}},
 	}}}
 	for _, cl := range d.clusters {
 		c.Categories = append(c.Categories, cl.checks())
@@ -84,6 +84,16 @@ func (r Report) newestApplied(wrong string) output.OneCheck {
 		return of(newest, "unknown: no cluster was read", warning)
 	}
 	return of(newest, wrong, failure)
+}
+
+// notApplied says why the newest revision is not applied, with the first error of its declarations.
+func (r Report) notApplied(why string) string {
+	first := First(r.Problems)
+	if why == "" || first == "" {
+		return why
+	}
+	invalid, rest, _ := strings.Cut(why, "; ") // why the applied revision cannot be read
+	return strings.TrimSuffix(invalid+": "+redacting(bodiesOf(r)).line(first)+"; "+rest, "; ")
 }
 
 // of is a check that succeeded where there is nothing wrong.

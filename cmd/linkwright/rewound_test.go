@@ -113,14 +113,14 @@ func (r *rewoundLab) allowed(push func()) {
 	r.drifts()
 	before := r.writes()
 	words := []string{head, r.last[:12], "linkwright allow non-fast-forward " + head}
-	r.must(cli.ExitError, append(words, "2 links: ", "1 written, 0 failed"), "sync", "--git-cache", r.cache)
+	r.must(cli.ExitPartial, append(words, "2 links: ", "1 written, 0 failed"), "sync", "--git-cache", r.cache)
 	if n := r.writes() - before; n != 1 || !r.repaired() {
 		r.t.Errorf("while the head is refused: %d writes, repaired: %t", n, r.repaired())
 	}
 	before = r.writes()
-	r.must(cli.ExitError, append(words, "no cluster was read"), "sync")
+	r.must(cli.ExitPartial, append(words, "no cluster was read"), "sync")
 	r.denied(words)
-	r.must(cli.ExitError, words[:2], "sync", "--allow-non-fast-forward", r.last)
+	r.must(cli.ExitPartial, words[:2], "sync", "--allow-non-fast-forward", r.last)
 	if n := r.writes() - before; n > 0 {
 		r.t.Errorf("without a cache: %d writes", n)
 	}
@@ -140,12 +140,12 @@ func (r *rewoundLab) denied(words []string) {
 	r.statusSeen = true
 	shown := append([]string{"Revision " + r.last[:12] + " is applied in all 2 clusters", "\nwest    east    "}, words...)
 	for _, args := range [][]string{{"status"}, {"status", "--git-cache", r.cache}} {
-		got := r.must(cli.ExitError, shown, args...)
+		got := r.must(cli.ExitPartial, shown, args...)
 		if n := strings.Count(got.out, "Git history was rewritten"); n != 1 {
 			r.t.Errorf("%v says %d times why:\n%s", args, n, got.out)
 		}
 	}
-	r.must(cli.ExitError, append([]string{"Link:       west/east"}, words...), "describe", "link", "west/east")
+	r.must(cli.ExitPartial, append([]string{"Link:       west/east"}, words...), "describe", "link", "west/east")
 }
 
 // gitDown: what was applied last is kept up from the cache, also by a new process.

@@ -28,7 +28,7 @@ func recovery() howTo {
 		{at: "linkwright resume NAME", words: link, after: func(r *reader) { r.expect("linkwright sync --repo URL", "1 Ready") }},
 		{at: "linkwright allow non-fast-forward 89abcdef0123456789abcdef0123456789abcdef --reason 'repository was split'", before: func(r *reader) {
 			r.do("git commit -q --amend --allow-empty -m 'Another history' && git push -qf origin main")
-			out := r.fails(exitError, "linkwright sync --repo URL")
+			out := r.fails(exitNotDone, "linkwright sync --repo URL")
 			r.words["COMMIT"] = r.found(out, `linkwright allow non-fast-forward ([0-9a-f]{40})`)
 		}, words: map[string]string{"89abcdef0123456789abcdef0123456789abcdef": "COMMIT"}, after: func(r *reader) { r.do("linkwright sync --repo URL") }},
 		{at: "linkwright cluster add --all .", before: func(r *reader) {

@@ -83,12 +83,13 @@ func ShownVerdict(f report.Format, r report.Report, failed error) error {
 	return exit
 }
 
-// Verdict turns a sync into an exit code.
+// Verdict turns a sync into an exit code. A revision that is denied is no error: a guard says no, as for diff.
 func Verdict(r report.Report, failed error) error {
+	_, denied := errors.AsType[sync.DeniedRevision](failed)
 	switch {
 	case errors.Is(failed, sync.ErrInvalid):
 		return Exit{Code: ExitInvalid}
-	case errors.Is(failed, sync.ErrInterrupted):
+	case denied || errors.Is(failed, sync.ErrInterrupted):
 		return Exit{Code: ExitPartial, Err: failed}
 	case failed != nil:
 		return Exit{Code: ExitError, Err: failed}

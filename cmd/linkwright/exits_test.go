@@ -98,6 +98,16 @@ func exitCases(dir, repo string) []exitCase {
 	}
 }
 
+// emptyCheckout makes a work tree without a commit.
+func emptyCheckout(t *testing.T, dir string) {
+	t.Helper()
+	for _, args := range [][]string{{"init", "--quiet", dir}, {"-C", dir, "config", "user.name", "t"}, {"-C", dir, "config", "user.email", "t@example.com"}} {
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
 // TestExitCodes: the same mistake has the same exit code in every command.
 func TestExitCodes(t *testing.T) {
 	dir, repo := t.TempDir(), filepath.Join(t.TempDir(), "fleet")
@@ -106,12 +116,7 @@ func TestExitCodes(t *testing.T) {
 	if err := os.CopyFS(repo, os.DirFS("../../examples/pair")); err != nil {
 		t.Fatal(err)
 	}
-	checkout := filepath.Join(repo, "..", "checkout")
-	for _, args := range [][]string{{"init", "--quiet", checkout}, {"-C", checkout, "config", "user.name", "t"}, {"-C", checkout, "config", "user.email", "t@example.com"}} {
-		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	emptyCheckout(t, filepath.Join(repo, "..", "checkout"))
 	write(t, filepath.Join(dir, "broken.yaml"), "{{{")
 	write(t, filepath.Join(dir, "unknown.yaml"), "apiVersion: config.linkwright.dev/v1alpha1\nkind: Config\nnonsense: true\n")
 	write(t, filepath.Join(dir, "dead.yaml"), `{apiVersion: v1, kind: Config, current-context: dead, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],

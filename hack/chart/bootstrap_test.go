@@ -160,8 +160,8 @@ func (n *newcomer) typed(want int, words ...string) string {
 		n.Fatalf("%s: exit code %d, want %d", strings.Join(words, " "), code, want)
 	}
 	for _, secret := range []string{"of the person", "of%20the%20person", "of linkwright"} {
-		if strings.Contains(string(out), secret) {
-			n.Errorf("%s prints a password", words[0])
+		if words[0] == "linkwright" && strings.Contains(string(out), secret) {
+			n.Errorf("%s prints a password", strings.Join(words, " "))
 		}
 	}
 	return string(out)
@@ -354,7 +354,15 @@ func (n *newcomer) again() {
 	n.Helper()
 	before := n.typed(0, "git", "-C", "fleet", "rev-parse", "HEAD")
 	n.answers()
-	out := n.typed(0, "linkwright", "bootstrap", "fleet", "--context", "west", "--context", "east", "--mesh", "prod", "--management-context", "west", "--yes")
+	words := []string{"linkwright", "bootstrap", "fleet", "--context", "west", "--context", "east", "--mesh", "prod", "--management-context", "west", "--yes", "--values"}
+	if out := n.typed(2, append(slices.Clone(words), "values.yaml")...); !strings.Contains(out, "the file exists with other content") {
+		n.Error("it does not refuse to overwrite a file with values")
+	}
+	out := n.typed(0, append(words, "other.yaml")...)
+	if _, err := os.Stat(filepath.Join(n.dir, "other.yaml")); err != nil {
+		n.Errorf("done again, it writes no values: %v", err)
+	}
+	out = strings.ReplaceAll(out, "values of the Helm chart written", "")
 	if !strings.Contains(out, "nothing to write") || strings.Contains(out, "written") || strings.Contains(out, "created") || n.typed(0, "git", "-C", "fleet", "rev-parse", "HEAD") != before {
 		n.Error("done again, it changed something")
 	}
@@ -376,11 +384,31 @@ func (n *newcomer) answers() {
 	}
 }
 
+// behind: a checkout that lacks a revision of the repository, and files of the person, are left as they are.
+func (n *newcomer) behind(words []string) {
+	n.Helper()
+	n.typed(0, "git", "clone", "--quiet", "fleet", "stale")
+	n.typed(0, "git", "-C", "stale", "remote", "set-url", "origin", strings.TrimSpace(n.typed(0, "git", "-C", "fleet", "remote", "get-url", "origin")))
+	n.typed(0, "git", "-C", "stale", "commit", "--quiet", "--amend", "--message", "Another history")
+	stale := slices.Clone(words)
+	stale[1] = "stale"
+	if out := n.typed(2, append([]string{"linkwright"}, stale...)...); !strings.Contains(out, "run git pull there") {
+		n.Error("it does not say that the checkout lacks a revision")
+	}
+	theirs := filepath.Join(n.dir, "fleet", "clusters", "north.yaml")
+	n.must(os.WriteFile(theirs, []byte("# to be written\n"), 0o600))
+	if out := n.typed(2, append([]string{"linkwright"}, words...)...); !strings.Contains(out, "north.yaml exists") {
+		n.Error("it does not refuse to overwrite a file of the person")
+	}
+	n.must(os.Remove(theirs))
+}
+
 // grows: a bootstrap of a third cluster, killed after its first write, is finished by the next one.
 func (n *newcomer) grows() {
 	n.Helper()
 	words := []string{"bootstrap", "fleet", "--context", "north", "--management-context", "west", "--yes"}
 	words = append(words, n.addresses("north")...)
+	n.behind(words)
 	cmd := exec.CommandContext(n.Context(), n.program, words...)
 	cmd.Dir, cmd.Env = n.dir, append(os.Environ(), "KUBECONFIG="+filepath.Join(n.dir, "logins"))
 	stderr, err := cmd.StderrPipe()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -156,6 +157,7 @@ type prepared struct {
 	tree       tree
 	management admin
 	repository repository
+	unpushed   bool // the checkout has commits that the repository has not
 }
 
 // prepare reads the checkout, the clusters and the repository.
@@ -168,7 +170,7 @@ func (b *bootstrap) prepare(c *cobra.Command, dir string) (prepared, error) {
 		return out, err
 	}
 	o := &b.f.Git.Options
-	o.Repo, o.Ref, o.Path = cmp.Or(o.Repo, out.checkout.remote), cmp.Or(o.Ref, out.checkout.branch), out.checkout.path
+	o.Repo, o.Ref, o.Path = cmp.Or(o.Repo, out.checkout.repo), cmp.Or(o.Ref, out.checkout.branch), out.checkout.path
 	if o.Repo == "" {
 		return out, cli.Usage("--repo is missing: the checkout has no remote to take the repository's address from")
 	}
@@ -177,7 +179,7 @@ func (b *bootstrap) prepare(c *cobra.Command, dir string) (prepared, error) {
 		return out, err
 	}
 	if len(uncommitted) > 0 {
-		cli.Say(b.notes, "warning: "+strings.Join(uncommitted, ", ")+": changed and not committed; the rights are for these changes, too, so commit them yourself")
+		cli.Say(b.notes, "warning: "+strings.Join(uncommitted, ", ")+": not committed, or changed since; the rights are also for these declarations, so commit them yourself")
 	}
 	if out.tree, err = b.readTree(c, dir); err != nil {
 		return out, err
@@ -213,15 +215,41 @@ func (b *bootstrap) prepare(c *cobra.Command, dir string) (prepared, error) {
 	if err != nil {
 		return out, err
 	}
-	if err := out.checkout.free(out.tree.files); err != nil {
+	if err := out.checkout.free(ctx, out.tree.files); err != nil {
 		return out, err
 	}
 	b.contexts = nil
 	for i, name := range names {
 		b.contexts = append(b.contexts, string(name)+"="+contexts[i])
 	}
-	out.repository, err = b.readRepository(ctx, out.management)
-	return out, err
+	if out.repository, err = b.readRepository(ctx, out.management, out.checkout.branch); err != nil {
+		return out, err
+	}
+	if out.unpushed, err = out.checkout.follows(ctx, out.repository.revision); err != nil {
+		return out, err
+	}
+	return out, b.checkValues(out.repository.secret())
+}
+
+// checkValues refuses to overwrite a file that somebody may have changed.
+func (b *bootstrap) checkValues(secret string) error {
+	if b.values == "" {
+		return nil
+	}
+	text, err := b.chartValues(secret).text()
+	if err != nil {
+		return err
+	}
+	switch old, err := os.ReadFile(b.values); {
+	case err == nil && string(old) != text:
+		return fmt.Errorf("--values %s: the file exists with other content: name another file, or remove it", b.values)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--values: %w", err)
+	}
+	if _, err := os.Stat(filepath.Dir(b.values)); err != nil {
+		return fmt.Errorf("--values: %w", err)
+	}
+	return nil
 }
 
 // readClusters reads the clusters of contexts, as import does.
@@ -279,10 +307,12 @@ func (b *bootstrap) do(c *cobra.Command, p prepared, as report.Format) error {
 		return fmt.Errorf("nothing was written: %w", err)
 	}
 	b.notes = shown
-	if nothing := len(b.done.written)+len(p.tree.files) == 0; nothing || asked.Dry() {
-		if nothing {
-			cli.Say(b.notes, "nothing to write: the clusters, the Secrets and the declarations are as they should be")
-		}
+	nothing := len(b.done.written)+len(p.tree.files) == 0
+	if nothing {
+		b.f.Writing = asked
+		cli.Say(b.notes, "nothing to write: the clusters, the Secrets and the declarations are as they should be")
+	}
+	if nothing || asked.Dry() {
 		asked.Ended(b.notes)
 		return b.answer(c, p, as)
 	}
@@ -378,18 +408,32 @@ func (b *bootstrap) next(p prepared, values string) {
 	if b.parsed == nil && b.values != "" {
 		cli.Say(b.notes, "note: the values have no image: give --image, or set image.repository")
 	}
-	if b.f.Writing.Dry() || b.done.commit == "" && b.values == "" {
+	push := b.done.commit != "" || p.unpushed
+	if b.f.Writing.Dry() || !push && b.values == "" {
 		return
 	}
 	cli.Say(b.notes, "next:")
-	if b.done.commit != "" {
-		cli.Say(b.notes, "  git -C "+cli.Quoted(p.checkout.dir)+" push --set-upstream origin "+p.checkout.branch)
+	if push {
+		cli.Say(b.notes, "  "+command("git", "-C", p.checkout.dir, "push", "--set-upstream", p.checkout.remote, p.checkout.branch))
 	}
 	if b.values == "" {
 		return
 	}
-	cli.Say(b.notes, strings.TrimSuffix(fmt.Sprintf("  helm upgrade --install linkwright CHART --namespace %s --values %s --kube-context %s",
-		b.f.Management.Namespace, cli.Quoted(values), b.f.Management.Context), " --kube-context "))
+	words := []string{"helm", "upgrade", "--install", "linkwright", "CHART", "--namespace", b.f.Management.Namespace, "--values", values}
+	for flag, value := range map[string]string{"--kubeconfig": b.f.Management.Kubeconfig, "--kube-context": b.f.Management.Context} {
+		if value != "" {
+			words = append(words, flag, value)
+		}
+	}
+	cli.Say(b.notes, "  "+command(words...))
+}
+
+// command is a command as a shell reads it.
+func command(words ...string) string {
+	for i, w := range words {
+		words[i] = cli.Quoted(w)
+	}
+	return strings.Join(words, " ")
 }
 
 // bootstrapped is the answer for programs; as text, it is the values.

@@ -19,7 +19,8 @@ type checkout struct {
 	dir    string // the directory of the declarations
 	path   string // its path in the repository; empty: the root
 	branch string
-	remote string // the address of the repository, without a login; empty: there is none
+	remote string // the name of the remote that the branch is pushed to
+	repo   string // the address of the repository, without a login; empty: there is none
 }
 
 // openCheckout finds out where a directory belongs. It changes nothing.
@@ -36,12 +37,11 @@ func openCheckout(ctx context.Context, dir string) (checkout, error) {
 	if c.branch, err = c.git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil {
 		return c, fmt.Errorf("%s: no branch is checked out: check out the branch that linkwright is to follow", dir)
 	}
-	name, err := c.git(ctx, "config", "branch."+c.branch+".remote")
-	if err != nil {
-		name = "origin" // a branch that was never pushed
+	if c.remote, err = c.git(ctx, "config", "branch."+c.branch+".remote"); err != nil {
+		c.remote = "origin" // a branch that was never pushed
 	}
-	if address, err := c.git(ctx, "remote", "get-url", name); err == nil {
-		c.remote = withoutLogin(address)
+	if address, err := c.git(ctx, "remote", "get-url", c.remote); err == nil {
+		c.repo = withoutLogin(address)
 	}
 	return c, nil
 }
@@ -61,22 +61,43 @@ func (c checkout) mayCommit(ctx context.Context) (uncommitted []string, err erro
 	if _, err := c.git(ctx, "var", "GIT_COMMITTER_IDENT"); err != nil {
 		return nil, fmt.Errorf("%s: git cannot commit here: %w", c.dir, err)
 	}
-	status, err := c.git(ctx, "status", "--porcelain", "--", ".")
+	status, err := c.git(ctx, "status", "--porcelain", "-z", "--untracked-files=all", "--", ".")
 	if err != nil {
 		return nil, err
 	}
-	for line := range strings.Lines(status) {
-		if fields := strings.Fields(line); len(fields) > 1 {
-			uncommitted = append(uncommitted, fields[len(fields)-1])
+	for entry := range strings.SplitSeq(status, "\x00") {
+		if ext := filepath.Ext(entry); len(entry) > 3 && (ext == ".yaml" || ext == ".yml") {
+			uncommitted = append(uncommitted, entry[3:]) // two letters and a blank stand before the name
 		}
 	}
 	return uncommitted, nil
 }
 
-// free says which of these files is there already.
-func (c checkout) free(files map[string]string) error {
+// follows says why a commit on the branch would not follow a revision of the repository; none: nothing was pushed yet. unpushed: the branch is ahead.
+func (c checkout) follows(ctx context.Context, revision string) (unpushed bool, err error) {
+	head, err := c.git(ctx, "rev-parse", "--quiet", "--verify", "HEAD")
+	switch {
+	case revision == "":
+		return err == nil, nil
+	case err == nil && head == revision:
+		return false, nil
+	case err == nil:
+		_, err = c.git(ctx, "merge-base", "--is-ancestor", revision, head)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: the checkout does not have revision %.12s, which the repository has: run git pull there, then this command again", c.dir, revision)
+	}
+	return true, nil
+}
+
+// free says which of these files is there already, or in the branch.
+func (c checkout) free(ctx context.Context, files map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {
+		tracked, err := c.git(ctx, "ls-files", "--", name)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil || tracked != "" {
 			return fmt.Errorf("%s exists, and does not declare what is missing: rename it, or declare it there", filepath.Join(c.dir, name))
 		}
 	}
@@ -87,31 +108,44 @@ func (c checkout) free(files map[string]string) error {
 func (c checkout) commit(ctx context.Context, files map[string]string, subject string) (hash string, err error) {
 	ctx = context.WithoutCancel(ctx) // a commit that has begun is finished
 	names := slices.Sorted(maps.Keys(files))
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("commit %s: %w", strings.Join(names, ", "), errors.Join(err, c.takeBack(ctx, names)))
-		}
-	}()
-	for _, name := range names {
-		at := filepath.Join(c.dir, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil { //nolint:gosec // a work tree is for everybody who may read it
-			return "", err
-		}
-		if err := os.WriteFile(at, []byte(files[name]), 0o644); err != nil { //nolint:gosec // likewise
-			return "", err
-		}
+	made, err := c.create(files, names)
+	if err == nil {
+		_, err = c.git(ctx, append([]string{"add", "--"}, names...)...)
 	}
-	if _, err := c.git(ctx, append([]string{"add", "--"}, names...)...); err != nil {
-		return "", err
+	if err == nil {
+		_, err = c.git(ctx, append([]string{"commit", "--quiet", "--message", subject, "--only", "--"}, names...)...)
 	}
-	if _, err := c.git(ctx, append([]string{"commit", "--quiet", "--message", subject, "--only", "--"}, names...)...); err != nil {
-		return "", err
+	if err != nil {
+		return "", fmt.Errorf("commit %s: %w", strings.Join(names, ", "), errors.Join(err, c.takeBack(ctx, made)))
 	}
 	return c.git(ctx, "rev-parse", "HEAD")
 }
 
-// takeBack removes files that could not be committed, so that the command may be run again.
+// create writes files that are not there, and returns those that it made.
+func (c checkout) create(files map[string]string, names []string) (made []string, err error) {
+	for _, name := range names {
+		at := filepath.Join(c.dir, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil { //nolint:gosec // a work tree is for everybody who may read it
+			return made, err
+		}
+		f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // likewise
+		if err != nil {
+			return made, err
+		}
+		made = append(made, name)
+		_, err = f.WriteString(files[name])
+		if err = errors.Join(err, f.Close()); err != nil {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+// takeBack removes files that create made and git did not commit, so that the command may be run again.
 func (c checkout) takeBack(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
 	_, err := c.git(ctx, append([]string{"rm", "--quiet", "--force", "--ignore-unmatch", "--cached", "--"}, names...)...)
 	for _, name := range names {
 		if gone := os.Remove(filepath.Join(c.dir, name)); !errors.Is(gone, os.ErrNotExist) {

@@ -18,8 +18,9 @@ const gitSecretName = "linkwright-git"
 
 // repository is how linkwright is to read the declarations from its pod.
 type repository struct {
-	keys  source.Keys // that flags name; empty: none
-	known bool        // the Secret exists
+	keys     source.Keys // that flags name; empty: none
+	known    bool        // the Secret exists
+	revision string      // of the ref; empty: nothing was pushed there yet
 }
 
 // secret is the name of the Secret with the credentials; empty: none is needed.
@@ -31,8 +32,9 @@ func (r repository) secret() string {
 }
 
 // readRepository reads the repository as linkwright will: at its address, with the credentials that flags name, or else those that the Secret
-// holds already. A repository without the branch is one to which nothing was pushed yet.
-func (b *bootstrap) readRepository(ctx context.Context, management admin) (repository, error) {
+// holds already. A repository without the branch is one to which nothing was pushed
+// yet.
+func (b *bootstrap) readRepository(ctx context.Context, management admin, branch string) (repository, error) {
 	var out repository
 	keys, err := b.f.Git.Keys(ctx)
 	if err != nil {
@@ -57,9 +59,11 @@ func (b *bootstrap) readRepository(ctx context.Context, management admin) (repos
 	}
 	defer from.Close() //nolint:errcheck // nothing is kept
 	unpushed := func(err error) bool {
-		return errors.Is(err, source.ErrEmpty) || errors.Is(err, source.ErrRefGone) || errors.Is(err, source.ErrPathGone)
+		return errors.Is(err, source.ErrEmpty) || errors.Is(err, source.ErrRefGone) && b.f.Git.Options.Ref == branch || errors.Is(err, source.ErrPathGone)
 	}
-	if _, err = from.Poll(ctx); err != nil && !unpushed(err) {
+	now, err := from.Poll(ctx)
+	out.revision = string(now.Commit)
+	if err != nil && !unpushed(err) {
 		if len(keys) == 0 {
 			err = fmt.Errorf("%w: give linkwright credentials of its own, with --git-credentials-dir or another --git-… flag; it does not use yours", err)
 		}

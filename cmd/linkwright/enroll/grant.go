@@ -87,7 +87,7 @@ func (o admin) grant(ctx context.Context, objects []any, g granting) error {
 		}
 	}
 	if len(others) > 0 {
-		return fmt.Errorf("%s: nothing was written, because others wrote %s with different rights: compare them with what linkwright rbac prints, and overwrite them with --force", g.where(), strings.Join(others, ", "))
+		return fmt.Errorf("%s: nothing was written, because others wrote %s differently: compare rights with what linkwright rbac prints, and overwrite all of this with --force", g.where(), strings.Join(others, ", "))
 	}
 	for _, r := range todo {
 		if err := cli.Interrupted(ctx); err != nil {
@@ -187,7 +187,7 @@ func (o admin) compare(ctx context.Context, r right) (found, error) {
 	for _, field := range r.fields() {
 		switch {
 		case reflect.DeepEqual(live[field], r.is[field]):
-		case owns(head.ManagedFields, field):
+		case owns(head.ManagedFields, field) && (r.kind != "Secret" || !shares(head.ManagedFields, field)):
 			how = max(how, ours)
 		default:
 			how = theirs
@@ -215,6 +215,13 @@ func owns(entries []metav1.ManagedFieldsEntry, field string) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == fieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.FieldsV1 != nil &&
 			strings.Contains(e.FieldsV1.GetRawString(), `"f:`+field+`"`)
+	})
+}
+
+// shares says that others wrote into a field, too: of a map, each entry has its own manager.
+func shares(entries []metav1.ManagedFieldsEntry, field string) bool {
+	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager != fieldManager && e.FieldsV1 != nil && strings.Contains(e.FieldsV1.GetRawString(), `"f:`+field+`"`)
 	})
 }
 

@@ -118,7 +118,7 @@ func (t *tree) reachable(docs []*doc, found []imported) (err error) {
 
 // hasMesh reports whether a mesh of this name links clusters, or its file is there.
 func (t *tree) hasMesh(name string) bool {
-	if _, err := fs.Stat(t.origin.Tree, meshFile); err == nil {
+	if text, err := fs.ReadFile(t.origin.Tree, meshFile); err == nil && strings.Contains(string(text), "name: "+name+"\n") {
 		return true
 	}
 	for l := range t.fleet.Links() {

@@ -65,7 +65,7 @@ func TestDeploy(t *testing.T) {
 	b.mirrored()
 	b.restarted()
 	b.unconfined()
-	b.daemon(b.drift)
+	b.daemonLogging(b.drift)
 	b.run(0, "sync")
 	b.joinLocally()
 	b.commit(clusters(b) + undrained)
@@ -313,7 +313,7 @@ func (b *testEnv) mirrored() {
 }
 
 // drift makes what a daemon has to take back, and waits until it has.
-func (b *testEnv) drift() {
+func (b *testEnv) drift(log *logged) {
 	b.Helper()
 	deployments := b.client("west").AppsV1().Deployments(testbed.Multicluster)
 	_, err := deployments.Patch(b.Context(), "controller-east", types.MergePatchType,
@@ -327,6 +327,12 @@ func (b *testEnv) drift() {
 		return err
 	})
 	b.secretBack()
+	b.eventually("the first sync is done, so that what follows is a change", func(context.Context) error {
+		if !strings.Contains(log.String(), `msg="sync done"`) {
+			return errors.New("the log does not say so")
+		}
+		return nil
+	})
 	b.paused()
 }
 

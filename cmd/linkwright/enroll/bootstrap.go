@@ -166,20 +166,8 @@ func (b *bootstrap) prepare(c *cobra.Command, dir string) (prepared, error) {
 	defer b.notes.Show(ctx, live.Repository)()
 	out := prepared{}
 	var err error
-	if out.checkout, err = openCheckout(ctx, dir); err != nil {
+	if out.checkout, err = b.openCheckout(ctx, dir); err != nil {
 		return out, err
-	}
-	o := &b.f.Git.Options
-	o.Repo, o.Ref, o.Path = cmp.Or(o.Repo, out.checkout.repo), cmp.Or(o.Ref, out.checkout.branch), out.checkout.path
-	if o.Repo == "" {
-		return out, cli.Usage("--repo is missing: the checkout has no remote to take the repository's address from")
-	}
-	uncommitted, err := out.checkout.mayCommit(ctx)
-	if err != nil {
-		return out, err
-	}
-	if len(uncommitted) > 0 {
-		cli.Say(b.notes, "warning: "+strings.Join(uncommitted, ", ")+": not committed, or changed since; the rights are also for these declarations, so commit them yourself")
 	}
 	if out.tree, err = b.readTree(c, dir); err != nil {
 		return out, err
@@ -229,6 +217,24 @@ func (b *bootstrap) prepare(c *cobra.Command, dir string) (prepared, error) {
 		return out, err
 	}
 	return out, b.checkValues(out.repository.secret())
+}
+
+// openCheckout finds out where the declarations are, and in which repository linkwright will find them.
+func (b *bootstrap) openCheckout(ctx context.Context, dir string) (checkout, error) {
+	at, err := openCheckout(ctx, dir)
+	if err != nil {
+		return at, err
+	}
+	o := &b.f.Git.Options
+	o.Repo, o.Ref, o.Path = cmp.Or(o.Repo, at.repo), cmp.Or(o.Ref, at.branch), at.path
+	if o.Repo == "" {
+		return at, cli.Usage("--repo is missing: the checkout has no remote to take the repository's address from")
+	}
+	uncommitted, err := at.mayCommit(ctx)
+	if len(uncommitted) > 0 {
+		cli.Say(b.notes, "warning: "+strings.Join(uncommitted, ", ")+": not committed, or changed since; the rights are also for these declarations, so commit them yourself")
+	}
+	return at, err
 }
 
 // checkValues refuses to overwrite a file that somebody may have changed.
@@ -420,10 +426,11 @@ func (b *bootstrap) next(p prepared, values string) {
 		return
 	}
 	words := []string{"helm", "upgrade", "--install", "linkwright", "CHART", "--namespace", b.f.Management.Namespace, "--values", values}
-	for flag, value := range map[string]string{"--kubeconfig": b.f.Management.Kubeconfig, "--kube-context": b.f.Management.Context} {
-		if value != "" {
-			words = append(words, flag, value)
-		}
+	if file := b.f.Management.Kubeconfig; file != "" {
+		words = append(words, "--kubeconfig", file)
+	}
+	if context := b.f.Management.Context; context != "" {
+		words = append(words, "--kube-context", context)
 	}
 	cli.Say(b.notes, "  "+command(words...))
 }

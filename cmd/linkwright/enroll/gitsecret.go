@@ -32,8 +32,7 @@ func (r repository) secret() string {
 }
 
 // readRepository reads the repository as linkwright will: at its address, with the credentials that flags name, or else those that the Secret
-// holds already. A repository without the branch is one to which nothing was pushed
-// yet.
+// holds already. A repository without the branch is one to which nothing was pushed yet.
 func (b *bootstrap) readRepository(ctx context.Context, management admin, branch string) (repository, error) {
 	var out repository
 	keys, err := b.f.Git.Keys(ctx)

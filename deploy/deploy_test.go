@@ -333,7 +333,7 @@ func (b *testEnv) drift(log *logged) {
 		}
 		return nil
 	})
-	b.paused()
+	b.paused(log)
 }
 
 // secretBack deletes a Secret of the control plane: it is watched by its name, so it is back in a moment.

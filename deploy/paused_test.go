@@ -13,8 +13,8 @@ import (
 )
 
 // paused pauses west from inside, twice, as the command does that linkwright itself shows for the end of a pause. Events of the management cluster tell
-// of it, and the second pause counts up the Event of the first.
-func (b *testEnv) paused() {
+// of it, and the second pause counts up the Event of the first. A pause begins after the daemon reported the end of the one before, else nothing changed.
+func (b *testEnv) paused(log *logged) {
 	b.Helper()
 	for n := range 2 {
 		b.annotateBase(`"true"`)
@@ -26,10 +26,14 @@ func (b *testEnv) paused() {
 			b.saysPaused()
 		}
 		b.annotateBase("null")
-		b.event(fmt.Sprintf("resumption %d", n+1), func(e eventsv1.Event) bool {
-			return e.Regarding.FieldPath == "link/west/east" && e.Reason == "Healthy" && (e.Series != nil) == (n > 0)
+		b.eventually(fmt.Sprintf("the log tells of resumption %d", n+1), func(context.Context) error {
+			if strings.Count(log.String(), `msg="link changed" link=west→east from=Suspended to=Ready`) <= n {
+				return errors.New("it does not")
+			}
+			return nil
 		})
 	}
+	b.event("a resumption", func(e eventsv1.Event) bool { return e.Regarding.FieldPath == "link/west/east" && e.Reason == "Healthy" })
 }
 
 // saysPaused: every command that shows the cluster, or a link of it, says that it is paused, and how to resume it.

@@ -84,7 +84,7 @@ func TestDenied(t *testing.T) {
 			b.apply(d.cluster, without(t, installed[d.cluster], d.grant))
 			b.permits(d.cluster, d.grant, false)
 			d.needs(b)
-			code, out := b.ask("sync", "--wait", "1s")
+			code, out := b.ask("sync", "--wait", "20s")
 			for _, words := range []string{d.says, d.todo, user} {
 				if !strings.Contains(out, words) && (words != user || d.todo == toGrant) {
 					t.Errorf("the report does not say %q", words)

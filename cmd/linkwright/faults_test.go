@@ -164,10 +164,11 @@ func (f *faults) declare() {
 	f.commit(text)
 }
 
-// inForce says that exactly the links of the head are there.
+// inForce says that exactly the links of the head are there, and nothing is left of another.
 func (f *faults) inForce() bool {
 	links := map[bool]int{true: 2, false: 1}[f.linked]
-	return written(f.at) == links && f.report().Error == "" && f.report().Commit == f.head() && !f.report().Syncing
+	all, ready := reported(f.at)
+	return all == links && ready == links && f.report().Error == "" && f.report().Commit == f.head() && !f.report().Syncing
 }
 
 // rests waits until all is written, also what has become of links: nothing was for a second.

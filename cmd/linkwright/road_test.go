@@ -212,7 +212,13 @@ func get(url string) answer {
 }
 
 // written counts the links whose ends are both as declared, by the last report of a daemon.
-func written(at string) (n int) {
+func written(at string) int {
+	_, n := reported(at)
+	return n
+}
+
+// reported counts the links of the last report, also those that are being removed, and among them the ones whose ends are both as declared.
+func reported(at string) (all, ready int) {
 	var doc struct {
 		Links []struct {
 			SourceEnd, TargetEnd struct{ Status report.Status }
@@ -221,10 +227,10 @@ func written(at string) (n int) {
 	_ = json.Unmarshal([]byte(get(at+"/report.json").body), &doc) // what is no report counts none
 	for _, l := range doc.Links {
 		if l.SourceEnd.Status == report.Ready && l.TargetEnd.Status == report.Ready {
-			n++
+			ready++
 		}
 	}
-	return n
+	return len(doc.Links), ready
 }
 
 // patience is far more than what is waited for takes, also on a machine with much to do.

@@ -40,7 +40,7 @@ func figures() []figure {
 		{"watches", "what watches cost at which nothing happens: against client-go's Reflector", takeWatches},
 		{"drift", "from a foreign edit to its repair", takeDrift},
 		{"facts", "how long a changed gateway takes to reach the sources of a ring of clusters; twenty need 10 GiB of memory", takeFacts},
-		{"idle", "what a daemon takes at rest with a full mesh of real light clusters, and how long its restart takes to know all links; twenty need 10 GiB of memory", takeIdle},
+		{"idle", "what a daemon takes at rest with a full mesh of real light clusters, and how long all links take to be ready after its restart; twenty need 10 GiB of memory", takeIdle},
 		{"isolation", "how long a commit takes to reach the others of a ring of clusters while one hangs; twenty need 10 GiB of memory", takeIsolation},
 	}
 }

@@ -10,20 +10,30 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// ready makes every Deployment available, as its controller would where there are nodes: a light control plane has none.
+// ready makes every Deployment available.
 func (b *environment) ready(ctx context.Context) error {
-	deployments := b.client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}).Namespace(testbed.Multicluster)
+	_, err := makeAvailable(ctx, b.client)
+	return err
+}
+
+// makeAvailable makes every Deployment of a link available, as its controller would where there are nodes: a light control plane has none. It
+// returns their names.
+func makeAvailable(ctx context.Context, client dynamic.Interface) ([]string, error) {
+	deployments := client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}).Namespace(testbed.Multicluster)
 	list, err := deployments.List(ctx, metav1.ListOptions{LabelSelector: ownedBy})
 	if err != nil {
-		return fmt.Errorf("list deployments: %w", err)
+		return nil, fmt.Errorf("list deployments: %w", err)
 	}
+	names := make([]string, len(list.Items))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(16)
-	for _, d := range list.Items {
+	for i, d := range list.Items {
+		names[i] = d.GetName()
 		if seen, _, _ := unstructured.NestedInt64(d.Object, "status", "observedGeneration"); seen == d.GetGeneration() {
 			continue
 		}
@@ -39,5 +49,5 @@ func (b *environment) ready(ctx context.Context) error {
 			return err
 		})
 	}
-	return g.Wait()
+	return names, g.Wait()
 }

@@ -57,13 +57,18 @@ type Memory struct {
 	Live       float64 // heap that the last garbage collection left
 	PeakLive   float64 // the most that one left
 	Written    time.Duration
-	CPU        float64 // of a core, at rest
+	Ready      time.Duration // until all links were reported as ready; zero: they never were
+	CPU        float64       // of a core, at rest
 }
 
 func (m Memory) String() string {
 	const mib = 1 << 20
-	return fmt.Sprintf("resident %.0f MiB at most, %.0f MiB at rest; live heap %.0f MiB at most, %.0f MiB at rest; settled after %s; %.2f %% of a core at rest",
+	text := fmt.Sprintf("resident %.0f MiB at most, %.0f MiB at rest; live heap %.0f MiB at most, %.0f MiB at rest; settled after %s; %.2f %% of a core at rest",
 		m.Peak/mib, m.Rest/mib, m.PeakLive/mib, m.Live/mib, m.Written.Round(100*time.Millisecond), 100*m.CPU)
+	if m.Ready > 0 {
+		text += fmt.Sprintf("; all links ready after %s", m.Ready.Round(100*time.Millisecond))
+	}
+	return text
 }
 
 // Measure runs a daemon until it has written everything and it has been at rest for a while.
@@ -88,8 +93,11 @@ func (d Daemon) Measure(ctx context.Context) (m Memory, err error) {
 		defer close(read)
 		m.readTrace(out, d.Log)
 	}()
-	settled, err := d.awaitSettled(ctx, listen)
-	m.Written = settled.Sub(began)
+	seen, err := d.awaitSettled(ctx, listen)
+	m.Written = seen.settled.Sub(began)
+	if !seen.ready.IsZero() {
+		m.Ready = seen.ready.Sub(began)
+	}
 	if err == nil {
 		before := processorTime(c.Process.Pid)
 		time.Sleep(d.Rest)
@@ -125,33 +133,52 @@ func (m *Memory) readTrace(out io.Reader, log func(string, ...any)) {
 	}
 }
 
-// awaitSettled asks for metrics until they have all links, and nothing was written for a while. Nothing plays Linkerd's controllers, so links do not
-// become ready.
-func (d Daemon) awaitSettled(ctx context.Context, listen string) (settled time.Time, err error) {
-	figures := regexp.MustCompile(`(?m)^linkwright_(?:links|writes_total)\{.*\} (.+)$`)
+// times are moments in the life of a daemon, as its metrics showed them.
+type times struct {
+	settled time.Time // of the last change
+	ready   time.Time // all links were ready; zero: they never were
+}
+
+// awaitSettled asks for metrics until they have all links, and nothing was written for a while. Links become ready only if something plays Linkerd's
+// controllers.
+func (d Daemon) awaitSettled(ctx context.Context, listen string) (t times, err error) {
 	synced := regexp.MustCompile(`(?m)^linkwright_last_sync_timestamp_seconds [1-9]`)
-	for last := ""; ; time.Sleep(d.Settle / 8) {
+	for last := ""; ; time.Sleep(d.Settle / 16) {
 		if ctx.Err() != nil {
-			return settled, ctx.Err()
+			return t, ctx.Err()
 		}
 		text := metricsOf(ctx, listen)
-		found, links, now := figures.FindAllStringSubmatch(text, -1), 0.0, ""
-		for _, f := range found {
-			if n, _ := strconv.ParseFloat(f[1], 64); n > 0 { // a figure
-				now += f[0] + " "
-				if strings.HasPrefix(f[0], "linkwright_links") {
-					links += n
-				}
-			}
+		now, links, ready := figuresOf(text)
+		if ready == d.Links && t.ready.IsZero() {
+			t.ready = time.Now()
 		}
 		switch {
 		case now != last:
 			d.Log("%s", now)
-			last, settled = now, time.Now()
-		case int(links) == d.Links && synced.MatchString(text) && time.Since(settled) > d.Settle:
-			return settled, nil
+			last, t.settled = now, time.Now()
+		case links == d.Links && synced.MatchString(text) && time.Since(t.settled) > d.Settle:
+			return t, nil
 		}
 	}
+}
+
+// figuresOf are the metrics that change until all is written, and the links among them: all, and those that are ready.
+func figuresOf(text string) (now string, links, ready int) {
+	figures := regexp.MustCompile(`(?m)^linkwright_(?:links|writes_total)\{.*\} (.+)$`)
+	for _, f := range figures.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.ParseFloat(f[1], 64) // a figure
+		if n == 0 {
+			continue
+		}
+		now += f[0] + " "
+		if strings.HasPrefix(f[0], "linkwright_links") {
+			links += int(n)
+		}
+		if strings.HasPrefix(f[0], `linkwright_links{status="Ready"}`) {
+			ready = int(n)
+		}
+	}
+	return now, links, ready
 }
 
 func metricsOf(ctx context.Context, listen string) string {

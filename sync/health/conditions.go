@@ -82,7 +82,7 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 	if soon = soon && now.Before(begun.Add(RecoveryTime)); soon {
 		due = begun.Add(RecoveryTime)
 	}
-	return notReady(was, now, fault{code, stageAndCode(v), soon}), due
+	return notReady(was, now, fault{code, failure(v), soon}), due
 }
 
 // Suspended adds that the source's end is suspended to conditions, and whether changes wait until it is resumed.
@@ -180,14 +180,13 @@ func mayRecover(v Verdict, settingUp bool) bool {
 	return v.Stage == EndRenders && v.Why != nil && (v.Why.Code == reason.CredentialNotIssued || v.Why.Code == reason.CredentialNotVerified)
 }
 
-// stageAndCode returns the stage and the code of what failed: what a server said is for reports, which take secrets out. NotRendered says the stage
-// already.
-func stageAndCode(v Verdict) string {
+// failure says that a stage failed, and with which code: what a server said is for reports, which take secrets out. NotRendered says the stage already.
+func failure(v Verdict) string {
 	switch {
 	case v.Why == nil:
-		return v.Stage.String()
+		return v.Stage.failed()
 	case v.Stage == EndRenders:
 		return string(v.Why.Code)
 	}
-	return v.Stage.String() + ": " + string(v.Why.Code)
+	return v.Stage.failed() + ": " + string(v.Why.Code)
 }

@@ -134,7 +134,7 @@ func TestDenial(t *testing.T) {
 func TestConditionsQuoteNobody(t *testing.T) {
 	all := []Verdict{{CredentialVerified, Failed, object.Because("Refused", "the server said eyJhbGciOi")}}
 	got, _ := Conditions(nil, all, time.Unix(0, 0))
-	if c := Condition(got, object.Ready); c.Message != "access works: Refused" {
+	if c := Condition(got, object.Ready); c.Message != "access does not work: Refused" {
 		t.Errorf("says %q", c.Message)
 	}
 }

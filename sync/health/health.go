@@ -37,6 +37,14 @@ func (s Stage) String() string {
 	}[s]
 }
 
+// failed says of a stage that it failed: its name alone would say the opposite.
+func (s Stage) failed() string {
+	return [...]string{
+		EndRenders: "not rendered", Reachable: "target not reachable", Trusted: "trust anchors not shared", CredentialVerified: "access does not work", CredentialsWritten: "credentials not written",
+		CredentialsLoaded: "credentials not loaded", ControllerLeads: "controller does not lead", Gateway: "gateway not alive", Serving: "mirrors have no endpoints",
+	}[s]
+}
+
 const maxMirrors = 3 // are named
 
 // Result says how a stage came out.

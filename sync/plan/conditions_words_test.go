@@ -15,7 +15,7 @@ func TestExplained(t *testing.T) {
 	}{
 		{reason.Healthy, "", "Healthy"},
 		{reason.NotRendered, "GatewayIncomplete", "NotRendered: GatewayIncomplete"},
-		{reason.ControllerMissing, "controller leads: ControllerMissing", "controller leads: ControllerMissing"},
+		{reason.ControllerMissing, "controller does not lead: ControllerMissing", "controller does not lead: ControllerMissing"},
 	} {
 		if got := explained(object.Condition{Reason: tt.code, Message: tt.message}); got != tt.want {
 			t.Errorf("explained(%s, %q): %q, want %q", tt.code, tt.message, got, tt.want)

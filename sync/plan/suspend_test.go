@@ -89,13 +89,13 @@ func TestConditionsOfSuspendedLink(t *testing.T) {
 		remove(s.live["west"], deployment("east"))
 		quiet(t, s, name)
 		same(t, name+": its controller is gone", []string{
-			"Ready False Progressing controller leads: ControllerMissing", "Reconciling True Progressing controller leads: ControllerMissing",
+			"Ready False Progressing controller does not lead: ControllerMissing", "Reconciling True Progressing controller does not lead: ControllerMissing",
 			"Suspended True Waiting changes wait until the link is resumed",
 		}, recorded())
 		s.later(health.RecoveryTime)
 		quiet(t, s, name)
 		same(t, name+": it stays gone", []string{
-			"Ready False ControllerMissing controller leads: ControllerMissing", "Stalled True ControllerMissing controller leads: ControllerMissing",
+			"Ready False ControllerMissing controller does not lead: ControllerMissing", "Stalled True ControllerMissing controller does not lead: ControllerMissing",
 			"Suspended True Waiting changes wait until the link is resumed",
 		}, recorded())
 		same(t, name+": nothing more is written", nil, describe(s.reconcile("west", Suspend, PrunePolicy)))

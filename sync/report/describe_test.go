@@ -101,7 +101,7 @@ func TestBaseIsExplained(t *testing.T) {
 
 // The page of a link with a cluster that was not read says why, and what to do about that cluster. If no process syncs the link, nobody waits for one.
 func TestDescribeNextStep(t *testing.T) {
-	down := []object.Condition{{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead, Message: "target reachable: Timeout"}}
+	down := []object.Condition{{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead, Message: "target not reachable: Timeout"}}
 	soon := []object.Condition{{Type: object.Ready, Status: object.False, Reason: reason.Progressing}, {Type: object.Reconciling, Status: object.True}}
 	const unread = "Next step:  Cluster east was not read (Timeout). Check the API server's load, or raise --cluster-timeout.\n"
 	for name, tt := range map[string]struct {

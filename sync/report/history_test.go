@@ -96,8 +96,8 @@ func TestTransitions(t *testing.T) {
 		{"it is changed", ready, reported(plan.Row{Phase: plan.Changing}, in), nil},
 		{"a write fails", ready, with(plan.Changing, "Invalid"), []string{"warn link changed link=west→east from=Ready to=Stalled reason=Invalid why=of that"}},
 		{"something is not ready", ready, with(plan.Waiting, "NotReady"), []string{"warn link changed link=west→east from=Ready to=Progressing reason=NotReady why=of that"}},
-		{"a stage fails", ready, stage(health.CredentialVerified, "Refused"), []string{"warn link changed link=west→east from=Ready to=Stalled reason=CredentialNotAccepted why=access works: Refused"}},
-		{"nobody leads for a while", ready, stage(health.ControllerLeads, "ControllerNotLeading"), []string{"info link changed link=west→east from=Ready to=Progressing reason=Progressing why=controller leads: ControllerNotLeading"}},
+		{"a stage fails", ready, stage(health.CredentialVerified, "Refused"), []string{"warn link changed link=west→east from=Ready to=Stalled reason=CredentialNotAccepted why=access does not work: Refused"}},
+		{"nobody leads for a while", ready, stage(health.ControllerLeads, "ControllerNotLeading"), []string{"info link changed link=west→east from=Ready to=Progressing reason=Progressing why=controller does not lead: ControllerNotLeading"}},
 		{"it leaves", ready, leaving, []string{"info link changed link=west→east from=Ready to=Leaving"}},
 		{"it is gone", leaving, gone, []string{"info link changed link=west→east from=Leaving to=Removed"}},
 		{"a cluster is down", ready, unreadEast(object.Because(reason.Unreachable, "down")), []string{

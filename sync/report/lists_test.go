@@ -45,8 +45,8 @@ fedcba987654  Observed  60s  other      InvalidDeclarations: a.yaml:3:1: x
 LAST SEEN  TYPE     REASON               OBJECT                 MESSAGE
 60s        Warning  InvalidDeclarations  revision/fedcba987654  Applied is False: a.yaml:3:1: x
 4s         Normal   Healthy              link/west/east         Ready is True
-4s         Warning  GatewayNotAlive      link/west/north        Ready is False: gateway alive: GatewayNotAlive
-4s         Warning  GatewayNotAlive      link/west/north        Stalled is True: gateway alive: GatewayNotAlive
+4s         Warning  GatewayNotAlive      link/west/north        Ready is False: gateway not alive: GatewayNotAlive
+4s         Warning  GatewayNotAlive      link/west/north        Stalled is True: gateway not alive: GatewayNotAlive
 `},
 		"names":    {o.LinkList().Answer(true), Name, "\nlink/east/west\nlink/north/east\nlink/west/east\nlink/west/north\nlink/west/south\n"},
 		"no names": {Overview{}.LinkList().Answer(true), Name, "\n"},
@@ -80,7 +80,7 @@ Status:     Stalled
 Since:      2026-11-22 15:04:05Z (4s ago)
 Revision:   0123456789abcdef0123456789abcdef01234567
 Reason:     GatewayNotAlive
-Message:    gateway alive: GatewayNotAlive
+Message:    gateway not alive: GatewayNotAlive
 Meaning:    Requests to mirrors fail, because the controller's probe of the target's gateway fails. No mirror has a ready address.
 
 END     CLUSTER  STATUS    MESSAGE
@@ -89,8 +89,8 @@ target  north    Unknown   Unreachable: no route[31m; to host
 
 Events (the last transition of each condition):
 LAST SEEN  TYPE     REASON           OBJECT           MESSAGE
-4s         Warning  GatewayNotAlive  link/west/north  Ready is False: gateway alive: GatewayNotAlive
-4s         Warning  GatewayNotAlive  link/west/north  Stalled is True: gateway alive: GatewayNotAlive
+4s         Warning  GatewayNotAlive  link/west/north  Ready is False: gateway not alive: GatewayNotAlive
+4s         Warning  GatewayNotAlive  link/west/north  Stalled is True: gateway not alive: GatewayNotAlive
 
 Next step:  Check that the source's pods reach the gateway's address and probe port (see docs/explanation/health.md).
 `

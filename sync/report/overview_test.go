@@ -17,8 +17,8 @@ func recordedNow() Overview {
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
 	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: "Healthy", Since: at}}
 	dead := []object.Condition{
-		{Type: object.Ready, Status: object.False, Reason: "GatewayNotAlive", Message: "gateway alive: GatewayNotAlive", Since: at},
-		{Type: object.Stalled, Status: object.True, Reason: "GatewayNotAlive", Message: "gateway alive: GatewayNotAlive", Since: at},
+		{Type: object.Ready, Status: object.False, Reason: "GatewayNotAlive", Message: "gateway not alive: GatewayNotAlive", Since: at},
+		{Type: object.Stalled, Status: object.True, Reason: "GatewayNotAlive", Message: "gateway not alive: GatewayNotAlive", Since: at},
 	}
 	return Overview{
 		Links: []RecordedLink{
@@ -130,7 +130,7 @@ func TestOverviewReady(t *testing.T) {
 	}
 	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
 	waits := object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Waiting}
-	unread := object.Condition{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead, Message: "target reachable: Unreachable"}
+	unread := object.Condition{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead, Message: "target not reachable: Unreachable"}
 	paused := object.Because(reason.Suspended, "by alice")
 	for name, tt := range map[string]struct {
 		link RecordedLink
@@ -142,7 +142,7 @@ func TestOverviewReady(t *testing.T) {
 		"nothing is written there": {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready)}, "", "True Ready"},
 		"a Secret is gone":         {RecordedLink{Source: RecordedEnd, Conditions: is(ready), Missing: []object.Key{secret}}, "b", "False Progressing SecretMissing: Secret linkerd/cluster-credentials-east is missing"},
 		"not ready, and gone":      {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Missing: []object.Key{secret}}, "a", "False Stalled X: y; Secret linkerd/cluster-credentials-east is missing"},
-		"its target is not read":   {RecordedLink{Source: RecordedEnd, Conditions: is(unread, on(object.Stalled))}, "b", "False Blocked TargetNotRead: target reachable: Unreachable"},
+		"its target is not read":   {RecordedLink{Source: RecordedEnd, Conditions: is(unread, on(object.Stalled))}, "b", "False Blocked TargetNotRead: target not reachable: Unreachable"},
 		"settles":                  {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Reconciling))}, "b", "False Progressing X: y"},
 		"denied":                   {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied, on(object.Stalled))}, "b", "False Denied PrunePolicy"},
 		"denied at its target":     {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Denied: &denied}, "b", "False Denied PrunePolicy"},
@@ -286,7 +286,7 @@ SOURCE  TARGET  READY    STATUS   AGE  MESSAGE
 east    west    Unknown  Unknown       NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
 north   east    Unknown  Unknown       NotRead: cluster north was not read
 west    east    True     Ready    4s
-west    north   False    Stalled  4s   gateway alive: GatewayNotAlive
+west    north   False    Stalled  4s   gateway not alive: GatewayNotAlive
 west    south   False    Leaving       it is being removed
 
 CLUSTER  STATUS   MESSAGE
@@ -299,7 +299,7 @@ SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE INVENTORY  T
 east    west    Unknown  Unknown                             Recorded          Recorded          NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
 north   east    Unknown  Unknown                             Unknown           Recorded          NotRead: cluster north was not read
 west    east    True     Ready    4s   2026-11-22 15:04:05Z  Recorded          Recorded
-west    north   False    Stalled  4s   2026-11-22 15:04:05Z  Recorded          Unknown           gateway alive: GatewayNotAlive
+west    north   False    Stalled  4s   2026-11-22 15:04:05Z  Recorded          Unknown           gateway not alive: GatewayNotAlive
 west    south   False    Leaving                             Leaving           Absent            it is being removed
 
 CLUSTER  STATUS   MESSAGE

@@ -82,7 +82,7 @@ func TestNext(t *testing.T) {
 		"no revision is known": {[]said{reading}, 2, "the repository (2s)", nil},
 		"no cluster is known":  {[]said{reading, entering}, 5, "the management cluster (4s)", nil},
 		"a cluster is silent":  {[]said{entering, oneHangs}, 13, "cluster east does not answer (12s, a request may take 15s)", nil},
-		"a cluster is asked":   {[]said{entering, oneHangs}, 2, "1 cluster is at work", nil},
+		"a cluster is asked":   {[]said{entering, oneHangs}, 2, "an answer from cluster east", nil},
 		"a link waits": {
 			[]said{oneHangs, progress},
 			15, "west→east: CredentialNotIssued: the token is not issued yet (12s of at most 57s)",
@@ -147,11 +147,11 @@ func TestTree(t *testing.T) {
 	}{
 		"the repository":      {nil, 2, large, "sync  2s\n► the repository  2s"},
 		"a cluster is silent": {[]said{oneHangs}, 13, large, "sync  13s  waits at most 47s more\n► east  does not answer, 12s, a request may take 15s\n· west  waits for the other clusters"},
-		"a cluster is read":   {[]said{oneHangs}, 2, large, "sync  2s  waits at most 58s more\n► east  is read\n· west  waits for the other clusters"},
+		"a cluster is read":   {[]said{oneHangs}, 2, large, "sync  2s  waits at most 58s more\n► east  is being read\n· west  waits for the other clusters"},
 		"a cluster is written for the first time": {
 			[]said{{1, syncing(report.Cluster{Name: "east", Activity: report.Activity{Asked: after(1), Read: true}})}},
 			2, large,
-			"sync  2s  waits at most 58s more\n► east  is reconciled",
+			"sync  2s  waits at most 58s more\n► east  is being reconciled",
 		},
 		"a cluster cannot be read": {
 			[]said{gone},

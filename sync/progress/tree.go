@@ -114,9 +114,9 @@ func (g group) head(v View, now time.Time) line {
 	case v.silent(c, now):
 		l = append(l, span{text: "  does not answer, " + v.took(c, now)})
 	case c.Status == "" && !c.Asked.IsZero() && c.Read:
-		l = append(l, span{text: "  is reconciled"})
+		l = append(l, span{text: "  is being reconciled"})
 	case c.Status == "" && !c.Asked.IsZero():
-		l = append(l, span{text: "  is read"})
+		l = append(l, span{text: "  is being read"})
 	case c.Status == "" && c.Read:
 		l = append(l, span{text: "  waits for the other clusters"})
 	}

@@ -40,19 +40,19 @@ func (v View) Waiting(now time.Time) string {
 
 // busy is what goes on if nothing is waited for that has a row.
 func (v View) busy() string {
-	asked := 0
+	var asked []string
 	for _, row := range v.Rows {
 		if !row.Asked.IsZero() {
-			asked++
+			asked = append(asked, string(row.Cluster))
 		}
 	}
-	switch asked {
+	switch len(asked) {
 	case 0:
 		return "credentials are being verified" // the one thing that a sync waits for without asking a cluster
 	case 1:
-		return "1 cluster is at work"
+		return "an answer from cluster " + asked[0]
 	}
-	return fmt.Sprintf("%d clusters are at work", asked)
+	return fmt.Sprintf("answers from %d clusters", len(asked))
 }
 
 // silent says that a cluster does not answer.

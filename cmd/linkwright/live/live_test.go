@@ -254,7 +254,7 @@ func TestLines(t *testing.T) {
 		stop()
 		time.Sleep(time.Minute)
 		want := []string{
-			"1.8 waiting 2s: 1 cluster is at work",
+			"1.8 waiting 2s: an answer from cluster east",
 			"6.8 waiting 7s: cluster east does not answer (7s, a request may take 15s)",
 			"21.8 waiting 22s: cluster east does not answer (22s, a request may take 15s)",
 			"51.8 waiting 52s: cluster east does not answer (52s, a request may take 15s)",

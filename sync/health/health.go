@@ -199,7 +199,7 @@ func (v Link) leads() Verdict {
 		case observed.Hides(controller) != nil:
 			return Verdict{ControllerLeads, Unknown, observed.Hides(controller)}
 		case r.IsZero():
-			return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerMissing, "%s is missing: a sync writes it, unless the link is suspended or blocked", controller)}
+			return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerMissing, "%s is missing", controller)}
 		case !r.Health.IsZero():
 			return Verdict{ControllerLeads, Failed, object.Because(reason.ControllerNotReady, "%s: %s", controller, r.Health)}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
@@ -50,13 +51,25 @@ func (r Report) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 	d := r.document()
 	for _, c := range d.clusters {
 		if c.Name == string(name) {
-			return describeCluster(c.Cluster, page{
+			return describeCluster(c.withSuspension(), page{
 				revision: cmp.Or(c.Revision, d.AppliedRevision), problems: d.problems(), writes: c.writesText(d.ReadOnly),
 				links: touching(linksOf(d.links), c.Name), now: d.at,
 			}), true
 		}
 	}
 	return Answer{}, false
+}
+
+// withSuspension is the cluster, Suspended if its base is: then nothing is written there. The reason moves from the base to the cluster.
+func (c clusterDoc) withSuspension() output.Cluster {
+	out := c.Cluster
+	if c.Status != string(Ready) || c.phase != plan.Suspended {
+		return out
+	}
+	base := *c.Base
+	out.Status, out.Reason, base.Reason = string(Suspended), base.Reason, nil
+	out.Base = &base
+	return out
 }
 
 // LinkAnswer is all that inventories record about a link; false: they record no such link.

@@ -96,3 +96,20 @@ func TestSuspensionEventsOfDeclared(t *testing.T) {
 		t.Errorf("events:\n%s", got)
 	}
 }
+
+// The page of a suspended cluster says so, and why, whether the repository was read or not.
+func TestSuspendedCluster(t *testing.T) {
+	r := ailing()
+	for i := range r.Clusters {
+		if r.Clusters[i].Name == "west" {
+			r.Clusters[i].Step.Rows = append(r.Clusters[i].Step.Rows, plan.Row{End: object.End{Cluster: "west"}, Phase: plan.Suspended, Why: plan.SuspendedCluster("west")})
+		}
+	}
+	a, _ := r.ClusterAnswer("west")
+	got := writtenAs(t, a, Text)
+	for _, want := range []string{"Status:     Suspended\n", "Reason:     Suspended\n", "Base:       Suspended\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q\n%s", want, got)
+		}
+	}
+}

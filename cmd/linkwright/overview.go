@@ -349,17 +349,22 @@ func missingEnd(unread map[api.ClusterName]bool, name api.ClusterName) report.En
 	return report.AbsentEnd
 }
 
-// recordedConditions are those that the inventories of the clusters of a report record. A cluster that does not answer now has none.
-func (c installed) recordedConditions(ctx context.Context, r report.Report) []report.LinkConditions {
-	found := make([]clusterInventories, len(r.Clusters))
+// recordedConditions are those that the inventories of the clusters of a report record, and the clusters whose inventories were read. A cluster that
+// does not answer now has none.
+func (c installed) recordedConditions(ctx context.Context, r report.Report) (recorded []report.LinkConditions, in []api.ClusterName) {
+	found, read := make([][]inventory.Inventory, len(r.Clusters)), make([]bool, len(r.Clusters))
 	access.Each(len(r.Clusters), func(i int) {
 		if r.Clusters[i].Status() != report.Unknown {
-			found[i].inventories, _ = c.readInventories(ctx, r.Clusters[i].Name) // without them only ages are missing
+			all, err := c.readInventories(ctx, r.Clusters[i].Name) // without them little is missing, such as ages
+			found[i], read[i] = all, err == nil
 		}
 	})
 	out := map[api.Pair][]object.Condition{}
-	for _, all := range found {
-		for _, inv := range all.inventories {
+	for i, all := range found {
+		if read[i] {
+			in = append(in, r.Clusters[i].Name)
+		}
+		for _, inv := range all {
 			switch link := inv.End.Link; {
 			case inv.End.IsBase():
 			case inv.End.IsSource(): // whose Ready counts before that of a target
@@ -369,11 +374,11 @@ func (c installed) recordedConditions(ctx context.Context, r report.Report) []re
 			}
 		}
 	}
-	recorded := make([]report.LinkConditions, 0, len(out))
+	recorded = make([]report.LinkConditions, 0, len(out))
 	for _, link := range slices.SortedFunc(maps.Keys(out), api.Pair.Compare) {
 		recorded = append(recorded, report.LinkConditions{Link: link, Conditions: out[link]})
 	}
-	return recorded
+	return recorded, in
 }
 
 func (c installed) readInventories(ctx context.Context, name api.ClusterName) (all []inventory.Inventory, err error) {

@@ -123,7 +123,7 @@ func (e engine) withRecord(ctx context.Context, r report.Report, failed error) r
 		out.Revision = observedNow(out.Revision, r, failed)
 	}
 	r.Opening, r.Suspensions = &out, decide.Suspensions(known)
-	r.Recorded = installedOf(e.Engine).recordedConditions(ctx, r)
+	r.Recorded, r.RecordedIn = installedOf(e.Engine).recordedConditions(ctx, r)
 	return r
 }
 

@@ -39,7 +39,7 @@ func (r Report) LinkAnswer(p api.Pair) (Answer, bool) {
 			recorded := Overview{Opening: Opening{At: r.At}, Suspensions: r.Suspensions}
 			return describeLink(l.Link, page{
 				revision: d.AppliedRevision, problems: d.problems(), writes: writes, events: recorded.eventsAbout([]output.Link{l.Link}, l.Source, l.Target), now: d.at,
-				unread: unreadOf(l.Link, clustersOf(d.clusters)), idle: r.Opening != nil && r.Opening.idle(p.Source),
+				unread: unreadOf(l.Link, clustersOf(d.clusters)), idle: r.idle(p.Source),
 			}), true
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -157,6 +158,31 @@ func TestNeverApplied(t *testing.T) {
 	} {
 		if !strings.Contains(tt.got, tt.want) || strings.Contains(tt.got, "CredentialNotIssued") || ok {
 			t.Errorf("%s: no %q\n%s", name, tt.want, tt.got)
+		}
+	}
+}
+
+// A link of which no inventory has anything is not applied yet, unless a process is about to write it, or nobody knows what inventories have.
+func TestLinkNotApplied(t *testing.T) {
+	const says = "NotAppliedYet: the link is not applied yet: run linkwright sync, or start linkwright run"
+	both, now := []api.ClusterName{"east", "west"}, time.Unix(1e9, 0)
+	for name, tt := range map[string]struct {
+		in       []api.ClusterName
+		recorded []LinkConditions
+		leader   *Leader
+		want     bool
+	}{
+		"nothing is recorded":     {in: both, want: true},
+		"its inventories are":     {in: both, recorded: []LinkConditions{{Link: link("west", "east")}}},
+		"the target was not read": {in: both[1:]},
+		"a process syncs it":      {in: both, leader: &Leader{Holder: "a", Renewed: now, Lasts: time.Minute}},
+	} {
+		r := ailing()
+		row := &r.Clusters[2].Step.Rows[0]
+		row.Phase, row.Why = plan.Blocked, object.Because(reason.CredentialNotIssued, "cluster east has not issued a token for west yet")
+		r.Opening, r.Recorded, r.RecordedIn = &Opening{Leader: tt.leader, At: now}, tt.recorded, tt.in
+		if got := writtenAs(t, r.StatusAnswer(), Text); strings.Contains(got, says) != tt.want || strings.Contains(got, "CredentialNotIssued") == tt.want {
+			t.Errorf("%s:\n%s", name, got)
 		}
 	}
 }

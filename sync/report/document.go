@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 
 // nothingApplied is what is said before the first sync, and after an uninstall.
 const nothingApplied = "nothing is applied yet: run linkwright sync, or start linkwright run"
+
+// notApplied is what is said of a link of which nothing is written yet, while no process is about to write it.
+const notApplied = "the link is not applied yet: run linkwright sync, or start linkwright run"
 
 // document is a report as it may be shown: every format is made of it.
 type document struct {
@@ -106,8 +110,10 @@ func (r Report) document() document {
 		if doc.Reason == nil {
 			doc.Reason = r.toWrite(changes, l.Source, l.Target)
 		}
-		if r.NeverApplied {
-			doc.neverApplied()
+		if _, applied := recorded[l.Pair]; r.NeverApplied {
+			doc.neverApplied(nothingApplied)
+		} else if !applied && r.unrecorded(l) {
+			doc.neverApplied(notApplied)
 		}
 		d.Summary.Links[doc.Status]++
 		doc.touched = touched[l.Pair]
@@ -117,8 +123,16 @@ func (r Report) document() document {
 	return d
 }
 
-// neverApplied replaces reasons by which a link waits for a running sync: nothing was ever applied, and waiting does not help.
-func (l *linkDoc) neverApplied() {
+// unrecorded says of a link without inventories that it has none, since both clusters were asked, and that no process is about to write them.
+func (r Report) unrecorded(l LinkRow) bool {
+	return r.idle(l.Pair.Source) && slices.Contains(r.RecordedIn, l.Source.End.Cluster) && slices.Contains(r.RecordedIn, l.Target.End.Cluster)
+}
+
+// idle says that no process syncs a cluster now; false: one does, or nobody knows.
+func (r Report) idle(name api.ClusterName) bool { return r.Opening != nil && r.Opening.idle(name) }
+
+// neverApplied replaces reasons by which a link waits for a running sync: it was never applied, and waiting does not help.
+func (l *linkDoc) neverApplied(message string) {
 	waits := func(why *object.Reason) bool {
 		return why != nil && (why.Code == reason.CredentialNotIssued || why.Code == reason.Progressing)
 	}
@@ -128,7 +142,7 @@ func (l *linkDoc) neverApplied() {
 	}
 	for _, why := range whys {
 		if waits(*why) {
-			*why = object.Because(reason.NotAppliedYet, "%s", nothingApplied)
+			*why = object.Because(reason.NotAppliedYet, "%s", message)
 		}
 	}
 }

@@ -46,6 +46,8 @@ type Report struct {
 	Until    time.Time     // until when a sync that is under way waits for what happens by itself; zero: it does not wait yet
 	// Recorded are conditions that inventories record; nil: they were not read for this report.
 	Recorded []LinkConditions
+	// RecordedIn are the clusters whose inventories Recorded has.
+	RecordedIn []api.ClusterName
 	// Suspensions are those of an Overview; nil: the record was not read for this report.
 	Suspensions []Decision
 	// NeverApplied says that the installation has no record, so it never applied anything, and that no process is about to.

@@ -42,7 +42,7 @@ With --repo it reads the repository and the clusters, and compares them:
   Suspended    it is left as it is, because that is declared or decided
   Leaving      it is being removed
   Stalled      a write failed, or the link does not work
-  Blocked      it cannot be rendered or written, or a cluster cannot be read
+  Blocked      it cannot be rendered or written, or its target cannot be read
   Denied       a guard, a policy or an approval forbids the change
   Unknown      nobody knows how it is: nothing could be read of it
   Removed      nothing of it is left`,

@@ -50,7 +50,8 @@ type endOf struct {
 }
 
 // endsOf gives the rows of all ends of links. An end that was written to and has no row any more, in a
-// cluster that was read, is gone: released, if its last write says so.
+// cluster that was read, is gone: released, if its last write says so. A source's end is Unseen if its
+// cluster was not read: unknown is not Blocked, which inventories cannot say then either.
 func endsOf(r Report) map[endOf]plan.Row {
 	ends := map[endOf]plan.Row{}
 	for _, c := range r.Clusters {
@@ -61,6 +62,9 @@ func endsOf(r Report) map[endOf]plan.Row {
 		}
 		for _, row := range c.Step.Rows {
 			if !row.End.IsBase() {
+				if row.End.IsSource() && c.Status() == Unknown && row.Phase == plan.Blocked {
+					row.Phase = Unseen
+				}
 				ends[endOf{row.End.Link, row.End.IsSource()}] = row
 			}
 		}

@@ -25,7 +25,7 @@ func statusCommand() *cobra.Command {
 		Short: "Show the status of every link",
 		Long: `Show the status of every link. Nothing is written.
 
-The first line says which revision is applied in which clusters, which one is
+The first lines say which revision is applied in which clusters, which one is
 observed and why it is not applied, and which process leads, or when the last
 sync ended. AGE is the time since READY or its reason changed.
 

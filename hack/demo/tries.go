@@ -94,7 +94,7 @@ func (d *demo) tries() []try {
 			"sed -i 's/target:/taget:/' $DEMO/fleet/links.yaml",
 			"git -C $DEMO/fleet commit -qam 'a typo' && git -C $DEMO/fleet push -q",
 			"sleep 6; linkwright status",
-			"→ The first line says that the commit is not applied, and what is wrong.",
+			"→ The first lines say that the commit is not applied, and what is wrong.",
 			"git -C $DEMO/fleet revert --no-edit HEAD && git -C $DEMO/fleet push -q",
 			"sleep 6; linkwright status",
 			"→ The new commit is applied. The links were never interrupted.",

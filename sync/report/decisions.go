@@ -10,9 +10,10 @@ import (
 
 // Kinds of decisions that reports treat apart, as the record names them.
 const (
-	abandonKind  = "AbandonCluster"   // gives a cluster up for good
-	resumeKind   = "Resume"           // shows that a suspension ended
-	withdrawKind = "WithdrawApproval" // shows that an approval was taken back
+	abandonKind  = "AbandonCluster"      // gives a cluster up for good
+	allowKind    = "AllowNonFastForward" // allows a revision that is no fast-forward
+	resumeKind   = "Resume"              // shows that a suspension ended
+	withdrawKind = "WithdrawApproval"    // shows that an approval was taken back
 )
 
 // Decision is what a person decided and what is in effect; nil fields are none. Unread: this release does not understand it, and

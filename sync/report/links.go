@@ -51,7 +51,7 @@ type endOf struct {
 
 // endsOf gives the rows of all ends of links. An end that was written to and has no row any more, in a
 // cluster that was read, is gone: released, if its last write says so. A source's end is Unseen if its
-// cluster was not read: unknown is not Blocked, which inventories cannot say then either.
+// cluster was not read: then nobody knows how the link is.
 func endsOf(r Report) map[endOf]plan.Row {
 	ends := map[endOf]plan.Row{}
 	for _, c := range r.Clusters {

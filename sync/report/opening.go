@@ -93,8 +93,21 @@ type carried struct {
 	read         bool
 }
 
+// whyNotApplied is why the observed revision is not applied, without how to allow it once people have.
+func (o Opening) whyNotApplied() *object.Reason {
+	why := o.Revision.Why
+	allowed := func(d Decision) bool {
+		return d.Kind == allowKind && d.Object == string(o.Revision.Observed) && !d.Unread
+	}
+	if why == nil || why.Code != reason.NonFastForward || !slices.ContainsFunc(o.Decisions, allowed) {
+		return why
+	}
+	return object.Because(why.Code, "%s; it is allowed: a daemon or the next linkwright sync applies it", why.First())
+}
+
 func openingDocOf(m mask, o Opening, clusters []carried) openingDoc {
 	r := o.Revision
+	r.Why = o.whyNotApplied()
 	d := openingDoc{
 		observed: observedDoc{string(r.Observed), m.reason(r.Why), r.Since.UTC()}, revisions: revisionsOf(m, r, clusters),
 		leader: leaderAt(m, o.Leader, o.At), writers: writersAt(m, o.Writers, o.At), clusters: clusters, at: o.At, unread: o.Unread,
@@ -119,7 +132,8 @@ func (d openingDoc) writersOutput() (out []output.Leader) {
 	return out
 }
 
-// line is what status opens with: one line, and then those of processes with --only-write.
+// line is what status opens with: one line, and then those of processes with --only-write. If the observed revision is not applied, why has a line of its
+// own before the leader's.
 func (d openingDoc) line() string {
 	ago := func(at time.Time) string {
 		if d.at.IsZero() {
@@ -134,7 +148,7 @@ func (d openingDoc) line() string {
 	case d.leader != nil || len(d.writers) == 0:
 		line += d.leader.line(ago)
 	case line != "":
-		line = strings.TrimSuffix(line, " ") + "\n"
+		line = strings.TrimRight(line, " \n") + "\n"
 	}
 	return line + writerLines(d.writers, ago)
 }
@@ -205,5 +219,5 @@ func (o observedDoc) line(ago func(time.Time) string) string {
 	case o.commit != "":
 		what = "Revision " + api.Commit(o.commit).Short() + " is observed and not applied"
 	}
-	return what + since + ": " + strings.TrimRight(sentence(o.reason), ".") + ". "
+	return what + since + ".\n" + strings.TrimRight(sentence(o.reason), ".") + ".\n"
 }

@@ -86,17 +86,17 @@ func TestOverviewOpens(t *testing.T) {
 		{
 			"rejected",
 			Overview{Clusters: both, Ages: true, Opening: revised(Revision{Applied: commit, Observed: next, Since: at, Why: object.Because(reason.InvalidDeclarations, "a.yaml:3:1: x\x1b[31m")})},
-			inBoth + "Revision fedcba987654 is observed and not applied since 2026-11-22 15:04:05Z, 1m0s ago: InvalidDeclarations: a.yaml:3:1: x[31m. The last sync ended at 2026-11-22 15:04:05Z, 1m0s ago.", false,
+			inBoth + "Revision fedcba987654 is observed and not applied since 2026-11-22 15:04:05Z, 1m0s ago.\nInvalidDeclarations: a.yaml:3:1: x[31m.\nThe last sync ended at 2026-11-22 15:04:05Z, 1m0s ago.", false,
 		},
 		{
 			"no repository",
 			Overview{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Why: object.Because(reason.RepositoryNotRead, "no route.")})},
-			inBoth + "The repository cannot be read: RepositoryNotRead: no route. " + last, false,
+			inBoth + "The repository cannot be read.\nRepositoryNotRead: no route.\n" + last, false,
 		},
 		{
 			"a directory",
 			Overview{Opening: revised(Revision{Why: object.Because(reason.InvalidDeclarations, "x")})},
-			"What was observed is not applied: InvalidDeclarations: x. " + last, false,
+			"What was observed is not applied.\nInvalidDeclarations: x.\n" + last, false,
 		},
 		{"a cluster is behind", Overview{Clusters: both, Opening: revised(Revision{Applied: next, Observed: next})}, inBoth + last, false},
 		{"released", Overview{Clusters: []RecordedCluster{{Name: "east"}, {Name: "west"}}}, "No revision is applied in any of 2 clusters. No lease of linkwright run or sync is found.", true},
@@ -112,8 +112,28 @@ func TestOverviewOpens(t *testing.T) {
 		if err := tt.o.Write(&out, Text); err != nil {
 			t.Fatal(err)
 		}
-		if got, _, _ := strings.Cut(out.String(), "\n"); got != tt.want || tt.o.AsDeclared() != tt.clean {
+		if got, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n\n"); got != tt.want || tt.o.AsDeclared() != tt.clean {
 			t.Errorf("%s: clean %t, want %t\n%s\nwant\n%s", tt.name, tt.o.AsDeclared(), tt.clean, got, tt.want)
+		}
+	}
+}
+
+// The first line of a status is short although history was rewritten, and how to allow that is shown until people have.
+func TestOverviewOpensRewritten(t *testing.T) {
+	at, next := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC), strings.Repeat("89ab", 10)
+	allow := "linkwright allow non-fast-forward " + next
+	why := object.Because(reason.NonFastForward, "Git history was rewritten: revision 89ab89ab89ab does not descend from 0123456789ab (to allow it: %s); revision 0123456789ab is applied in cluster east", allow)
+	for _, decided := range []string{"", "0123", next} {
+		o := Overview{Clusters: []RecordedCluster{{Name: "east", Applied: "0123456789ab"}, {Name: "west", Applied: "0123456789ab"}}, Ages: true}
+		o.Opening = Opening{At: at.Add(time.Minute), Revision: Revision{Applied: "0123456789ab", Observed: api.Commit(next), Since: at, Why: why}}
+		if decided != "" {
+			o.Decisions = []Decision{{Kind: allowKind, Object: decided, By: "alice", At: at}}
+		}
+		got := writtenAs(t, o.Answer(), Text)
+		first, _, _ := strings.Cut(got, "\n")
+		offered, applies := strings.Contains(got, allow), strings.Contains(got, "; it is allowed: a daemon or the next linkwright sync applies it.\n")
+		if len(first) > 160 || offered != (decided != next) || applies == offered || !strings.Contains(got, "\nNonFastForward: Git history was rewritten: ") {
+			t.Errorf("decided %q:\n%s", decided, got)
 		}
 	}
 }

@@ -124,7 +124,8 @@ func (s *slow) waitsForEast(args ...string) {
 // interrupted: after Ctrl-C the write under way ends, nothing else begins, the report comes once, and the Lease is free.
 func (s *slow) interrupted() {
 	r := s.hang(s.east, strike.Rule{Verb: "patch", Nth: 2}, "sync").once()
-	if strings.Count(r.out, "error: interrupted before the end: interrupt signal received") != 1 || strings.Count(r.out, "east: 2 written, ") != 1 {
+	if strings.Count(r.out, "error: interrupted before the end: interrupt signal received") != 1 || strings.Count(r.out, "east: 2 written, ") != 1 ||
+		!strings.Contains(r.out, "run linkwright sync again\n") {
 		s.t.Errorf("the report is\n%s", r.out)
 	}
 	lease, err := s.client("west").CoordinationV1().Leases("linkwright").Get(s.t.Context(), "linkwright-linkwright", metav1.GetOptions{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
@@ -79,6 +81,10 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 	defer shown()
 	err = e.Lead(c.Context(), setup.Syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
 		r, failed := e.Once(ctx, term)
+		if errors.Is(failed, sync.ErrInterrupted) {
+			failed = resumable(failed, r, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
+			r.Err = failed.Error()
+		}
 		if ctx.Err() == nil {
 			e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
 		}
@@ -95,6 +101,24 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 	defer e.Live.Show(c.Context(), live.Status)()
 	poster.once(c.Context(), done, e.Live)
 	return verdict
+}
+
+// resumable is the error of a sync that a signal ended, with the clusters in which it left something to do, and the command that does it.
+func resumable(err error, r report.Report, in object.Installation) error {
+	const most = 3
+	undone := r.Undone()
+	names := make([]string, 0, most+1)
+	for _, name := range undone[:min(len(undone), most)] {
+		names = append(names, string(name))
+	}
+	if more := len(undone) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	again := "run " + in.Command("sync") + " again"
+	if len(names) == 0 {
+		return fmt.Errorf("%w; %s", err, again)
+	}
+	return fmt.Errorf("%w; there is more to do in %s: %s", err, strings.Join(names, ", "), again)
 }
 
 // syncHeld says what to do instead of a sync if another process has the lease.

@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -23,6 +25,16 @@ func (r Report) unwritten() map[object.End]int {
 		}
 	}
 	return out
+}
+
+// Undone are the clusters in which a sync left something to do, or of which it does not know: it did not come to them.
+func (r Report) Undone() (names []api.ClusterName) {
+	for _, c := range r.Clusters {
+		if c.Status() == Unknown || slices.ContainsFunc(c.Step.Rows, func(row plan.Row) bool { return row.Phase == plan.Changing || row.Phase == plan.Waiting }) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // toWrite says what is still to be written of ends that change; nil: none of them changes, or has a reason of its own. While a sync is under way it

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// An interrupted sync says where it left something to do, and which command does it.
+func TestResumable(t *testing.T) {
+	clusters := func(phases ...plan.Phase) (r report.Report) {
+		for i, p := range phases {
+			name := api.ClusterName("c" + strconv.Itoa(i))
+			r.Clusters = append(r.Clusters, report.Cluster{Name: name, Step: plan.Step{Cluster: name, Rows: []plan.Row{{End: object.End{Cluster: name}, Phase: p}}}})
+		}
+		return r
+	}
+	unread := clusters(plan.Ready)
+	unread.Clusters = append(unread.Clusters, report.Cluster{Name: "down"})
+	for want, r := range map[string]report.Report{
+		"; run linkwright sync again":                                                clusters(plan.Ready, plan.Suspended, plan.Blocked),
+		"; there is more to do in c1, c2: run linkwright sync again":                 clusters(plan.Ready, plan.Changing, plan.Waiting),
+		"; there is more to do in down: run linkwright sync again":                   unread,
+		"; there is more to do in c0, c1, c2, and 1 more: run linkwright sync again": clusters(plan.Changing, plan.Changing, plan.Changing, plan.Changing),
+	} {
+		if got := resumable(sync.ErrInterrupted, r, object.Installation{}); got.Error() != "interrupted before the end"+want || !errors.Is(got, sync.ErrInterrupted) {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+}

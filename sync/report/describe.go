@@ -101,14 +101,16 @@ func (o Overview) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 func describeLink(l output.Link, p page) Answer {
 	return Answer{Document: l, texts: map[Format]func() string{Text: func() string {
 		heading := fields("Link", l.Source+"/"+l.Target, "Ready", l.Ready, "Status", words(l.Status, l.Leaving), "Since", since(l.Since, p.now), "Revision", p.revision)
-		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l), stagesTable(l), p.writes, p.eventsText(), p.next(l.Ready, l.Reason, "link "+l.Source+"/"+l.Target))
+		shown := shownOnce{}
+		shown.whole("", l.Reason)
+		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l, shown), stagesTable(l, shown), p.writes, p.eventsText(), p.next(l.Ready, l.Reason, "link "+l.Source+"/"+l.Target))
 	}}}
 }
 
 func describeCluster(c output.Cluster, p page) Answer {
 	return Answer{Document: c, texts: map[Format]func() string{Text: func() string {
 		heading := fields("Cluster", c.Name, "Ready", c.Ready, "Status", c.Status, "Revision", p.revision)
-		links := cmp.Or(table(linkRows(p.links, p.now, false)), "It has no links.\n")
+		links := cmp.Or(table(linkRows(p.links, p.now, false, shownOnce{})), "It has no links.\n")
 		return paragraphs(p.problems, heading+meaning(c.Reason), about(c), links, p.writes, p.eventsText(), p.next(c.Ready, c.Reason, "cluster "+c.Name))
 	}}}
 }
@@ -213,18 +215,18 @@ func meaning(why *object.Reason) string {
 	return fields("Reason", string(why.Code), "Message", why.Message, "Meaning", e.Plain(e.Meaning))
 }
 
-func endsTable(l output.Link) string {
+func endsTable(l output.Link, shown shownOnce) string {
 	return table([][]string{
 		{"end", "cluster", "status", "message"},
-		{"source", l.Source, endWord(l.SourceEnd), message(l.SourceEnd.Status, l.SourceEnd.Reason)},
-		{"target", l.Target, endWord(l.TargetEnd), message(l.TargetEnd.Status, l.TargetEnd.Reason)},
+		{"source", l.Source, endWord(l.SourceEnd), shown.whole(l.SourceEnd.Status, l.SourceEnd.Reason)},
+		{"target", l.Target, endWord(l.TargetEnd), shown.whole(l.TargetEnd.Status, l.TargetEnd.Reason)},
 	})
 }
 
-func stagesTable(l output.Link) string {
+func stagesTable(l output.Link, shown shownOnce) string {
 	rows := [][]string{{"stage", "state", "message"}}
 	for _, s := range l.Stages {
-		rows = append(rows, []string{s.Name, s.State, sentence(s.Reason)})
+		rows = append(rows, []string{s.Name, s.State, shown.whole("", s.Reason)})
 	}
 	return table(rows)
 }

@@ -15,7 +15,7 @@ import (
 // LinkList lists the links that inventories record.
 func (o Overview) LinkList() Listing {
 	d := o.document()
-	return listing(output.KindLinkList, d.Links, func(all []output.Link, wide bool) [][]string { return linkRows(all, d.at, wide) })
+	return listing(output.KindLinkList, d.Links, func(all []output.Link, wide bool) [][]string { return linkRows(all, d.at, wide, shownOnce{}) })
 }
 
 // ClusterList lists the clusters of the record.

@@ -16,7 +16,7 @@ func (d document) markdown() string {
 	closed := [][]string{{"cluster", "status", "message"}}
 	blocks := []string{"### linkwright: " + cell(d.sum()) + "\n", d.problemList(), markdownTable(rows)}
 	for _, c := range d.clusters {
-		closed = append(closed, c.notes()...)
+		closed = append(closed, c.notes(shown)...)
 	}
 	blocks = append(blocks, markdownTable(closed), d.pendingTable())
 	for _, c := range d.clusters {

@@ -235,11 +235,11 @@ func reasonOf(c object.Condition) *object.Reason {
 }
 
 func (d overviewDoc) text(wide bool) string {
-	return paragraphs(d.opening.line(), d.denial(), table(linkRows(d.Links, d.at, wide)), table(d.notReady()), table(decisionRows(d.Decisions)), d.more())
+	return paragraphs(d.opening.line(), d.denial(), table(linkRows(d.Links, d.at, wide, shownOnce{})), table(d.notReady()), table(decisionRows(d.Decisions)), d.more())
 }
 
 func (d overviewDoc) markdown() string {
-	return paragraphs(d.opening.line(), d.denial(), markdownTable(linkRows(d.Links, d.at, false)), markdownTable(d.notReady()), markdownTable(decisionRows(d.Decisions)), d.more())
+	return paragraphs(d.opening.line(), d.denial(), markdownTable(linkRows(d.Links, d.at, false, shownOnce{})), markdownTable(d.notReady()), markdownTable(decisionRows(d.Decisions)), d.more())
 }
 
 // denial is a line about what is denied.

@@ -74,7 +74,8 @@ func withoutWrites(all []clusterDoc) []output.Cluster {
 }
 
 func (s statusDoc) text(wide bool) string {
-	links, clusters := table(linkRows(s.Links, s.doc.at, wide)), table(s.clusterRows())
+	shown := shownOnce{}
+	links, clusters := table(linkRows(s.Links, s.doc.at, wide, shown)), table(s.clusterRows(shown))
 	return paragraphs(s.opening, s.doc.problems(), links, clusters, columns("", s.doc.pending()), table(decisionRows(s.Decisions)), s.baseMeaning())
 }
 
@@ -87,12 +88,14 @@ func (s statusDoc) baseMeaning() string {
 }
 
 func (s statusDoc) markdown() string {
-	return paragraphs(s.opening, s.doc.problemList(), markdownTable(linkRows(s.Links, s.doc.at, false)), markdownTable(s.clusterRows()), s.doc.pendingTable(), markdownTable(decisionRows(s.Decisions)))
+	shown := shownOnce{}
+	links, clusters := markdownTable(linkRows(s.Links, s.doc.at, false, shown)), markdownTable(s.clusterRows(shown))
+	return paragraphs(s.opening, s.doc.problemList(), links, clusters, s.doc.pendingTable(), markdownTable(decisionRows(s.Decisions)))
 }
 
 // linkRows are cells, the first row being the head. Ages are counted to now; zero: there are none. Without a repository nobody knows how ends
 // are, and the columns of ends are about their inventories.
-func linkRows(links []output.Link, now time.Time, wide bool) [][]string {
+func linkRows(links []output.Link, now time.Time, wide bool, shown shownOnce) [][]string {
 	head := []string{"source", "target", "ready", "status", "age", "message"}
 	if wide {
 		of := "inventory"
@@ -101,7 +104,7 @@ func linkRows(links []output.Link, now time.Time, wide bool) [][]string {
 		}
 		head = []string{"source", "target", "ready", "status", "age", "since", "source " + of, "target " + of, "message"}
 	}
-	rows, shown := [][]string{head}, shownOnce{}
+	rows := [][]string{head}
 	for _, l := range links {
 		row := []string{l.Source, l.Target, l.Ready, words(l.Status, l.Leaving), age(l.Since, now)}
 		if wide {
@@ -115,12 +118,12 @@ func linkRows(links []output.Link, now time.Time, wide bool) [][]string {
 // endWord is how an end is, in one word.
 func endWord(e output.End) string { return cmp.Or(e.Status, e.Inventory) }
 
-func (s statusDoc) clusterRows() [][]string {
+func (s statusDoc) clusterRows(shown shownOnce) [][]string {
 	rows := [][]string{{"cluster", "status", "message"}}
 	for _, c := range s.Clusters {
-		rows = append(rows, []string{c.Name, c.Status, message(c.Status, c.Reason)})
+		rows = append(rows, []string{c.Name, c.Status, shown.whole(c.Status, c.Reason)})
 		if c.Base != nil {
-			rows = append(rows, []string{"", baseWords(c.Base), message(c.Base.Status, c.Base.Reason)})
+			rows = append(rows, []string{"", baseWords(c.Base), shown.whole(c.Base.Status, c.Base.Reason)})
 		}
 		if missesPolicies(c.Unconfined) && c.Status == string(Ready) {
 			rows = append(rows, []string{"", "not confined", sentence(c.Unconfined)})

@@ -12,7 +12,9 @@ import (
 
 // text has problems first, then what is not Ready or was written for, and a summary. If nothing changed it is one line.
 func (d document) text() string {
-	blocks := []string{d.problems(), d.linksText(), d.closed(), columns("", d.pending())}
+	shown := shownOnce{}
+	links := d.linksText(shown)
+	blocks := []string{d.problems(), links, d.closed(shown), columns("", d.pending())}
 	for _, c := range d.clusters {
 		blocks = append(blocks, c.writesText(d.ReadOnly))
 	}
@@ -49,8 +51,8 @@ func (d document) notable() []linkDoc {
 	return out
 }
 
-func (d document) linksText() string {
-	rows, shown := []string(nil), shownOnce{}
+func (d document) linksText(shown shownOnce) string {
+	var rows []string
 	for _, l := range d.notable() {
 		rows = append(rows, l.pair()+"\t"+l.words()+"\t"+shown.message(l.Status, l.Reason))
 	}
@@ -58,10 +60,10 @@ func (d document) linksText() string {
 }
 
 // closed are the clusters that could not be read, or may not be written, and bases that have anything to say.
-func (d document) closed() string {
+func (d document) closed(shown shownOnce) string {
 	var rows []string
 	for _, c := range d.clusters {
-		for _, note := range c.notes() {
+		for _, note := range c.notes(shown) {
 			rows = append(rows, strings.Join(note, "\t"))
 		}
 	}

@@ -38,7 +38,8 @@ func message(status string, why *object.Reason) string {
 	return sentence(why)
 }
 
-// shownOnce are reasons that a table has shown. Links often share a reason, so its details are shown only in the first row that has it.
+// shownOnce are reasons that a text has shown. Links often share a reason, and have that of their cluster, so its details are shown only in the first row
+// that has it.
 type shownOnce map[object.Reason]bool
 
 // message is the whole message in the first row that shows it, and in later ones its first part.
@@ -49,16 +50,36 @@ func (s shownOnce) message(status string, why *object.Reason) string {
 		}
 		return message(status, why)
 	}
-	return message(status, &object.Reason{Code: why.Code, Message: why.First()})
+	if first := why.First(); len(first) <= maxRepeated {
+		return message(status, &object.Reason{Code: why.Code, Message: first})
+	}
+	return seeAbove(why)
+}
+
+// maxRepeated is how long a message may be, in bytes, that a text shows more than once.
+const maxRepeated = 160
+
+// seeAbove stands for a long message that a text has shown already, such as what an API server says of a right that is missing.
+func seeAbove(why *object.Reason) string { return string(why.Code) + ": see above" }
+
+// whole is the whole message, unless it is long and was shown already.
+func (s shownOnce) whole(status string, why *object.Reason) string {
+	if why != nil && s[*why] && len(why.Message) > maxRepeated {
+		return seeAbove(why)
+	}
+	if why != nil {
+		s[*why] = true
+	}
+	return message(status, why)
 }
 
 // notes are the rows of a cluster that is not just Ready: its status, and what its base has to say.
-func (c clusterDoc) notes() (rows [][]string) {
+func (c clusterDoc) notes(shown shownOnce) (rows [][]string) {
 	if c.Status != string(Ready) {
-		rows = append(rows, []string{c.Name, c.Status, message(c.Status, c.Reason)})
+		rows = append(rows, []string{c.Name, c.Status, shown.whole(c.Status, c.Reason)})
 	}
 	if c.Base != nil {
-		rows = append(rows, []string{c.Name, baseWords(c.Base), message(c.Base.Status, c.Base.Reason)})
+		rows = append(rows, []string{c.Name, baseWords(c.Base), shown.whole(c.Base.Status, c.Base.Reason)})
 	}
 	if len(c.Orphans) > 0 {
 		rows = append(rows, []string{c.Name, "orphans", orphans(c.Cluster)})

@@ -111,7 +111,7 @@ func (r *rewoundLab) decidesUnderDaemon() {
 
 // suspends: two people at once, a drift that stays, and is taken back once both are over.
 func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func() bool) {
-	r.decides(cli.ExitError, []string{"the record has no cluster eats: linkwright wrote only to east, west"}, "suspend", "eats", "--reason", "x")
+	r.decides(cli.ExitError, []string{"the record has no cluster eats (did you mean east?): linkwright wrote only to east, west"}, "suspend", "eats", "--reason", "x")
 	r.decides(cli.ExitError, []string{"linkwright-blue-fleet"}, "suspend", "east", "--reason", "x", "--owner", "blue")
 	other := r.mayOnly("person", rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"linkwright-fleet"}, Verbs: []string{"get", "patch"},

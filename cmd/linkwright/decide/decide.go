@@ -288,7 +288,7 @@ func list(r inventory.Record) string {
 	return strings.Join(lines, "\n  ")
 }
 
-// checkRecorded refuses a cluster that the record does not know.
+// checkRecorded refuses a cluster that the record does not know, and names the nearest one.
 func checkRecorded(r inventory.Record, name api.ClusterName) error {
 	if _, known := r.Clusters[name]; known {
 		return nil
@@ -305,7 +305,11 @@ func checkRecorded(r inventory.Record, name api.ClusterName) error {
 	recorded := func(p api.Pair) bool {
 		return slices.Contains(names, string(p.Source)) && slices.Contains(names, string(p.Target))
 	}
-	return fmt.Errorf("the record has no cluster %s%s: linkwright wrote only to %s", name, cli.DidYouMeanLink(string(name), recorded), strings.Join(names, ", "))
+	hint := cli.DidYouMeanLink(string(name), recorded)
+	if near := api.DidYouMean(string(name), names); hint == "" && near != "" {
+		hint = " (" + near + ")"
+	}
+	return fmt.Errorf("the record has no cluster %s%s: linkwright wrote only to %s", name, hint, strings.Join(names, ", "))
 }
 
 // command is how the same command is given again with other words.

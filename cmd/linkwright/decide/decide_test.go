@@ -115,7 +115,7 @@ func TestDecisionsOfCommands(t *testing.T) {
 		},
 		{
 			"reconcile one that is not there", func() (outcome, error) { return d.reconcile(&r, "bob", []string{"east", "eats"}) },
-			[]string{"the record has no cluster eats"},
+			[]string{"the record has no cluster eats (did you mean east?): linkwright wrote only to east, west"},
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
 		{
@@ -256,6 +256,7 @@ func TestCheckRecorded(t *testing.T) {
 	r := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {Names: []api.ClusterName{"east-gw"}}, "west": {}}}
 	for name, want := range map[api.ClusterName]string{
 		"east": "", "east-gw": "east-gw is a second name of cluster east: use that name", "south": "the record has no cluster south: linkwright wrote only to east, west",
+		"wets": "the record has no cluster wets (did you mean west?): linkwright wrote only to east, west",
 	} {
 		if err := checkRecorded(r, name); err == nil && want != "" || err != nil && err.Error() != want {
 			t.Errorf("%s: %v, want %q", name, err, want)

@@ -183,6 +183,7 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 		}
 	})
 	out.Links = recordedLinks(out.Clusters, found, known.Clusters)
+	markDenied(out.Links, known.Denied)
 	out.Suspensions, out.Approvals = decide.Suspensions(known), decide.Approvals(known, out.At)
 	paused := map[api.ClusterName]bool{}
 	for i, name := range names {
@@ -303,6 +304,19 @@ func recordedLinks(clusters []report.RecordedCluster, found []clusterInventories
 		}
 	}
 	return slices.SortedFunc(maps.Values(links), func(a, b report.RecordedLink) int { return a.Pair.Compare(b.Pair) })
+}
+
+// markDenied marks the links whose removal, or that of one of their clusters, is denied; nil: nothing is denied.
+func markDenied(links []report.RecordedLink, d *inventory.Denial) {
+	if d == nil {
+		return
+	}
+	for i, l := range links {
+		links[i].RemovalDenied = slices.ContainsFunc(d.Units, func(u inventory.Unit) bool {
+			return u.Kind == inventory.UnitLink && u.Link() == l.Pair ||
+				u.Kind == inventory.UnitCluster && (u.Cluster == l.Pair.Source || u.Cluster == l.Pair.Target)
+		})
+	}
 }
 
 // lacking are the entries of an inventory that are missing.

@@ -261,3 +261,22 @@ func TestStatusPrinter(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkDenied: a denied removal of a link, or of one of its clusters, marks the link; fewer selectors do not.
+func TestMarkDenied(t *testing.T) {
+	pair := api.Pair{Source: "west", Target: "east"}
+	for name, tt := range map[string]struct {
+		denied *inventory.Denial
+		want   bool
+	}{
+		"nothing":       {nil, false},
+		"the link":      {&inventory.Denial{Units: []inventory.Unit{inventory.LinkUnit(pair)}}, true},
+		"its target":    {&inventory.Denial{Units: []inventory.Unit{{Kind: inventory.UnitCluster, Cluster: "east"}}}, true},
+		"its selectors": {&inventory.Denial{Units: []inventory.Unit{{Kind: inventory.UnitSelectors, Source: "west", Target: "east"}}}, false},
+	} {
+		links := []report.RecordedLink{{Pair: pair}}
+		if markDenied(links, tt.denied); links[0].RemovalDenied != tt.want {
+			t.Errorf("%s: %v, want %v", name, links[0].RemovalDenied, tt.want)
+		}
+	}
+}

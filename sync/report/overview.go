@@ -35,6 +35,8 @@ type RecordedLink struct {
 	Missing []object.Key // Secrets that inventories list and that do not exist; sorted
 	// Suspended says who suspended the link or one of its clusters; nil: nobody decided that.
 	Suspended *object.Reason
+	// RemovalDenied says that the record denies to remove the link: nothing of it is leaving yet in the inventories.
+	RemovalDenied bool
 }
 
 // RecordedCluster is a cluster in the management cluster's record.
@@ -169,8 +171,8 @@ func (o Overview) links(m mask) []output.Link {
 		}
 		out = append(out, output.Link{
 			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
-			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd,
-			Reason: m.reason(o.Revision.howApproved(why)), Since: c.Since,
+			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd || l.RemovalDenied,
+			Reason: m.reason(o.Revision.denialOf(why)), Since: c.Since,
 			SourceEnd: o.end(m, l.Source, l.Pair.Source), TargetEnd: o.end(m, l.Target, l.Pair.Target), Conditions: m.conditions(all),
 		})
 	}
@@ -209,18 +211,24 @@ func (o Overview) denial(m mask) string {
 	return m.line(o.Revision.Denied.Message)
 }
 
-// howApproved adds to the code of a denial, which is all that inventories record, how people approve it.
-func (r Revision) howApproved(why *object.Reason) *object.Reason {
-	if r.Denied == nil || why == nil || why.Code != reason.Denied || why.Message != string(r.Denied.Code) || r.Approval.How == "" {
+// denialOf is the reason that a recorded denial names, as reports with --repo have it. An inventory records of some only the code: the reason
+// then says how people approve it.
+func (r Revision) denialOf(why *object.Reason) *object.Reason {
+	if why == nil || cause(why) == reason.Denied || why.Code != reason.Denied {
 		return why
 	}
-	return object.Because(why.Code, "%s: %s", r.Denied.Code, r.Approval.How)
+	code := cause(why)
+	text := strings.TrimPrefix(strings.TrimPrefix(why.Message, string(code)), ": ")
+	if text == "" && r.Denied != nil && r.Denied.Code == code {
+		text = r.Approval.How
+	}
+	return object.Because(code, "%s", text)
 }
 
 // detailed is a link with the whole message of what denies it: inventories record the code alone.
 func (o Overview) detailed(l output.Link) output.Link {
 	why := redacting(nil).reason(o.Revision.Denied)
-	if why != nil && l.Reason != nil && l.Reason.Code == reason.Denied && strings.HasPrefix(l.Reason.Message, string(why.Code)) {
+	if why != nil && l.Reason != nil && l.Status == string(Denied) && l.Reason.Code == why.Code {
 		l.Reason = why
 	}
 	return l

@@ -71,6 +71,16 @@ func TestDeniedIsShownEverywhere(t *testing.T) {
 	}
 }
 
+// A denied removal has the same code and leaves for programs too, as with --repo.
+func TestDeniedRemovalLeaves(t *testing.T) {
+	o := overLimit()
+	o.Links[0].RemovalDenied = true
+	got := o.document().Links[0]
+	if !got.Leaving || got.Status != string(Denied) || got.Reason.Code != reason.PruneLimitExceeded || got.Reason.Message != o.Revision.Approval.How {
+		t.Errorf("leaving %v, status %s, reason %v", got.Leaving, got.Status, got.Reason)
+	}
+}
+
 // What is denied and was approved since says who approved it, and no more how to approve it.
 func TestApprovedIsShown(t *testing.T) {
 	o := overLimit()

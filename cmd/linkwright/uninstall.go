@@ -195,7 +195,7 @@ func stillDeclared(f *fleet.Fleet) string {
 	if len(what) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The repository still declares %s. The next sync writes that again: remove the declarations, or leave the daemon at 0 and run no sync.", strings.Join(what, " and "))
+	return fmt.Sprintf("The repository still declares %s. The next sync writes that again: remove the declarations, or keep the daemon stopped and run no sync.", strings.Join(what, " and "))
 }
 
 // removals name what steps remove, and say what they leave.

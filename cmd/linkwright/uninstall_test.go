@@ -50,7 +50,7 @@ spec: {source: west, target: east}
 `
 	for declared, want := range map[string]string{
 		strings.ReplaceAll(clusters, "spec: {", "spec: {state: Leaving, "): "", clusters: "still declares 2 clusters. The next sync",
-		clusters + link: "still declares 2 clusters and 1 link. The next sync writes that again",
+		clusters + link: "still declares 2 clusters and 1 link. The next sync writes that again: remove the declarations, or keep the daemon stopped and run no sync.",
 	} {
 		f, problems := fleet.Load("", fstest.MapFS{"fleet.yaml": {Data: []byte(declared)}})
 		if f == nil {

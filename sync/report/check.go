@@ -32,7 +32,7 @@ const (
 )
 
 // hints is where a stage is explained.
-const hints = "https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#"
+const hints = "docs/explanation/health.md#"
 
 // CheckAnswer is a check of every cluster and of every stage of every link, in the manner of `linkerd check`; false: a check is an error.
 func (r Report) CheckAnswer() (Answer, bool) {

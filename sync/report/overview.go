@@ -256,10 +256,13 @@ func (d overviewDoc) denial() string {
 		return ""
 	}
 	if d.approved {
-		return strings.ToUpper(d.Denied[:1]) + d.Denied[1:] + ".\n"
+		return approvedLine(d.Denied)
 	}
 	return "Denied: " + d.Denied + ".\n"
 }
+
+// approvedLine is a line about a denial that was approved since.
+func approvedLine(denied string) string { return strings.ToUpper(denied[:1]) + denied[1:] + ".\n" }
 
 // notReady are the clusters that were not read, and those that still hold something of removed links.
 func (d overviewDoc) notReady() [][]string {

@@ -106,6 +106,27 @@ func TestApprovedIsShown(t *testing.T) {
 	}
 }
 
+// After an approval, status --repo says who gave it and that the next sync follows it, unless another revision was observed.
+func TestApprovedIsShownWithRepository(t *testing.T) {
+	const line = "Approved by alice: the next sync removes link west/east.\n"
+	opening := overLimit().Opening
+	opening.Revision.Denied = object.Because(reason.PruneLimitExceeded, "approved by alice: the next sync removes link west/east")
+	opening.Revision.Approval = Approval{Given: true}
+	r := Report{Opening: &opening}
+	for _, f := range []Format{Text, Markdown} {
+		if text := writtenAs(t, r.StatusAnswer(), f); !strings.Contains(text, line) {
+			t.Errorf("%s: want %q:\n%s", f, line, text)
+		}
+	}
+	if text := writtenAs(t, r.StatusAnswer(), JSON); !strings.Contains(text, `"denied": "approved by alice`) {
+		t.Errorf("json:\n%s", text)
+	}
+	opening.Revision.Why = object.Because(reason.NotAppliedYet, "no sync has applied it yet")
+	if text := writtenAs(t, r.StatusAnswer(), Text); strings.Contains(text, "Approved by") {
+		t.Errorf("another revision was observed:\n%s", text)
+	}
+}
+
 // A recorded denial names the protected objects, and a link that cannot be rendered names the cause. The next step is that of the cause.
 func TestRecordedCause(t *testing.T) {
 	for _, tt := range []struct {

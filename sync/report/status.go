@@ -14,8 +14,9 @@ import (
 // statusDoc is the answer of status over a report.
 type statusDoc struct {
 	output.Status
-	opening string
-	doc     document
+	opening  string
+	approved string // a line: who approved what the next sync removes; empty: nobody did
+	doc      document
 }
 
 // Works says that AsDeclared is true, and that no link is known not to work: none is Stalled, and none that was written is suspended and not ready.
@@ -51,6 +52,10 @@ func (r Report) status() statusDoc {
 		Leader: o.leaderOutput(), Writers: o.writersOutput(), Problems: d.Problems, Revisions: o.revisions, Decisions: decisionsOf(opening.Decisions),
 		Links: linksOf(d.links), Clusters: withoutWrites(d.clusters),
 	}}
+	if now := opening.Revision; now.Approval.Given && now.Denied != nil && now.Why == nil {
+		out.Denied = redacting(nil).line(now.Denied.Message)
+		out.approved = approvedLine(out.Denied)
+	}
 	if r.Opening != nil {
 		out.opening = o.line()
 		if why := o.observed.reason; why != nil && why.Message != "" && strings.HasSuffix(d.Error, why.Message) {
@@ -76,7 +81,7 @@ func withoutWrites(all []clusterDoc) []output.Cluster {
 func (s statusDoc) text(wide bool) string {
 	shown := shownOnce{}
 	links, clusters := table(linkRows(s.Links, s.doc.at, wide, shown)), table(s.clusterRows(shown))
-	return paragraphs(s.opening, s.doc.problems(), links, clusters, columns("", s.doc.pending()), table(decisionRows(s.Decisions)), s.baseMeaning())
+	return paragraphs(s.opening, s.approved, s.doc.problems(), links, clusters, columns("", s.doc.pending()), table(decisionRows(s.Decisions)), s.baseMeaning())
 }
 
 // baseMeaning says what a base is, if a row shows one.
@@ -90,7 +95,7 @@ func (s statusDoc) baseMeaning() string {
 func (s statusDoc) markdown() string {
 	shown := shownOnce{}
 	links, clusters := markdownTable(linkRows(s.Links, s.doc.at, false, shown)), markdownTable(s.clusterRows(shown))
-	return paragraphs(s.opening, s.doc.problemList(), links, clusters, s.doc.pendingTable(), markdownTable(decisionRows(s.Decisions)))
+	return paragraphs(s.opening, s.approved, s.doc.problemList(), links, clusters, s.doc.pendingTable(), markdownTable(decisionRows(s.Decisions)))
 }
 
 // linkRows are cells, the first row being the head. Ages are counted to now; zero: there are none. Without a repository nobody knows how ends

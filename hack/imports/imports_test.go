@@ -39,6 +39,7 @@ func table() map[string]row {
 		"render/overlay":         {imports: "api object object/reason render/fleet render/marks render/overlay/sandbox"},
 		"render/confine":         {pure: true, imports: "object render/linkerd render/marks"},
 		"prune/inventory":        {pure: true, imports: "api object object/reason"},
+		"mirror":                 {pure: true, imports: "render/linkerd"},
 		"prune":                  {pure: true, imports: "api object object/reason prune/inventory render/linkerd"},
 		"sync/state":             {pure: true, imports: "api object object/reason prune/inventory render render/fleet render/linkerd"},
 		"sync/credential":        {pure: true, imports: "api object object/reason prune/inventory render render/fleet render/linkerd sync/state"},

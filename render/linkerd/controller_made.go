@@ -17,6 +17,9 @@ const (
 	federatedSuffix = "-federated"
 )
 
+// Federated is the name of the federated Service that Services of a name are members of.
+func Federated(service string) string { return service + federatedSuffix }
+
 // isMirror reports whether Linkerd's controller made a Service or Endpoints for a service of the target. Labels alone prove nothing,
 // because people and tools copy them. All of this must hold:
 //

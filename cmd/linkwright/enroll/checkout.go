@@ -41,13 +41,13 @@ func openCheckout(ctx context.Context, dir string) (checkout, error) {
 		c.remote = "origin" // a branch that was never pushed
 	}
 	if address, err := c.git(ctx, "remote", "get-url", c.remote); err == nil {
-		c.repo = withoutLogin(address)
+		c.repo = anonymous(address)
 	}
 	return c, nil
 }
 
-// withoutLogin takes user and password out of an address of http or https. Other addresses need their user.
-func withoutLogin(address string) string {
+// anonymous takes user and password out of an address of http or https. Other addresses need their user.
+func anonymous(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(u.Scheme, "http") {
 		return address

@@ -35,7 +35,7 @@ func openCheckout(ctx context.Context, dir string) (checkout, error) {
 	}
 	c.path = strings.TrimSuffix(path, "/")
 	if c.branch, err = c.git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil {
-		return c, fmt.Errorf("%s: no branch is checked out: check out the branch that linkwright is to follow", dir)
+		return c, fmt.Errorf("%s: no branch is checked out: finish a rebase that is under way, or check out the branch that linkwright is to follow", dir)
 	}
 	if c.remote, err = c.git(ctx, "config", "branch."+c.branch+".remote"); err != nil {
 		c.remote = "origin" // a branch that was never pushed
@@ -90,7 +90,7 @@ func (c checkout) follows(ctx context.Context, revision string) (unpushed bool, 
 	return true, nil
 }
 
-// free says which of these files is there already, or in the branch.
+// free says why these files cannot be committed: one is there already, or in the branch, Git ignores one, or a merge is under way.
 func (c checkout) free(ctx context.Context, files map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		tracked, err := c.git(ctx, "ls-files", "--", name)
@@ -99,6 +99,17 @@ func (c checkout) free(ctx context.Context, files map[string]string) error {
 		}
 		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil || tracked != "" {
 			return fmt.Errorf("%s exists, and does not declare what is missing: rename it, or declare it there", filepath.Join(c.dir, name))
+		}
+		if _, err := c.git(ctx, "add", "--dry-run", "--ignore-missing", "--", name); err != nil {
+			return fmt.Errorf("%s cannot be committed: take it out of .gitignore if that names it: %w", filepath.Join(c.dir, name), err)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	for _, head := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"} {
+		if _, err := c.git(ctx, "rev-parse", "--quiet", "--verify", head); err == nil {
+			return fmt.Errorf("%s: a merge, cherry-pick or revert is under way (Git has %s): finish it, then run this command again", c.dir, head)
 		}
 	}
 	return nil

@@ -115,16 +115,21 @@ func (c checkout) free(ctx context.Context, files map[string]string) error {
 	return nil
 }
 
-// commit adds files to the branch, and nothing else that is changed in the work tree. If git refuses, the files are taken away again.
+// commit adds files to the branch, and nothing else that is changed in the work tree. If git refuses, the files are taken away again. A Ctrl-C in
+// the terminal ends git, too: it removes its locks, and the branch has the commit or not. With it, the commit stays.
 func (c checkout) commit(ctx context.Context, files map[string]string, subject string) (hash string, err error) {
 	ctx = context.WithoutCancel(ctx) // a commit that has begun is finished
 	names := slices.Sorted(maps.Keys(files))
+	before, _ := c.git(ctx, "rev-parse", "--quiet", "--verify", "HEAD") // fails before the first commit
 	made, err := c.create(files, names)
 	if err == nil {
 		_, err = c.git(ctx, append([]string{"add", "--"}, names...)...)
 	}
 	if err == nil {
 		_, err = c.git(ctx, append([]string{"commit", "--quiet", "--message", subject, "--only", "--"}, names...)...)
+	}
+	if now, gone := c.git(ctx, "rev-parse", "--quiet", "--verify", "HEAD"); err != nil && gone == nil && now != before {
+		return now, nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("commit %s: %w", strings.Join(names, ", "), errors.Join(err, c.takeBack(ctx, made)))

@@ -390,10 +390,13 @@ func (n *newcomer) behind(words []string) {
 	n.typed(0, "git", "clone", "--quiet", "fleet", "stale")
 	n.typed(0, "git", "-C", "stale", "remote", "set-url", "origin", strings.TrimSpace(n.typed(0, "git", "-C", "fleet", "remote", "get-url", "origin")))
 	n.typed(0, "git", "-C", "stale", "commit", "--quiet", "--amend", "--message", "Another history")
-	stale := slices.Clone(words)
-	stale[1] = "stale"
-	if out := n.typed(2, append([]string{"linkwright"}, stale...)...); !strings.Contains(out, "run git pull there") {
-		n.Error("it does not say that the checkout lacks a revision")
+	n.must(os.Mkdir(filepath.Join(n.dir, "stale", "new"), 0o700))
+	for _, dir := range []string{"stale", "stale/new"} { // the repository does not have the latter
+		stale := slices.Clone(words)
+		stale[1] = dir
+		if out := n.typed(2, append([]string{"linkwright"}, stale...)...); !strings.Contains(out, "run git pull there") {
+			n.Errorf("%s: it does not say that the checkout lacks a revision", dir)
+		}
 	}
 	theirs := filepath.Join(n.dir, "fleet", "clusters", "north.yaml")
 	n.must(os.WriteFile(theirs, []byte("# to be written\n"), 0o600))

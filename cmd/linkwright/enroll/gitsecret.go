@@ -58,9 +58,12 @@ func (b *bootstrap) readRepository(ctx context.Context, management admin, branch
 	}
 	defer from.Close() //nolint:errcheck // nothing is kept
 	unpushed := func(err error) bool {
-		return errors.Is(err, source.ErrEmpty) || errors.Is(err, source.ErrRefGone) && b.f.Git.Options.Ref == branch || errors.Is(err, source.ErrPathGone)
+		return errors.Is(err, source.ErrEmpty) || errors.Is(err, source.ErrRefGone) && b.f.Git.Options.Ref == branch
 	}
 	now, err := from.Poll(ctx)
+	if errors.Is(err, source.ErrPathGone) { // the directory is new; the checkout must follow the revision all the same
+		now, err = b.pollRevision(ctx, keys)
+	}
 	out.revision = string(now.Commit)
 	if err != nil && !unpushed(err) {
 		if len(keys) == 0 {
@@ -69,6 +72,19 @@ func (b *bootstrap) readRepository(ctx context.Context, management admin, branch
 		return out, fmt.Errorf("read the repository as linkwright will: %w", err)
 	}
 	return out, nil
+}
+
+// pollRevision finds the revision of the repository, and reads no file of it.
+func (b *bootstrap) pollRevision(ctx context.Context, keys source.Keys) (source.Snapshot, error) {
+	o := b.f.Git.Options
+	defer func() { b.f.Git.Options = o }()
+	b.f.Git.Options.Path, b.f.Git.Options.Include, b.f.Git.Options.Exclude = "", nil, []string{"*"}
+	from, err := b.f.Git.OpenWith(keys)
+	if err != nil {
+		return source.Snapshot{}, err
+	}
+	defer from.Close() //nolint:errcheck // nothing is kept
+	return from.Poll(ctx)
 }
 
 // writeGitSecret puts the credentials that flags name into the Secret.

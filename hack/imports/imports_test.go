@@ -40,6 +40,7 @@ func table() map[string]row {
 		"render/confine":         {pure: true, imports: "object render/linkerd render/marks"},
 		"prune/inventory":        {pure: true, imports: "api object object/reason"},
 		"mirror":                 {pure: true, imports: "render/linkerd"},
+		"mirror/probe":           {imports: "render/linkerd"},
 		"prune":                  {pure: true, imports: "api object object/reason prune/inventory render/linkerd"},
 		"sync/state":             {pure: true, imports: "api object object/reason prune/inventory render render/fleet render/linkerd"},
 		"sync/credential":        {pure: true, imports: "api object object/reason prune/inventory render render/fleet render/linkerd sync/state"},

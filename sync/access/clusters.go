@@ -275,7 +275,7 @@ func Each(n int, f func(i int)) {
 // known to be missing or wrong ends it.
 func (c *accesses) moved(ctx context.Context, w fleet.Cluster) bool {
 	e, was := c.entry(w.Name)
-	now := c.find(ctx, w.Spec.Access, was)
+	now := c.find(ctx, w, was)
 	if _, silent := errors.AsType[unreadable](now.err); silent && was.cfg != nil {
 		c.options.Log.Warn("access not read: the last connection stays in use", "cluster", w.Name, "why", now.err)
 		return false

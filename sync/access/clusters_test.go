@@ -2,7 +2,10 @@ package access
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,6 +94,37 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestMissingAccessSecret: what is said of an access Secret that is missing, or must not be read, has the command for that cluster.
+func TestMissingAccessSecret(t *testing.T) {
+	for status, want := range map[int]string{
+		http.StatusNotFound: "access.kubeconfigSecret: Secret links/of-east is missing in the management cluster: run linkwright cluster add east PATH --context CONTEXT --owner blue --namespace links; " +
+			"or create it with a kubeconfig under the key own",
+		http.StatusForbidden: "grant it with your own login: linkwright cluster add east PATH --context CONTEXT --owner blue --namespace links",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.URL.Path == "/api/v1" {
+				_, _ = io.WriteString(w, `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "secrets", "kind": "Secret", "namespaced": true, "verbs": ["get", "list"]}]}`)
+				return
+			}
+			w.WriteHeader(status)
+			_, _ = fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "%s", "details": {"name": "of-east", "kind": "secrets"}, "code": %d}`, strings.ReplaceAll(http.StatusText(status), " ", ""), status)
+		}))
+		defer server.Close()
+		c := newClusters(Options{Owner: "blue", Namespace: "links", Log: slog.New(slog.DiscardHandler)})
+		c.registry = cluster.New(cluster.Options{})
+		var err error
+		if c.management, err = OpenManagementCluster(t.Context(), &rest.Config{Host: server.URL}, cluster.Options{Namespace: "links"}); err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(t.Context())
+		east := fleet.Cluster{Name: "east", Spec: api.Cluster{Access: api.Access{KubeconfigSecret: &api.SecretKey{Name: "of-east", Key: "own"}}}}
+		if err := c.Follow(t.Context(), []fleet.Cluster{east})["east"]; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("status %d: %v, want %s", status, err, want)
+		}
+	}
+}
+
 // TestFollowBesideTurns: turns that outlive a sync use clusters while the next one finds out where they are.
 func TestFollowBesideTurns(t *testing.T) {
 	c, want := byFiles(t, 40)
@@ -138,7 +172,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}]}`
 func TestInClusterElsewhere(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	a := accesses{managementConfig: &rest.Config{Host: "https://management:6443"}}
-	to := a.find(t.Context(), api.Access{InCluster: true}, target{})
+	to := a.find(t.Context(), fleet.Cluster{Name: "west", Spec: api.Cluster{Access: api.Access{InCluster: true}}}, target{})
 	if to.err != nil || to.cfg == nil || to.cfg.Host != "https://management:6443" {
 		t.Errorf("find() = %+v, want the management cluster", to)
 	}

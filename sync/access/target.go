@@ -15,6 +15,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
@@ -29,9 +30,9 @@ type target struct {
 // inCluster is the stamp of the cluster that we run in: its token is read again by the connection itself.
 const inCluster = "in the cluster"
 
-// find returns where an access leads to: was, where that is still so.
-func (c *accesses) find(ctx context.Context, a api.Access, was target) target {
-	switch {
+// find returns where a cluster's access leads to: was, where that is still so.
+func (c *accesses) find(ctx context.Context, w fleet.Cluster, was target) target {
+	switch a := w.Spec.Access; {
 	case a.InCluster && was.stamp == inCluster:
 		return was
 	case a.InCluster:
@@ -47,7 +48,7 @@ func (c *accesses) find(ctx context.Context, a api.Access, was target) target {
 	case a.Kubeconfig != nil:
 		return c.fromFile(*a.Kubeconfig, was)
 	case a.KubeconfigSecret != nil:
-		return c.fromSecret(ctx, *a.KubeconfigSecret, was)
+		return c.fromSecret(ctx, w.Name, *a.KubeconfigSecret, was)
 	}
 	return target{err: errors.New("access is empty: declare spec.access")}
 }
@@ -71,18 +72,19 @@ func (c *accesses) fromFile(k api.KubeconfigFile, was target) target {
 	return target{stamp: stamp, cfg: cfg, err: err}
 }
 
-func (c *accesses) fromSecret(ctx context.Context, s api.SecretKey, was target) target {
+func (c *accesses) fromSecret(ctx context.Context, name api.ClusterName, s api.SecretKey, was target) target {
 	key := c.management.Key("Secret", s.Name)
 	of, entry, _ := strings.Cut(was.stamp, "/")
 	if entry != s.Key {
 		of = ""
 	}
 	now, err := c.management.read(ctx, key, of)
+	add := object.Installation{Owner: c.options.Owner, Namespace: c.options.Namespace}.Command("cluster add " + string(name) + " PATH --context CONTEXT")
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: make it with linkwright cluster add NAME PATH --context CONTEXT, or create it with a kubeconfig under the key %s", err, s.Key)}
+		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: run %s; or create it with a kubeconfig under the key %s", err, add, s.Key)}
 	case apierrors.IsForbidden(err):
-		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: grant it with your own login: linkwright cluster add NAME PATH --context CONTEXT", err)}
+		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: grant it with your own login: %s", err, add)}
 	case err != nil:
 		return target{err: fmt.Errorf("access.kubeconfigSecret: %w", err)}
 	case now.Body.IsZero():

@@ -128,12 +128,15 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 		step = "Wait until a running daemon follows the approval, or run linkwright sync."
 	case p.unread != nil && slices.Contains(ofUnread(), why.Code):
 		e, _ := reason.Find(p.unread.Reason.Code)
-		step = fmt.Sprintf("Cluster %s was not read (%s). %s", p.unread.Name, p.unread.Reason.Code, e.Plain(e.Remedy))
+		step = fmt.Sprintf("Cluster %s was not read (%s). %s", p.unread.Name, p.unread.Reason.Code, filled(e.Plain(e.Remedy), p.unread.Name))
 	case p.idle && slices.Contains(leftToSync(), why.Code):
 		step = "Run linkwright sync: no process syncs the link now."
 	default:
 		e, _ := reason.Find(cause(why))
 		step = e.Plain(e.Remedy)
+		if name, ok := strings.CutPrefix(what, "cluster "); ok {
+			step = filled(step, name)
+		}
 		if why.Command != "" {
 			step = strings.Replace(step, "linkwright approve HASH", why.Command, 1)
 		}
@@ -146,6 +149,11 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 		return ""
 	}
 	return "Next step:  " + step + "\n"
+}
+
+// filled is what to do about a cluster, with its name in the commands.
+func filled(step, name string) string {
+	return strings.NewReplacer("cluster add NAME ", "cluster add "+name+" ", "abandon NAME", "abandon "+name, "accept cluster NAME=", "accept cluster "+name+"=").Replace(step)
 }
 
 // ofUnread are the reasons of a link that come of a cluster that was not read, whose own reason says more.

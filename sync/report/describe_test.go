@@ -84,6 +84,28 @@ func TestDescribeUnknownCluster(t *testing.T) {
 	}
 }
 
+// The commands of a next step name the cluster, if it is one cluster's.
+func TestNextStepNamesTheCluster(t *testing.T) {
+	down := []object.Condition{{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead}}
+	for code, want := range map[reason.Code]string{
+		reason.Unauthorized:    "linkwright cluster add east PATH --context CONTEXT",
+		reason.OrphanedObjects: "linkwright abandon east",
+		reason.ClusterChanged:  "linkwright accept cluster east=UID",
+	} {
+		o := Overview{
+			Links:    []RecordedLink{{Pair: link("west", "east"), Source: RecordedEnd, Target: UnknownEnd, Conditions: down}},
+			Clusters: []RecordedCluster{{Name: "east", Why: object.Because(code, "no")}, {Name: "west"}},
+		}
+		of, _ := o.ClusterAnswer("east")
+		through, _ := o.LinkAnswer(api.Pair{Source: "west", Target: "east"})
+		for _, a := range []Answer{of, through} {
+			if text := writtenAs(t, a, Text); !strings.Contains(text, want) {
+				t.Errorf("%s: no %q\n%s", code, want, text)
+			}
+		}
+	}
+}
+
 // The word base is explained where it is shown: of a cluster, and in a status.
 func TestBaseIsExplained(t *testing.T) {
 	a, _ := bases().ClusterAnswer("east")

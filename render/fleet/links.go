@@ -27,8 +27,8 @@ func (j *joiner) origins(f *Fleet) *expansion {
 	unique(j, "Link", j.links) // only for its problems: the second of a name is checked as well
 	first := map[api.Pair]api.Pos{}
 	for _, d := range j.links {
-		from, okFrom := ends.resolve(d.value.Spec.Source, d.document, "spec", "source")
-		to, okTo := ends.resolve(d.value.Spec.Target, d.document, "spec", "target")
+		from, okFrom := ends.resolve(linkEnd{d.value.Spec.Source, d.value.Spec.Target}, d.document, "spec", "source")
+		to, okTo := ends.resolve(linkEnd{d.value.Spec.Target, d.value.Spec.Source}, d.document, "spec", "target")
 		if okFrom && okTo && j.onlyLink(d, first) && j.checkSecondNames(d, &f.names[from], &f.names[to]) && !f.names[from].leaving() && !f.names[to].leaving() {
 			o := &origin{from: "Link " + d.name(), at: d.at(), spec: d.value.Spec.WithDefaults()}
 			e.linksOf[from] = append(e.linksOf[from], target{to, o, d.document})
@@ -73,9 +73,13 @@ func (j *joiner) knownNames(f *Fleet) []string {
 	return slices.Concat(namesOf(f.names), slices.Sorted(maps.Keys(j.unknownKinds)))
 }
 
+// linkEnd is the cluster that a field names, and the other one of the same pair, which it cannot mean.
+type linkEnd struct{ name, other api.ClusterName }
+
 // resolve returns the index of the cluster that a field of a document names. It reports a name as undeclared only if no unread
 // document may declare it.
-func (e *resolver) resolve(name api.ClusterName, d document, field ...string) (int, bool) {
+func (e *resolver) resolve(end linkEnd, d document, field ...string) (int, bool) {
+	name := end.name
 	i, found := index(e.fleet.names, name)
 	if found || name == "" {
 		return i, found
@@ -88,6 +92,9 @@ func (e *resolver) resolve(name api.ClusterName, d document, field ...string) (i
 	if !known && e.room(problemKey{file: d.file}) > 0 {
 		hint = cmp.Or(e.affixHint(string(name)), api.DidYouMean(string(name), e.names))
 		e.hints[name] = hint
+	}
+	if hint == api.DidYouMean(string(end.other), []string{string(end.other)}) {
+		hint = ""
 	}
 	e.failIn(d, field, fmt.Sprintf("cluster %q is not declared", name), hint)
 	return 0, false

@@ -95,8 +95,8 @@ func (c selection) without(out func(int) bool) selection {
 
 // addExcept adds one item of spec.except.
 func (m *mesh) addExcept(e *resolver, i int, x api.Except) {
-	source, okSource := e.resolve(x.Source, m.doc.document, "spec", "except", strconv.Itoa(i), "source")
-	target, okTarget := e.resolve(x.Target, m.doc.document, "spec", "except", strconv.Itoa(i), "target")
+	source, okSource := e.resolve(linkEnd{x.Source, x.Target}, m.doc.document, "spec", "except", strconv.Itoa(i), "source")
+	target, okTarget := e.resolve(linkEnd{x.Target, x.Source}, m.doc.document, "spec", "except", strconv.Itoa(i), "target")
 	switch at, twice := slices.BinarySearch(m.except[source], target); {
 	case !okSource || !okTarget || source == target || twice: // reported elsewhere
 	case m.active.links(source, target):

@@ -279,6 +279,16 @@ func TestReasons(t *testing.T) {
 	}
 	section(t, referencePages+"reasons.md", "reasons", fromReference(b.String()))
 	b.Reset()
+	b.WriteString("| reason | meaning | what to do |\n| --- | --- | --- |\n")
+	for _, e := range reason.Events().Entries {
+		remedy := e.Remedy
+		if remedy == "" {
+			remedy = "Nothing."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Code, e.Meaning, remedy)
+	}
+	section(t, referencePages+"reasons.md", "events", fromReference(b.String()))
+	b.Reset()
 	b.WriteString("| reason | meaning |\n| --- | --- |\n")
 	for _, e := range reason.Writes().Entries {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", e.Code, e.Meaning)

@@ -36,7 +36,7 @@ func Writes() Group { return writes() }
 // All returns every entry of every group.
 func All() []Entry {
 	var out []Entry
-	for _, g := range append(Table(), Writes()) {
+	for _, g := range append(Table(), Events(), Writes()) {
 		out = append(out, g.Entries...)
 	}
 	return out

@@ -125,7 +125,7 @@ func revisionNotices(was, now inventory.Revision) []report.Notice {
 		if was.Applied != "" {
 			message += ", was " + ref(string(was.Applied))
 		}
-		out = append(out, report.Notice{Object: applied, Reason: output.Applied, Message: message})
+		out = append(out, report.Notice{Object: applied, Reason: string(reason.Applied), Message: message})
 	}
 	same := was.Why != nil && now.Why != nil && was.Why.Code == now.Why.Code && was.Observed == now.Observed
 	switch {
@@ -134,7 +134,7 @@ func revisionNotices(was, now inventory.Revision) []report.Notice {
 	case now.Why != nil && !same:
 		out = append(out, report.Notice{Object: observed, Warning: true, Reason: string(now.Why.Code), Message: observed + " is not applied: " + now.Why.Message})
 	case now.Why == nil && was.Why != nil && now.Applied == was.Applied:
-		out = append(out, report.Notice{Object: applied, Reason: output.Applied, Message: applied + " is applied and the newest"})
+		out = append(out, report.Notice{Object: applied, Reason: string(reason.Applied), Message: applied + " is applied and the newest"})
 	}
 	return out
 }

@@ -34,6 +34,9 @@ func TestRevisionNotices(t *testing.T) {
 	} {
 		var got []string
 		for _, n := range revisionNotices(tt.was, tt.now) {
+			if _, ok := reason.Find(reason.Code(n.Reason)); !ok {
+				t.Errorf("%s: the table has no reason %s", name, n.Reason)
+			}
 			got = append(got, fmt.Sprintf("%s %t %s: %s", n.Object, n.Warning, n.Reason, n.Message))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {

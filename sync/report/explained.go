@@ -9,17 +9,14 @@ import (
 // Words explain the statuses that are no reasons, too, and what else a row about a link shows.
 func Words() []reason.Entry {
 	return []reason.Entry{
-		{Code: reason.Code(Ready), Meaning: "All is as declared, and the link works. A cluster can be read and written."},
 		{Code: reason.Code(Stalled), Meaning: "A write failed, or all is as declared and the link does not work.", Remedy: "Explain the reason that the message names."},
 		{
 			Code: reason.Code(Blocked), Meaning: "The link cannot be rendered or written; what it has stays.",
 			Remedy: "Explain the reason that the message names.",
 		},
-		{Code: reason.Code(Removed), Meaning: "The link is not declared any more, and nothing of it is left."},
 		{Code: reason.Code(RecordedEnd), Meaning: "An inventory in the cluster lists the objects of this end of the link."},
 		{Code: reason.Code(AbsentEnd), Meaning: "The cluster was read, and no inventory there lists this end of the link."},
 		{Code: "Base", Meaning: baseMeaning},
-		{Code: output.Applied, Meaning: "The revision whose declarations apply."},
 		{
 			Code: output.Observed, Meaning: "The revision that Git had last, if it is not applied.",
 			Remedy: "Explain the reason that the message names.",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
 
@@ -125,7 +126,7 @@ func revisionEvents(all []output.Revision) (out []output.Event) {
 		case r.Since.IsZero():
 			continue
 		case r.Reason == nil:
-			e.Type, e.Status, e.Reason = output.Normal, object.True, output.Applied
+			e.Type, e.Status, e.Reason = output.Normal, object.True, string(reason.Applied)
 		default:
 			e.Type, e.Status, e.Reason, e.Message = output.Warning, object.False, string(r.Reason.Code), r.Reason.Message
 			if r.State == output.Applied { // except its removals

@@ -84,13 +84,17 @@ func reasonFor(message, to string) string {
 	case message == CleanupChanged && over:
 		return string(reason.CleanupComplete)
 	case message == CleanupChanged:
-		return "CleanupPending"
+		return string(reason.CleanupPending)
 	case message == OrphansChanged && !over:
-		return "OrphansFound"
+		return string(reason.OrphansFound)
 	case message == OrphansChanged:
-		return "OrphansGone"
+		return string(reason.OrphansGone)
 	case message == ConfinementChanged && over:
-		return "Confined"
+		return string(reason.Confined)
+	case to == isReady:
+		return string(reason.Ready)
+	case over:
+		return string(reason.Removed)
 	}
 	return to
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 // linksIn returns a report of links from west, all in one phase for one reason.
@@ -54,6 +55,31 @@ func TestNotices(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+	}
+}
+
+// Every reason of a notice and of an event is in the table of reasons. What is Blocked, Denied or Stalled has a reason of its own.
+func TestNoticesHaveReasonsOfTheTable(t *testing.T) {
+	for message, states := range map[string][]string{
+		LinkChanged:        {isReady, isProgressing, isSuspended, isLeaving, isGone, isReleased},
+		BaseChanged:        {isReady, isProgressing, isSuspended, isLeaving, isGone},
+		ClusterChanged:     {isReachable, isUnreachable, isGone},
+		CleanupChanged:     {isPending, isGone},
+		OrphansChanged:     {isFound, isGone},
+		ConfinementChanged: {isUnconfined, isGone},
+	} {
+		for _, to := range states {
+			n := transition{of: subject{message: message, cluster: "west"}, to: subjectState{is: to}}.notice()
+			if _, ok := reason.Find(reason.Code(n.Reason)); !ok {
+				t.Errorf("%s to %s: the table has no reason %s", message, to, n.Reason)
+			}
+		}
+	}
+	for _, a := range everything().EventList().Each() {
+		e := a.Document.(output.Event)
+		if _, ok := reason.Find(reason.Code(e.Reason)); !ok {
+			t.Errorf("%s: the table has no reason %s", e.Object, e.Reason)
 		}
 	}
 }

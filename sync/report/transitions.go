@@ -25,7 +25,7 @@ const (
 	isLeaving     = string(Leaving)
 	isGone        = string(Removed)
 	isReleased    = string(Released)
-	isReachable   = "Reachable"
+	isReachable   = string(reason.Reachable)
 	isUnreachable = "Unreachable"
 	isPending     = "Pending"
 	isFound       = "Found"

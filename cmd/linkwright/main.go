@@ -57,7 +57,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return live.ExitUnread
 	}
 	exit := exitOf(ctx, err)
-	twice := exit.Shown && live.Same(stdout, stderr)
+	_, logged := errors.AsType[cli.Logged](exit.Err)
+	twice := logged || exit.Shown && live.Same(stdout, stderr)
 	if text := strings.TrimSpace(exit.Err.Error()); text != "" && !twice { // of errors that are joined, some may have no text
 		cli.Say(stderr, report.Printable("linkwright: "+text))
 	}

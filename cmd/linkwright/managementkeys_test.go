@@ -72,6 +72,9 @@ func (f *faults) missing(words string, args []string) {
 		f.t.Errorf("sync: exit code %d; does not say %q:\n%s%s", r.code, words, r.out, r.stderr)
 	}
 	f.silent("sync", r.out+r.stderr)
+	if r := f.run(append([]string{"sync", "--log-level", "error"}, args[:len(args)-2]...)...); r.code == cli.ExitDone || !strings.Contains(r.stderr, words) || strings.Contains(r.stderr, "linkwright: ") {
+		f.t.Errorf("sync with a log: exit code %d; does not say %q in the log alone:\n%s", r.code, words, r.stderr)
+	}
 	if n := f.writes() - before; n != 0 {
 		f.t.Errorf("sync without keys caused %d writes", n)
 	}

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
@@ -25,6 +27,27 @@ func TestTemplates(t *testing.T) {
 		var out strings.Builder
 		if err := Write(&out, format, list); err != nil || out.String() != want {
 			t.Errorf("%s: %v, %q, want %q", format, err, out.String(), want)
+		}
+	}
+}
+
+// The error of a report that the log has is not written again. What the log does not have is.
+func TestLogged(t *testing.T) {
+	failed, with := errors.New("read repository: no route"), report.Report{Err: "read repository: no route"}
+	interrupted := fmt.Errorf("%w: signal", sync.ErrInterrupted)
+	for name, tt := range map[string]struct {
+		report report.Report
+		err    error
+		want   bool
+	}{
+		"the report's own": {with, failed, true},
+		"another":          {report.Report{}, failed, false},
+		"after a signal":   {report.Report{Err: interrupted.Error()}, interrupted, false},
+		"none":             {with, nil, false},
+	} {
+		verdict := Verdict(tt.report, logged(tt.report, tt.err))
+		if _, is := errors.AsType[Logged](verdict); is != tt.want || tt.err != nil && !errors.Is(verdict, tt.err) {
+			t.Errorf("%s: %v, logged %t", name, verdict, is)
 		}
 	}
 }

@@ -133,7 +133,25 @@ func (b beside) WithGroup(name string) slog.Handler { return beside{b.Handler.Wi
 // Once is Loop.Once, which shows itself.
 func (e *Engine) Once(ctx context.Context, leadership int64) (report.Report, error) {
 	defer e.Live.Show(ctx, live.Repository)()
-	return e.Loop.Once(ctx, leadership)
+	r, err := e.Loop.Once(ctx, leadership)
+	if e.Live.Logs() {
+		err = logged(r, err)
+	}
+	return r, err
+}
+
+// Logged is an error that the log has: it is not written to standard error again.
+type Logged struct{ error }
+
+// Unwrap returns the error itself.
+func (l Logged) Unwrap() error { return l.error }
+
+// logged is the error of a sync whose report the log has. It is Logged if it is the report's own.
+func logged(r report.Report, err error) error {
+	if err == nil || err.Error() != r.Err || errors.Is(err, sync.ErrInterrupted) {
+		return err
+	}
+	return Logged{err}
 }
 
 // Look is Loop.Snapshot, which shows its progress, with the exit code of declarations that are invalid. What was read until a signal came is

@@ -88,6 +88,9 @@ func New(o Options) *Display {
 	return d
 }
 
+// Logs says that the log has what the work reports.
+func (d *Display) Logs() bool { return d.options.Mode == Records }
+
 // Writes says that the work from now on changes something: a person saw what it will be, and confirmed it.
 func (d *Display) Writes() {
 	d.mu.Lock()

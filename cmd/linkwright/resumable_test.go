@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"os"
 	"strconv"
 	"testing"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -20,6 +23,15 @@ func TestResumable(t *testing.T) {
 			r.Clusters = append(r.Clusters, report.Cluster{Name: name, Step: plan.Step{Cluster: name, Rows: []plan.Row{{End: object.End{Cluster: name}, Phase: p}}}})
 		}
 		return r
+	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(live.Stopped{Signal: os.Interrupt})
+	err := unfinished(stopped, context.Canceled, object.Installation{Owner: "blue"})
+	if got := err.Error(); got != "interrupted before the end: interrupt signal received; run linkwright sync --owner blue again" {
+		t.Errorf("before the Lease is taken: %s", got)
+	}
+	if err := unfinished(t.Context(), sync.ErrInvalid, object.Installation{}); err != sync.ErrInvalid { //nolint:errorlint // it is the same
+		t.Errorf("without a signal: %v", err)
 	}
 	unread := clusters(plan.Ready)
 	unread.Clusters = append(unread.Clusters, report.Cluster{Name: "down"})

@@ -45,7 +45,7 @@ server issues, or pods that end. The next sync continues with the rest.`,
 			}
 			e, err := f.Open(c.Context(), c.ErrOrStderr(), func() error { return status.check(f.Git.Options.Repo) })
 			if err != nil {
-				return err
+				return unfinished(c.Context(), err, object.Installation{Owner: f.Management.Owner, Namespace: f.Management.Namespace})
 			}
 			defer e.Close(c.Context())
 			limitMemory(e.Loop.Log)
@@ -95,8 +95,8 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 	if errors.Is(err, lease.ErrHeld) {
 		return syncHeld(err, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
 	}
-	if err != nil {
-		return err // the lease is lost; the report was shown
+	if err != nil { // the lease was not taken, or is lost, and then the report was shown
+		return unfinished(c.Context(), err, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
 	}
 	defer e.Live.Show(c.Context(), live.Status)()
 	poster.once(c.Context(), done, e.Live)
@@ -119,6 +119,14 @@ func resumable(err error, r report.Report, in object.Installation) error {
 		return fmt.Errorf("%w; %s", err, again)
 	}
 	return fmt.Errorf("%w; there is more to do in %s: %s", err, strings.Join(names, ", "), again)
+}
+
+// unfinished is the error of a sync that has no report. After a signal it has the command that syncs.
+func unfinished(ctx context.Context, err error, in object.Installation) error {
+	if live.StoppedBy(ctx) == nil {
+		return err
+	}
+	return cli.Exit{Code: cli.ExitPartial, Err: resumable(interrupted(ctx, err), report.Report{}, in)}
 }
 
 // syncHeld says what to do instead of a sync if another process has the lease.

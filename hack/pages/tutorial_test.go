@@ -85,7 +85,7 @@ func (r *reader) addresses(file string) {
 }
 
 // ofOneMachine are lines that readers whose clusters are on other machines do not see, and those that only a busy machine shows.
-var ofOneMachine = regexp.MustCompile(`^waiting \d+s: |because it is a loopback address|is an address of this machine|^# not read, and needed as target: other clusters cannot use`)
+var ofOneMachine = regexp.MustCompile(`^waiting \d+s: |because (?:it|each) is a loopback address|by an address of this machine|^# not read, and needed as target: other clusters cannot use`)
 
 // readable is an output as a reader sees it whose clusters are on other machines.
 func (r *reader) readable(text string) string {

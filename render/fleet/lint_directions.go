@@ -137,24 +137,43 @@ func nothingMirrored(x *lintInput) []api.Problem {
 	}, "add remoteDiscoverySelector or federatedServiceSelector, or enable the gateway")
 }
 
-// localServers warns of addresses that mean something to a machine or a cluster alone.
+// localServers warns of addresses that mean something to a machine or a cluster alone. Clusters whose addresses are of one kind are one warning, at
+// the first of them.
 func localServers(x *lintInput) []api.Problem {
 	var out []api.Problem
+	names, first := map[string][]string{}, map[string]int{} // by what the addresses are
 	for _, d := range x.docs {
 		server := d.value.Spec.APIServer
 		u, err := url.Parse(server)
 		if server == "" || err != nil || !d.valid {
 			continue
 		}
-		if why := localReason(strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))); why != "" {
+		why := localReason(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")))
+		if why == "" {
+			continue
+		}
+		names[why] = append(names[why], d.name())
+		if len(names[why]) == 1 {
+			first[why] = len(out)
 			out = append(out, api.Problem{
 				Pos:     d.at("spec", "apiServer"),
 				Message: fmt.Sprintf("spec.apiServer: other clusters cannot use %q, because it is %s", server, why),
 				Hint:    "declare the https URL that other clusters use",
 			})
+			continue
 		}
+		out[first[why]].Message = fmt.Sprintf("spec.apiServer: other clusters cannot use the addresses of %s, because each is %s", someOf(names[why]), why)
 	}
 	return out
+}
+
+// someOf lists the first names, and how many more there are.
+func someOf(names []string) string {
+	const most = 3
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // localReason returns what a host is that only its own machine or cluster can reach, or nothing. A name without a dot may well

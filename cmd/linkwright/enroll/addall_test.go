@@ -21,3 +21,14 @@ func TestAddAllEndsAtASignal(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// Addresses of this machine are one line, whatever the number of clusters.
+func TestWarnLocal(t *testing.T) {
+	for want, names := range map[string][]string{"": nil, "warning: linkwright is to reach east, west by an address of this machine": {"east", "west"}} {
+		var said strings.Builder
+		results{local: names}.warnLocal(&said)
+		if got := said.String(); !strings.HasPrefix(got, want) || strings.Count(got, "\n") != min(len(names), 1) {
+			t.Errorf("%v: %q, want %q", names, got, want)
+		}
+	}
+}

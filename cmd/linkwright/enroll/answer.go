@@ -2,6 +2,8 @@ package enroll
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -16,7 +18,15 @@ type results struct {
 	notes   []string
 	docs    []*doc
 	written []output.Write
-	commit  string // of bootstrap
+	commit  string   // of bootstrap
+	local   []string // clusters that linkwright is to reach by addresses of this machine
+}
+
+// warnLocal says which clusters only this machine reaches, in one line.
+func (r results) warnLocal(notes io.Writer) {
+	if len(r.local) > 0 {
+		cli.Say(notes, fmt.Sprintf("warning: linkwright is to reach %s by an address of this machine: if it runs elsewhere, give --api-server; other clusters use apiServer of the declaration", strings.Join(r.local, ", ")))
+	}
 }
 
 // answer is all of it. As text, it is a file of declarations.

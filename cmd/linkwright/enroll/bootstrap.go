@@ -344,6 +344,7 @@ func (b *bootstrap) write(c *cobra.Command, p prepared, shown *live.Display) err
 		return err
 	}
 	err := b.f.WithTree(c, p.tree.origin, func(w state.Snapshot, r plan.Renderer) error { return b.enrollAll(ctx, w, r) })
+	b.done.warnLocal(b.notes)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,9 @@ this command again: it changes what differs, and keeps a token that works.`,
 			if err != nil {
 				return err
 			}
-			if err = e.run(c, path); err == nil {
+			err = e.run(c, path)
+			e.done.warnLocal(e.notes)
+			if err == nil {
 				e.f.Writing.Ended(e.notes)
 			}
 			return e.answer(c, out.Format, err)

@@ -174,7 +174,7 @@ func (e *enrollment) verifyToken(ctx context.Context, there newCluster, token ob
 		return err
 	}
 	if there.at.IsLocal() {
-		cli.Say(e.notes, fmt.Sprintf("warning: %s is an address of this machine: if linkwright runs elsewhere, give --api-server; other clusters use apiServer of the declaration", there.at.Server))
+		e.done.local = append(e.done.local, string(e.name))
 	}
 	if there.at.Same(there.here) {
 		return nil

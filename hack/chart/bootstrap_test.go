@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -59,6 +61,7 @@ func TestBootstrap(t *testing.T) {
 	n.linked(2)
 	n.Logf("two clusters are linked %.0f s after the first command", time.Since(begun).Seconds())
 	n.again()
+	n.replaces()
 	n.grows()
 }
 
@@ -365,6 +368,38 @@ func (n *newcomer) again() {
 	out = strings.ReplaceAll(out, "values of the Helm chart written", "")
 	if !strings.Contains(out, "nothing to write") || strings.Contains(out, "written") || strings.Contains(out, "created") || n.typed(0, "git", "-C", "fleet", "rev-parse", "HEAD") != before {
 		n.Error("done again, it changed something")
+	}
+}
+
+// replaces: a Secret with keys of somebody else stays as it is without --force, and has none of them with it.
+func (n *newcomer) replaces() {
+	n.Helper()
+	secrets := n.client("west").CoreV1().Secrets("linkwright")
+	_, err := secrets.Patch(n.Context(), "linkwright-git", types.MergePatchType, []byte(`{"data":{"identity":"eA=="}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	n.must(err)
+	words := []string{"linkwright", "bootstrap", "fleet", "--context", "west", "--management-context", "west", "--git-credentials-dir", "git"}
+	keys := func() []string {
+		s, err := secrets.Get(n.Context(), "linkwright-git", metav1.GetOptions{})
+		n.must(err)
+		return slices.Sorted(maps.Keys(s.Data))
+	}
+	for _, tt := range []struct {
+		code int
+		says string
+		more []string
+		keys []string
+	}{
+		{2, "others wrote Secret linkwright/linkwright-git of the management cluster (Git credentials): replace it with --force", []string{"--yes"}, []string{"identity", "password", "username"}},
+		{0, "Secret linkwright/linkwright-git would be written", []string{"--force", "--dry-run=server"}, []string{"identity", "password", "username"}},
+		{0, "Secret linkwright/linkwright-git written", []string{"--force", "--yes"}, []string{"password", "username"}},
+		{0, "nothing to write", []string{"--yes"}, []string{"password", "username"}},
+	} {
+		if out := n.typed(tt.code, append(slices.Clone(words), tt.more...)...); !strings.Contains(out, tt.says) {
+			n.Errorf("%s: does not say %q", strings.Join(tt.more, " "), tt.says)
+		}
+		if got := keys(); !slices.Equal(got, tt.keys) {
+			n.Errorf("after %s the Secret has the keys %v, want %v", strings.Join(tt.more, " "), got, tt.keys)
+		}
 	}
 }
 

@@ -95,9 +95,13 @@ func (b *bootstrap) writeGitSecret(ctx context.Context, management admin, of rep
 		}
 		return nil
 	}
-	return management.grant(ctx, []any{corev1.Secret{
+	err := management.grant(ctx, []any{corev1.Secret{
 		TypeMeta:   typed("v1", "Secret"),
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.f.Management.Namespace, Name: gitSecretName},
 		Data:       of.keys,
 	}}, b.granting(""))
+	if errors.As(err, new(differing)) {
+		return fmt.Errorf("others wrote Secret %s/%s of the management cluster (Git credentials): replace it with --force, or leave out the --git-… flags to use it as it is", b.f.Management.Namespace, gitSecretName)
+	}
+	return err
 }

@@ -60,7 +60,8 @@ const fieldManager = "linkwright-cluster-add"
 type right struct {
 	key              object.Key
 	kind, name, path string // path: of the object
-	exists           bool
+	live             found
+	head             metav1.PartialObjectMetadata // of the live object
 	body             []byte
 	is               map[string]any
 }
@@ -75,19 +76,17 @@ func (o admin) grant(ctx context.Context, objects []any, g granting) error {
 		if err != nil {
 			return err
 		}
-		live, err := o.compare(ctx, r)
-		switch {
+		switch err := o.compare(ctx, &r); {
 		case err != nil:
 			return fmt.Errorf("read %s %s: %w", r.kind, r.name, explained(err))
-		case live == theirs && !g.force:
+		case r.live == theirs && !g.force:
 			others = append(others, r.kind+" "+r.name)
-		case live != same:
-			r.exists = live != missing
+		case r.live != same:
 			todo = append(todo, r)
 		}
 	}
 	if len(others) > 0 {
-		return fmt.Errorf("%s: nothing was written, because others wrote %s differently: compare rights with what linkwright rbac prints, and overwrite all of this with --force", g.where(), strings.Join(others, ", "))
+		return differing{g.where(), others}
 	}
 	for _, r := range todo {
 		if err := cli.Interrupted(ctx); err != nil {
@@ -98,9 +97,19 @@ func (o admin) grant(ctx context.Context, objects []any, g granting) error {
 			return fmt.Errorf("write %s %s: %w", r.kind, r.name, explained(err))
 		}
 		cli.Say(g.notes, fmt.Sprintf("%s: %s %s %s%s", g.where(), r.kind, r.name, g.writing.Would("written"), unchecked))
-		g.done.wrote(output.Write{Cluster: string(g.cluster), Object: r.key}, r.exists)
+		g.done.wrote(output.Write{Cluster: string(g.cluster), Object: r.key}, r.live != missing)
 	}
 	return nil
+}
+
+// differing is the error that others wrote objects otherwise than they are to be.
+type differing struct {
+	where   string
+	objects []string
+}
+
+func (d differing) Error() string {
+	return fmt.Sprintf("%s: nothing was written, because others wrote %s differently: compare rights with what linkwright rbac prints, and overwrite all of this with --force", d.where, strings.Join(d.objects, ", "))
 }
 
 // supported is an account as a cluster can have it: without policies, and so without the rights that need them, where the cluster serves none.
@@ -170,30 +179,29 @@ const (
 )
 
 // compare compares the object with the live one. Of namespaces and accounts it is enough that they are there.
-func (o admin) compare(ctx context.Context, r right) (found, error) {
+func (o admin) compare(ctx context.Context, r *right) error {
 	raw, err := o.rest().Get().AbsPath(r.path).Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {
-		return missing, nil
+		return nil
 	}
 	if err != nil {
-		return missing, err
+		return err
 	}
 	var live map[string]any
-	var head metav1.PartialObjectMetadata
-	if err := errors.Join(json.Unmarshal(raw, &live), json.Unmarshal(raw, &head)); err != nil {
-		return missing, err
+	if err := errors.Join(json.Unmarshal(raw, &live), json.Unmarshal(raw, &r.head)); err != nil {
+		return err
 	}
-	how := same
+	r.live = same
 	for _, field := range r.fields() {
 		switch {
 		case reflect.DeepEqual(live[field], r.is[field]):
-		case owns(head.ManagedFields, field) && (r.kind != "Secret" || !shares(head.ManagedFields, field)):
-			how = max(how, ours)
+		case owns(r.head.ManagedFields, field) && (r.kind != "Secret" || !shares(r.head.ManagedFields, field)):
+			r.live = max(r.live, ours)
 		default:
-			how = theirs
+			r.live = theirs
 		}
 	}
-	return how, nil
+	return nil
 }
 
 // confines says that it is an admission policy, or what has one enforced.
@@ -231,6 +239,11 @@ func (o admin) apply(ctx context.Context, r right, mode cli.DryRun) (unchecked s
 	if mode == cli.DryRunClient {
 		return "", nil
 	}
+	if r.kind == "Secret" && r.live == theirs {
+		if err := o.remove(ctx, r, mode); err != nil {
+			return "", err
+		}
+	}
 	req := o.rest().Patch(types.ApplyPatchType).AbsPath(r.path).Param("fieldManager", fieldManager).Param("force", "true").Body(r.body)
 	if mode == cli.DryRunServer {
 		req = req.Param("dryRun", metav1.DryRunAll)
@@ -240,6 +253,19 @@ func (o admin) apply(ctx context.Context, r right, mode cli.DryRun) (unchecked s
 		return " (not checked, because its namespace does not exist yet)", nil
 	}
 	return "", err
+}
+
+// remove deletes a Secret that somebody else made, so that none of its keys and managers stay. It deletes no other than the one that was compared.
+func (o admin) remove(ctx context.Context, r right, mode cli.DryRun) error {
+	d := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.head.UID, ResourceVersion: &r.head.ResourceVersion}}
+	if mode == cli.DryRunServer {
+		d.DryRun = []string{metav1.DryRunAll}
+	}
+	err := o.client.CoreV1().Secrets(r.key.Namespace).Delete(ctx, r.key.Name, d)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 func rightOf(o any) (right, error) {

@@ -30,19 +30,20 @@ const (
 // directory below the root with a kustomization file belongs to kustomize, with all that is below it. A tree with a
 // kustomization file in its root must be Built.
 func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
-	l := &loader{tree: tree, types: types{}, problemCollector: newProblemCollector(), unknownKinds: map[string]bool{}}
-	if built, ok := tree.(Built); ok {
-		l.readBuilt(built)
-	} else if !l.needsBuild(tree) {
-		l.secrets(tree)
-		l.read(tree)
-	}
-	j := l.joiner()
+	j := newLoader(tree).joiner()
 	f := j.fleet(commit)
 	if slices.ContainsFunc(j.problems, isError) {
 		return nil, append(j.report(), j.suppressed.problems()...)
 	}
 	return f, j.report()
+}
+
+// Meshes returns the names of the meshes that a tree declares, also if it declares no cluster yet. Of a tree that must be Built it returns none.
+func Meshes(tree fs.FS) (names []string) {
+	for _, d := range newLoader(tree).meshes {
+		names = append(names, d.name())
+	}
+	return names
 }
 
 // loader reads the declarations of a tree: the first stage of Load.
@@ -60,6 +61,17 @@ type loader struct {
 	secretFiles  map[string]bool // files in which secrets were found
 	unknownKinds map[string]bool // names in documents whose kind is unknown: any may be a cluster
 	unchecked    bool            // a document of linkwright was not checked further, because its kind or its version is unknown
+}
+
+func newLoader(tree fs.FS) *loader {
+	l := &loader{tree: tree, types: types{}, problemCollector: newProblemCollector(), unknownKinds: map[string]bool{}}
+	if built, ok := tree.(Built); ok {
+		l.readBuilt(built)
+	} else if !l.needsBuild(tree) {
+		l.secrets(tree)
+		l.read(tree)
+	}
+	return l
 }
 
 // declarations are the decoded documents of a tree, by kind.

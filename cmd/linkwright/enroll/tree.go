@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,9 +115,9 @@ func (t *tree) reachable(docs []*doc, found []imported) (err error) {
 	return err
 }
 
-// hasMesh reports whether a mesh of this name links clusters, or its file is there.
+// hasMesh reports whether a mesh of this name is declared. Of declarations that kustomize builds, only one with links is known.
 func (t *tree) hasMesh(name string) bool {
-	if text, err := fs.ReadFile(t.origin.Tree, meshFile); err == nil && strings.Contains(string(text), "name: "+name+"\n") {
+	if slices.Contains(fleet.Meshes(t.origin.Tree), name) {
 		return true
 	}
 	for l := range t.fleet.Links() {

@@ -14,7 +14,7 @@ import (
 )
 
 // Dir returns a plain directory on this machine, read once, under the rules that a commit is read under: what passes here passes from Git, with the
-// same bounds. Of the options Path, Include and Exclude count; nothing beside Path is read, but what dir's .gitmodules says. The .git of dir is left
+// same bounds. Of the options Path, Include, Exclude and Ignored count; nothing beside Path is read, but what dir's .gitmodules says. The .git of dir is left
 // out; Commit is empty.
 func Dir(dir string, o Options) (Snapshot, error) {
 	chosen, err := newChoice(o)
@@ -26,22 +26,22 @@ func Dir(dir string, o Options) (Snapshot, error) {
 		return Snapshot{}, fmt.Errorf("read directory: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // nothing was written
-	tree, err := readDir(root, path.Clean(cmp.Or(o.Path, ".")), chosen)
+	from := &plain{root: root, below: path.Clean(cmp.Or(o.Path, ".")), ignored: o.Ignored}
+	tree, err := from.read(chosen)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read directory %s: %w", dir, err)
 	}
 	return Snapshot{Tree: tree}, nil
 }
 
-func readDir(root *os.Root, at string, c choice) (*files, error) {
-	modules, err := submodules(root)
-	if err != nil {
+func (p *plain) read(c choice) (_ *files, err error) {
+	if p.modules, err = submodules(p.root); err != nil {
 		return nil, err
 	}
-	if err := descend(root, at); err != nil {
+	if err := descend(p.root, p.below); err != nil {
 		return nil, err
 	}
-	return build(&plain{root: root, below: at, modules: modules}, entry{name: ".", dir: true}, c, nil)
+	return build(p, entry{name: ".", dir: true}, c, nil)
 }
 
 // plain is a shelf: a directory of this machine.
@@ -49,6 +49,7 @@ type plain struct {
 	root    *os.Root
 	below   string   // where the tree begins
 	modules []string // what .gitmodules names
+	ignored []string // below the tree
 }
 
 // list implements shelf.
@@ -59,7 +60,7 @@ func (p *plain) list(at string, _ entry) ([]entry, error) {
 	}
 	var out []entry
 	for _, d := range lines {
-		if d.Name() != ".git" { // of at itself, or of a second work tree; further down, what holds one is refused as a whole
+		if d.Name() != ".git" && !slices.Contains(p.ignored, path.Join(at, d.Name())) { // of at itself, or of a second work tree; further down, what holds one is refused as a whole
 			out = append(out, p.entry(path.Join(at, d.Name()), d))
 		}
 	}

@@ -18,6 +18,8 @@ type Options struct {
 	// Include and Exclude are patterns in the syntax of .gitignore, relative to Path. Where there are any, only what Include
 	// chooses is read, and nothing that Exclude names: it may be a link, a submodule, or larger than the bounds.
 	Include, Exclude []string
+	// Ignored are files and directories, relative to Path, that Dir leaves out because Git does not have them. Names are no patterns.
+	Ignored []string
 	// Cache is the directory of the store, which several Sources and processes may share; empty is a temporary one, which
 	// Close removes. It may be deleted at any time.
 	Cache string

@@ -169,7 +169,7 @@ func (b *bootstrap) prepare(c *cobra.Command, dir string) (prepared, error) {
 	if out.checkout, err = b.openCheckout(ctx, dir); err != nil {
 		return out, err
 	}
-	if out.tree, err = b.readTree(c, dir); err != nil {
+	if out.tree, err = b.readTree(c, out.checkout); err != nil {
 		return out, err
 	}
 	names, contexts, err := b.clusters()
@@ -192,7 +192,7 @@ func (b *bootstrap) prepare(c *cobra.Command, dir string) (prepared, error) {
 	if err != nil {
 		return out, err
 	}
-	missing, err := out.tree.declare(found, b.mesh, b.readable())
+	missing, err := out.tree.declare(found, b.mesh, b.readable(out.checkout))
 	if err != nil {
 		return out, err
 	}

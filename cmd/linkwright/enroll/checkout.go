@@ -16,11 +16,12 @@ import (
 // checkout is a directory of declarations in a work tree of Git. It is changed by the git program of the person who runs the command, so
 // their hooks, signatures and logins count.
 type checkout struct {
-	dir    string // the directory of the declarations
-	path   string // its path in the repository; empty: the root
-	branch string
-	remote string // the name of the remote that the branch is pushed to
-	repo   string // the address of the repository, without a login; empty: there is none
+	dir     string // the directory of the declarations
+	path    string // its path in the repository; empty: the root
+	branch  string
+	remote  string   // the name of the remote that the branch is pushed to
+	repo    string   // the address of the repository, without a login; empty: there is none
+	ignored []string // files and directories in dir that .gitignore keeps out of Git, with a path from there
 }
 
 // openCheckout finds out where a directory belongs. It changes nothing.
@@ -34,6 +35,9 @@ func openCheckout(ctx context.Context, dir string) (checkout, error) {
 		return c, fmt.Errorf("%s: %w: name a directory in a checkout of the repository", dir, err)
 	}
 	c.path = strings.TrimSuffix(path, "/")
+	if err = c.readIgnored(ctx); err != nil {
+		return c, err
+	}
 	if c.branch, err = c.git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil {
 		return c, fmt.Errorf("%s: no branch is checked out: finish a rebase that is under way, or check out the branch that linkwright is to follow", dir)
 	}
@@ -44,6 +48,21 @@ func openCheckout(ctx context.Context, dir string) (checkout, error) {
 		c.repo = anonymous(address)
 	}
 	return c, nil
+}
+
+// readIgnored finds what linkwright will not see in the repository.
+func (c *checkout) readIgnored(ctx context.Context) error {
+	list, err := c.git(ctx, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+	for name := range strings.SplitSeq(list, "\x00") {
+		switch name = strings.TrimSuffix(name, "/"); name {
+		case "":
+		case ".":
+			return fmt.Errorf("%s: .gitignore names the directory, so linkwright would find no declarations there: take it out of .gitignore, or name another directory", c.dir)
+		default:
+			c.ignored = append(c.ignored, name)
+		}
+	}
+	return err
 }
 
 // anonymous takes user and password out of an address of http or https. Other addresses need their user.

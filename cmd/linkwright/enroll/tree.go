@@ -34,13 +34,13 @@ type tree struct {
 }
 
 // readTree reads the declarations of a directory, which may have none yet.
-func (b *bootstrap) readTree(c *cobra.Command, dir string) (tree, error) {
-	out := tree{files: map[string]string{}, origin: declared.Origin{Dir: filepath.ToSlash(filepath.Clean(dir))}}
+func (b *bootstrap) readTree(c *cobra.Command, from checkout) (tree, error) {
+	out := tree{files: map[string]string{}, origin: declared.Origin{Dir: filepath.ToSlash(filepath.Clean(from.dir))}}
 	if out.origin.Dir == "." {
 		out.origin.Dir = ""
 	}
 	var err error
-	if out.origin.Snapshot, err = source.Dir(dir, b.readable()); err != nil {
+	if out.origin.Snapshot, err = source.Dir(from.dir, b.readable(from)); err != nil {
 		return out, err
 	}
 	k, err := b.f.Overlays.Open(c.Context(), b.f.Management.Owner, cli.Warner(b.notes))
@@ -65,9 +65,9 @@ func (b *bootstrap) readTree(c *cobra.Command, dir string) (tree, error) {
 	return out, err
 }
 
-// readable says which files of a directory are declarations.
-func (b *bootstrap) readable() source.Options {
-	return source.Options{Include: b.f.Git.Options.Include, Exclude: b.f.Git.Options.Exclude}
+// readable says which files of a checkout are declarations.
+func (b *bootstrap) readable(from checkout) source.Options {
+	return source.Options{Include: b.f.Git.Options.Include, Exclude: b.f.Git.Options.Exclude, Ignored: from.ignored}
 }
 
 // declare adds a file for each cluster that is not declared yet, for each link from or to such a cluster, and for a mesh. A link between

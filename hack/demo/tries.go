@@ -41,7 +41,8 @@ func (d *demo) showTries() error {
 	d.screen.note("\nEverything runs until you press Ctrl-C. In a second terminal, begin with:\n")
 	d.screen.note("   . %s", env)
 	d.screen.note("   linkwright status")
-	d.screen.note("   linkwright check --repo $DEMO/fleet.git")
+	d.screen.note("   linkwright check --repo $DEMO/fleet.git   # warns: the demo's logins are admins,")
+	d.screen.note("                                             # which cluster add would replace")
 	d.screen.note("   tail -f $DEMO/daemon.log &   # what linkwright does")
 	if address := d.daemon.address(); address != "" {
 		d.screen.note("\nA browser shows linkwright's report here: http://%s/report.json", address)

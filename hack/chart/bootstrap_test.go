@@ -22,6 +22,7 @@ import (
 	helm "helm.sh/helm/v4/pkg/cmd"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -62,6 +63,7 @@ func TestBootstrap(t *testing.T) {
 	n.Logf("two clusters are linked %.0f s after the first command", time.Since(begun).Seconds())
 	n.again()
 	n.replaces()
+	n.old()
 	n.grows()
 }
 
@@ -71,12 +73,16 @@ func newNewcomer(t *testing.T) *newcomer {
 	binaries, err := testbed.Binaries()
 	n.must(err)
 	n.program = filepath.Join(binaries, "linkwright")
-	n.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"west", "east", "north"}})
+	n.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"west", "east", "north", "old"}})
 	n.must(err)
 	t.Cleanup(func() { _ = n.Close() })
 	logins := clientcmdapi.NewConfig()
 	for i, c := range n.Clusters {
-		n.must(testbed.InstallLinkerd(t.Context(), c.Config, testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}))
+		linkerd := testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}
+		if c.Name == "old" {
+			linkerd.LinkerdVersion, linkerd.LinkVersions = "stable-2.14.10", []string{"v1alpha1"}
+		}
+		n.must(testbed.InstallLinkerd(t.Context(), c.Config, linkerd))
 		one, err := clientcmd.LoadFromFile(c.Kubeconfig)
 		n.must(err)
 		context := one.Contexts[one.CurrentContext]
@@ -93,13 +99,14 @@ func newNewcomer(t *testing.T) *newcomer {
 // mirrors plays Linkerd's controllers.
 func (n *newcomer) mirrors() {
 	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, len(n.Clusters))
-	for _, c := range n.Clusters {
+	running := slices.DeleteFunc(slices.Clone(n.Clusters), func(c *testbed.Cluster) bool { return c.Name == "old" })
+	done := make(chan error, len(running))
+	for _, c := range running {
 		go func() { done <- testbed.RunMirrors(ctx, c.Config, testbed.MirrorOptions{}) }()
 	}
 	n.Cleanup(func() {
 		stop()
-		for range n.Clusters {
+		for range running {
 			if err := <-done; err != nil {
 				n.Error(err)
 			}
@@ -338,6 +345,7 @@ func (n *newcomer) refusals() {
 		{"an unknown context", `no context "south"`, 2, []string{"--context", "south"}},
 		{"two names of one cluster", "west and other are one cluster", 64, []string{"--context", "other=west"}},
 		{"a bad image", "--image", 64, []string{"--image", "nothing"}},
+		{"an old Linkerd", "LinkerdTooOld: Linkerd stable-2.14.10 in old", 2, append([]string{"--git-credentials-dir", "git", "--context", "old", "--mesh", "prod", "--yes"}, n.addresses("old")...)},
 		{"without a terminal", "needs a confirmation", 4, []string{"--git-credentials-dir", "git"}},
 	} {
 		if out := n.typed(tt.code, append(slices.Clone(base), tt.more...)...); !strings.Contains(out, tt.says) {
@@ -416,6 +424,18 @@ func (n *newcomer) answers() {
 	n.must(json.Unmarshal(out, &answer))
 	if answer.DryRun != "server" || len(answer.Files) != 1 || answer.Files[0].Name != "clusters/north.yaml" || len(answer.Written) == 0 || answer.Commit != "" {
 		n.Errorf("the answer of a dry run: %s", out)
+	}
+}
+
+// old: a cluster with an old Linkerd, whose mesh is declared already, is refused before anything is written there.
+func (n *newcomer) old() {
+	n.Helper()
+	words := append([]string{"linkwright", "bootstrap", "fleet", "--context", "old", "--management-context", "west", "--yes"}, n.addresses("old")...)
+	if out := n.typed(2, words...); !strings.Contains(out, "LinkerdTooOld: Linkerd stable-2.14.10 in old") {
+		n.Error("it does not say that Linkerd is too old")
+	}
+	if _, err := n.client("old").CoreV1().Namespaces().Get(n.Context(), "linkwright", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		n.Errorf("it wrote into a cluster with an old Linkerd: %v", err)
 	}
 }
 

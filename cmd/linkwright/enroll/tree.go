@@ -2,6 +2,7 @@ package enroll
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -170,7 +171,8 @@ func (t *tree) subject() string {
 	}
 }
 
-// check reports the links for which Linkerd in a cluster that was read is too old. Links of one cluster with the same reason are one error.
+// check reports the links for which Linkerd in a cluster that was read is too old. The other cluster of a link may have been declared before, and
+// not be read now. Links of one cluster with the same reason are one error.
 func (t *tree) check(f *fleet.Fleet, found []imported) error {
 	facts := map[api.ClusterName]*linkerd.Facts{}
 	for i := range found {
@@ -180,10 +182,8 @@ func (t *tree) check(f *fleet.Fleet, found []imported) error {
 	var out []error
 	told := map[string]bool{}
 	for l := range f.Links() {
-		source, target := facts[l.Source.Name], facts[l.Target.Canonical()]
-		if source == nil || target == nil {
-			continue
-		}
+		unknown := &linkerd.Facts{}
+		source, target := cmp.Or(facts[l.Source.Name], unknown), cmp.Or(facts[l.Target.Canonical()], unknown)
 		why := render.TooOld(render.Input{Link: l, Source: source, Target: target})
 		if why == nil || told[why.Message] {
 			continue

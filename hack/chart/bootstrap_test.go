@@ -22,6 +22,7 @@ import (
 	helm "helm.sh/helm/v4/pkg/cmd"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -64,6 +65,7 @@ func TestBootstrap(t *testing.T) {
 	n.again()
 	n.replaces()
 	n.old()
+	n.limited()
 	n.grows()
 }
 
@@ -89,6 +91,9 @@ func newNewcomer(t *testing.T) *newcomer {
 		logins.Clusters[c.Name], logins.AuthInfos[c.Name] = one.Clusters[context.Cluster], one.AuthInfos[context.AuthInfo]
 		logins.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: c.Name}
 	}
+	reader := logins.AuthInfos["north"].DeepCopy()
+	reader.Impersonate, reader.ImpersonateGroups = "reader", []string{"system:authenticated"}
+	logins.AuthInfos["reader"], logins.Contexts["reader"] = reader, &clientcmdapi.Context{Cluster: "north", AuthInfo: "reader"}
 	n.must(clientcmd.WriteToFile(*logins, filepath.Join(n.dir, "logins")))
 	n.must(os.Symlink(binaries, filepath.Join(n.dir, "bin")))
 	n.repository()
@@ -436,6 +441,30 @@ func (n *newcomer) old() {
 	}
 	if _, err := n.client("old").CoreV1().Namespaces().Get(n.Context(), "linkwright", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		n.Errorf("it wrote into a cluster with an old Linkerd: %v", err)
+	}
+}
+
+// limited: a login that may read everything in a cluster and write nothing gets an error with the missing right. The next bootstrap, with another
+// login, does the rest.
+func (n *newcomer) limited() {
+	n.Helper()
+	roles := n.client("north").RbacV1()
+	_, err := roles.ClusterRoles().Create(n.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}}}, metav1.CreateOptions{})
+	n.must(err)
+	_, err = roles.ClusterRoleBindings().Create(n.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "reader"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}}}, metav1.CreateOptions{})
+	n.must(err)
+	words := append([]string{"linkwright", "bootstrap", "fleet", "--context", "north=reader", "--management-context", "west", "--yes"}, n.addresses("north")...)
+	if out := n.typed(2, words...); !strings.Contains(out, `User "reader" cannot`) {
+		n.Errorf("it does not name the right that is missing:\n%s", out)
+	}
+	if _, err := n.client("west").CoreV1().Secrets("linkwright").Get(n.Context(), "north", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		n.Errorf("it gave access to a cluster in which it wrote nothing: %v", err)
+	}
+	if out := n.typed(0, "git", "-C", "fleet", "status", "--porcelain"); out != "" {
+		n.Errorf("it left in the checkout: %s", out)
 	}
 }
 

@@ -457,7 +457,7 @@ func (n *newcomer) limited() {
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}}}, metav1.CreateOptions{})
 	n.must(err)
 	words := append([]string{"linkwright", "bootstrap", "fleet", "--context", "north=reader", "--management-context", "west", "--yes"}, n.addresses("north")...)
-	if out := n.typed(2, words...); !strings.Contains(out, `User "reader" cannot`) {
+	if out := n.typed(2, words...); !strings.Contains(out, `User "reader" cannot`) || !strings.Contains(out, "use the context of a login that may do this") {
 		n.Errorf("it does not name the right that is missing:\n%s", out)
 	}
 	if _, err := n.client("west").CoreV1().Secrets("linkwright").Get(n.Context(), "north", metav1.GetOptions{}); !apierrors.IsNotFound(err) {

@@ -66,6 +66,9 @@ type explanation struct {
 // refused is the advice for one object that a server does not take, as all others of its phase it may.
 const refused = " (the API server refuses only this object: correct the declaration, overlay or policy that the message names)"
 
+// MissingRight is the advice if linkwright's account lacks a right.
+const MissingRight = " (grant this to the account that linkwright uses)"
+
 // explanations are asked in order: from the most to the least particular.
 func explanations() []explanation {
 	return []explanation{
@@ -73,7 +76,7 @@ func explanations() []explanation {
 		{apierrors.IsUnauthorized, reason.Unauthorized, " (the API server does not accept the credentials: renew them)"},
 		{isUnbound, reason.Forbidden, " (grant linkwright's account bind on the ClusterRole that this binding names, as linkwright rbac prints it)"},
 		{isNotAdmitted, reason.AdmissionDenied, " (only this object is denied: correct the declaration or the policy that the message names; linkwright cluster add renews the policies of linkwright's own account)"},
-		{apierrors.IsForbidden, reason.Forbidden, " (grant this to the account that linkwright uses)"},
+		{apierrors.IsForbidden, reason.Forbidden, MissingRight},
 		{apierrors.IsTooManyRequests, reason.Throttled, " (linkwright tries again)"},
 		{apierrors.IsConflict, reason.Conflict, " (it changed after linkwright read it: linkwright reads it again)"},
 		{apierrors.IsAlreadyExists, reason.Conflict, " (it changed after linkwright read it: linkwright reads it again)"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -68,10 +69,10 @@ func (n newCluster) identity(ctx context.Context, l api.Linkerd) (string, error)
 	return string(system.UID), nil
 }
 
-// explained is an answer of an API server with what to do.
+// explained is an answer of an API server to a person's login, with what to do.
 func explained(err error) error {
 	why := cluster.Explain(err)
-	return fmt.Errorf("%s: %s", why.Code, why.Message)
+	return fmt.Errorf("%s: %s", why.Code, strings.Replace(why.Message, cluster.MissingRight, " (use the context of a login that may do this)", 1))
 }
 
 // token asks for one of an account.
@@ -119,7 +120,7 @@ func verify(ctx context.Context, raw []byte, want probe) error {
 		}
 		select {
 		case <-ctx.Done():
-			return explained(err)
+			return fmt.Errorf("the new account has no rights in %s after %s: %w", cfg.Host, propagation, err)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

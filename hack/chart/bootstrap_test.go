@@ -449,12 +449,16 @@ func (n *newcomer) old() {
 func (n *newcomer) limited() {
 	n.Helper()
 	roles := n.client("north").RbacV1()
-	_, err := roles.ClusterRoles().Create(n.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}}}, metav1.CreateOptions{})
+	_, err := roles.ClusterRoles().Create(n.Context(), &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}},
+	}, metav1.CreateOptions{})
 	n.must(err)
-	_, err = roles.ClusterRoleBindings().Create(n.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "reader"},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}}}, metav1.CreateOptions{})
+	_, err = roles.ClusterRoleBindings().Create(n.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "reader"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}},
+	}, metav1.CreateOptions{})
 	n.must(err)
 	words := append([]string{"linkwright", "bootstrap", "fleet", "--context", "north=reader", "--management-context", "west", "--yes"}, n.addresses("north")...)
 	if out := n.typed(2, words...); !strings.Contains(out, `User "reader" cannot`) || !strings.Contains(out, "use the context of a login that may do this") {

@@ -36,6 +36,9 @@ func (l Link) isMember() bool {
 	return l.Service != nil && selects(l.Spec.FederatedServiceSelector, l.Service)
 }
 
+// isWanted reports whether the target was read, and its Service is to be mirrored or to be a member.
+func (l Link) isWanted() bool { return l.Synced && (l.mode() != notMirrored || l.isMember()) }
+
 // selects reports whether a selector of a Link selects a Service. Other than in Kubernetes, an empty selector selects nothing.
 func selects(selector *metav1.LabelSelector, service *corev1.Service) bool {
 	if selector == nil || len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
@@ -45,7 +48,7 @@ func selects(selector *metav1.LabelSelector, service *corev1.Service) bool {
 	return err == nil && parsed.Matches(labels.Set(service.Labels))
 }
 
-// excludes reports whether a list of a Link has a key, or a prefix of it: "example.com/*" or "example.com/".
+// excludes reports whether a list of a Link has a key, or the beginning of it: "example.com/*" stands for all keys that begin with "example.com".
 func excludes(list []string, key string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		prefix, ok := strings.CutSuffix(entry, "/*")

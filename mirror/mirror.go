@@ -4,6 +4,7 @@
 package mirror
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,8 +111,8 @@ const (
 // Reconcile returns what makes the source right. It depends on nothing but the State.
 func Reconcile(s State) Plan {
 	var p Plan
-	if s.needsNamespace() && s.Source.CreateNamespaces {
-		p.Writes = append(p.Writes, Write{Create, s.namespace()})
+	if first := slices.IndexFunc(s.Links, Link.isWanted); first >= 0 && !s.Source.Namespace && s.Source.CreateNamespaces {
+		p.Writes = append(p.Writes, Write{Create, s.namespace(s.Links[first])})
 		s.Source.Namespace = true
 	}
 	for _, l := range s.Links {
@@ -126,17 +127,4 @@ func Reconcile(s State) Plan {
 func (p *Plan) add(more Plan) {
 	p.Writes = append(p.Writes, more.Writes...)
 	p.Statuses = append(p.Statuses, more.Statuses...)
-}
-
-// needsNamespace reports whether something is mirrored, and has no namespace to be in.
-func (s State) needsNamespace() bool {
-	if s.Source.Namespace {
-		return false
-	}
-	for _, l := range s.Links {
-		if l.Synced && (l.mode() != notMirrored || l.isMember()) {
-			return true
-		}
-	}
-	return false
 }

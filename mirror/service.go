@@ -129,8 +129,10 @@ func writeService(live, desired *corev1.Service) []Write {
 	if live == nil {
 		return []Write{{Create, desired}}
 	}
-	if value, ok := live.Annotations[opaquePorts]; ok && desired.Annotations[opaquePorts] == "" {
-		desired.Annotations[opaquePorts] = value // Linkerd's injector adds it to a Service that is created
+	// Linkerd's injector adds this annotation to a Service that is created. It stays while the Service in the target is the same.
+	same := live.Annotations[linkerd.RemoteResourceVersion] == desired.Annotations[linkerd.RemoteResourceVersion]
+	if value, ok := live.Annotations[opaquePorts]; ok && same && desired.Annotations[opaquePorts] == "" {
+		desired.Annotations[opaquePorts] = value
 	}
 	if maps.Equal(live.Labels, desired.Labels) && maps.Equal(live.Annotations, desired.Annotations) && slices.Equal(portsOf(live), desired.Spec.Ports) {
 		return nil
@@ -140,13 +142,9 @@ func writeService(live, desired *corev1.Service) []Write {
 	return []Write{{Update, updated}}
 }
 
-func (s State) namespace() *corev1.Namespace {
-	out := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name.Namespace, Labels: map[string]string{linkerd.MirroredLabel: "true"}}}
-	for _, l := range s.Links {
-		if l.Synced && (l.mode() != notMirrored || l.isMember()) {
-			out.Labels[linkerd.ClusterNameLabel] = l.Name
-			break
-		}
-	}
-	return out
+// namespace is the Service's namespace, as the first link creates it that needs it.
+func (s State) namespace(first Link) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: s.Name.Namespace, Labels: map[string]string{linkerd.MirroredLabel: "true", linkerd.ClusterNameLabel: first.Name},
+	}}
 }

@@ -27,22 +27,24 @@ type Prober struct {
 
 // health is what probes showed so far:
 //
-//	a probe       failures in a row    dead
-//	succeeds      none                 no
-//	fails         one more             from Spec.Threshold on; below it as before
+//	a probe       failures in a row    why the gateway is dead
+//	succeeds      none                 it is not
+//	fails         one more             as this probe says, from Spec.Threshold on; below it as before
 //
 // A gateway that never answered is not dead before that, and then is.
 type health struct {
 	failures int
-	dead     bool
+	dead     error
 }
 
-func (h health) next(failed bool, threshold int) health {
-	if !failed {
+func (h health) next(failure error, threshold int) health {
+	if failure == nil {
 		return health{}
 	}
 	h.failures++
-	h.dead = h.dead || h.failures >= threshold
+	if h.dead != nil || h.failures >= threshold {
+		h.dead = failure
+	}
 	return h
 }
 
@@ -66,8 +68,8 @@ func (p *Prober) Set(s Spec) {
 	}
 }
 
-// Dead reports whether the gateway failed as many probes in a row as its Spec allows, and none succeeded since.
-func (p *Prober) Dead() bool {
+// Dead returns how the last probe failed, if as many in a row failed as the Spec allows; nil: the gateway counts as alive.
+func (p *Prober) Dead() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.health.dead
@@ -119,16 +121,16 @@ func (p *Prober) take(ctx context.Context, spec Spec) {
 func (p *Prober) record(spec Spec, err error) {
 	p.mu.Lock()
 	was := p.health
-	p.health = was.next(err != nil, spec.Threshold)
+	p.health = was.next(err, spec.Threshold)
 	now := p.health
 	p.mu.Unlock()
-	p.metrics.alive(!now.dead)
-	if was.dead != now.dead {
+	p.metrics.alive(now.dead == nil)
+	if (was.dead == nil) != (now.dead == nil) {
 		p.changed()
 	}
 }
 
-var errStatus = errors.New("the gateway answers, but not with 200 OK")
+var errStatus = errors.New("the probe was not answered with 200 OK")
 
 func (p *Prober) ask(ctx context.Context, spec Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, spec.Timeout)

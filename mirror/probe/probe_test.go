@@ -105,8 +105,8 @@ func TestDead(t *testing.T) {
 				}
 				g.set(http.StatusOK)
 				time.Sleep(6 * time.Second)
-				if p.Dead() || changes.Load() != 2 {
-					t.Errorf("after a success: dead %t, %d changes", p.Dead(), changes.Load())
+				if p.Dead() != nil || changes.Load() != 2 {
+					t.Errorf("after a success: dead %v, %d changes", p.Dead(), changes.Load())
 				}
 			})
 		})
@@ -118,13 +118,13 @@ func dies(t *testing.T, p *Prober, g *gateway) {
 	t.Helper()
 	p.Set(everyThree())
 	for g.count() < 3 {
-		if p.Dead() {
+		if p.Dead() != nil {
 			t.Fatalf("dead after %d probes, want 3", g.count())
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	time.Sleep(2100 * time.Millisecond) // until the last has failed
-	if !p.Dead() {
+	if p.Dead() == nil {
 		t.Error("not dead after three failures")
 	}
 }
@@ -142,8 +142,8 @@ func TestNotDead(t *testing.T) {
 				}
 			}
 		}
-		if p.Dead() || changes.Load() != 0 {
-			t.Errorf("dead %t, %d changes", p.Dead(), changes.Load())
+		if p.Dead() != nil || changes.Load() != 0 {
+			t.Errorf("dead %v, %d changes", p.Dead(), changes.Load())
 		}
 	})
 }
@@ -159,8 +159,8 @@ func TestEdited(t *testing.T) {
 		before := g.count()
 		p.Set(slow)
 		synctest.Wait()
-		if !p.Dead() || g.count() != before+1 {
-			t.Errorf("after an edit: dead %t, %d probes at once, want 1", p.Dead(), g.count()-before)
+		if p.Dead() == nil || g.count() != before+1 {
+			t.Errorf("after an edit: dead %v, %d probes at once, want 1", p.Dead(), g.count()-before)
 		}
 		p.Set(slow)
 		synctest.Wait()
@@ -169,8 +169,8 @@ func TestEdited(t *testing.T) {
 		}
 		p.Set(Spec{})
 		synctest.Wait()
-		if p.Dead() || changes.Load() != 2 {
-			t.Errorf("without a probe: dead %t, %d changes, want 2", p.Dead(), changes.Load())
+		if p.Dead() != nil || changes.Load() != 2 {
+			t.Errorf("without a probe: dead %v, %d changes, want 2", p.Dead(), changes.Load())
 		}
 		before = g.count()
 		time.Sleep(3 * time.Hour)
@@ -216,8 +216,8 @@ func TestServer(t *testing.T) {
 		p := New(http.DefaultTransport, NewRegistry(prometheus.NewRegistry()).Of("east"), func() {})
 		p.take(t.Context(), Spec{URL: server.URL + path, Timeout: time.Minute, Threshold: 1})
 		server.Close()
-		if p.Dead() == alive {
-			t.Errorf("%s: dead %t", path, p.Dead())
+		if (p.Dead() == nil) != alive {
+			t.Errorf("%s: dead %v", path, p.Dead())
 		}
 	}
 }

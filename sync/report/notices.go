@@ -91,10 +91,6 @@ func reasonFor(message, to string) string {
 		return string(reason.OrphansGone)
 	case message == ConfinementChanged && over:
 		return string(reason.Confined)
-	case to == isReady:
-		return string(reason.Ready)
-	case over:
-		return string(reason.Removed)
 	}
 	return to
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// What becomes of what events are about. Links and bases have a Status.
+// What becomes of what events are about. Links and bases have a Status, by whose name the reason table has those that Events show as their reason.
 //
 // While a link is changed, or its status is not known, its last status counts. A write that failed makes it Stalled.
 const (
-	isReady       = string(Ready)
+	isReady       = string(reason.Ready)
 	isProgressing = string(Progressing)
 	isStalled     = string(Stalled)
 	isBlocked     = string(Blocked)
 	isDenied      = string(Denied)
 	isSuspended   = string(Suspended)
 	isLeaving     = string(Leaving)
-	isGone        = string(Removed)
+	isGone        = string(reason.Removed)
 	isReleased    = string(Released)
 	isReachable   = string(reason.Reachable)
 	isUnreachable = "Unreachable"

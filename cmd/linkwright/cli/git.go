@@ -72,9 +72,19 @@ func (g *GitFlags) Keys(ctx context.Context) (source.Keys, error) {
 
 // OpenWith is Open with these credentials instead of those that the flags name.
 func (g *GitFlags) OpenWith(keys source.Keys) (*source.Source, error) {
+	return g.open(func(o *source.Options) { use(o, keys) })
+}
+
+// OpenRevisions is OpenWith for the revisions alone: what it gives reads no file.
+func (g *GitFlags) OpenRevisions(keys source.Keys) (*source.Source, error) {
 	return g.open(func(o *source.Options) {
-		o.Keys = func(context.Context) (source.Keys, error) { return keys, nil }
+		use(o, keys)
+		o.Path, o.Include, o.Exclude = "", nil, []string{"*"}
 	})
+}
+
+func use(o *source.Options, keys source.Keys) {
+	o.Keys = func(context.Context) (source.Keys, error) { return keys, nil }
 }
 
 // Open gives the repository that the flags name, or says which flag is wrong. It reads nothing of it.

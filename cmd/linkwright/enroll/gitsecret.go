@@ -76,10 +76,7 @@ func (b *bootstrap) readRepository(ctx context.Context, management admin, branch
 
 // pollRevision finds the revision of the repository, and reads no file of it.
 func (b *bootstrap) pollRevision(ctx context.Context, keys source.Keys) (source.Snapshot, error) {
-	o := b.f.Git.Options
-	defer func() { b.f.Git.Options = o }()
-	b.f.Git.Options.Path, b.f.Git.Options.Include, b.f.Git.Options.Exclude = "", nil, []string{"*"}
-	from, err := b.f.Git.OpenWith(keys)
+	from, err := b.f.Git.OpenRevisions(keys)
 	if err != nil {
 		return source.Snapshot{}, err
 	}

@@ -36,8 +36,8 @@ func (l Link) isMember() bool {
 	return l.Service != nil && selects(l.Spec.FederatedServiceSelector, l.Service)
 }
 
-// isWanted reports whether the target was read, and its Service is to be mirrored or to be a member.
-func (l Link) isWanted() bool { return l.Synced && (l.mode() != notMirrored || l.isMember()) }
+// isSelected reports whether the target was read, and a selector of the link selects its Service.
+func (l Link) isSelected() bool { return l.Synced && (l.mode() != notMirrored || l.isMember()) }
 
 // selects reports whether a selector of a Link selects a Service. Other than in Kubernetes, an empty selector selects nothing.
 func selects(selector *metav1.LabelSelector, service *corev1.Service) bool {

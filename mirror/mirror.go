@@ -111,7 +111,7 @@ const (
 // Reconcile returns what makes the source right. It depends on nothing but the State.
 func Reconcile(s State) Plan {
 	var p Plan
-	if first := slices.IndexFunc(s.Links, Link.isWanted); first >= 0 && !s.Source.Namespace && s.Source.CreateNamespaces {
+	if first := slices.IndexFunc(s.Links, Link.isSelected); first >= 0 && !s.Source.Namespace && s.Source.CreateNamespaces {
 		p.Writes = append(p.Writes, Write{Create, s.namespace(s.Links[first])})
 		s.Source.Namespace = true
 	}

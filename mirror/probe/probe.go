@@ -22,6 +22,7 @@ type Prober struct {
 	mu     sync.Mutex
 	spec   Spec
 	health health
+	idle   bool          // the spec became zero, and Run does not know it yet
 	again  chan struct{} // the spec changed
 }
 
@@ -51,7 +52,7 @@ func (h health) next(failure error, threshold int) health {
 // New returns a Prober that probes nothing yet. It calls changed when the gateway dies, or is alive again, from the goroutine of Run. Each probe asks
 // for a connection of its own, since a probe is to find out whether that works.
 func New(transport http.RoundTripper, metrics Metrics, changed func()) *Prober {
-	return &Prober{transport: transport, metrics: metrics, changed: changed, again: make(chan struct{}, 1)}
+	return &Prober{transport: transport, metrics: metrics, changed: changed, idle: true, again: make(chan struct{}, 1)}
 }
 
 // Set has the gateway probed as a Link says from now on, at once if that differs. A zero Spec stops it; a gateway that is not probed counts as alive.
@@ -61,11 +62,18 @@ func (p *Prober) Set(s Spec) {
 	if s == p.spec {
 		return
 	}
-	p.spec = s
+	p.spec, p.idle = s, !s.isProbed()
 	select {
 	case p.again <- struct{}{}:
 	default:
 	}
+}
+
+// Presume has the gateway count as dead until a probe succeeds: another process found out that it is. It is to be called before Set.
+func (p *Prober) Presume(dead error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.health, p.idle = health{dead: dead}, false
 }
 
 // Dead returns how the last probe failed, if as many in a row failed as the Spec allows; nil: the gateway counts as alive.
@@ -83,7 +91,7 @@ func (p *Prober) Run(ctx context.Context) {
 		if spec.isProbed() {
 			p.take(ctx, spec)
 			next = time.After(jittered(spec.Period))
-		} else {
+		} else if p.becameIdle() {
 			p.record(spec, nil)
 		}
 		select {
@@ -104,6 +112,15 @@ func (p *Prober) current() Spec {
 	default:
 	}
 	return p.spec
+}
+
+// becameIdle reports, once, that nothing is to be probed any more.
+func (p *Prober) becameIdle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.idle
+	p.idle = false
+	return was
 }
 
 // take probes once.

@@ -41,6 +41,7 @@ func table() map[string]row {
 		"prune/inventory":        {pure: true, imports: "api object object/reason"},
 		"mirror":                 {pure: true, imports: "render/linkerd"},
 		"mirror/probe":           {imports: "render/linkerd"},
+		"mirror/controller":      {imports: "api mirror mirror/probe render/linkerd"},
 		"prune":                  {pure: true, imports: "api object object/reason prune/inventory render/linkerd"},
 		"sync/state":             {pure: true, imports: "api object object/reason prune/inventory render render/fleet render/linkerd"},
 		"sync/credential":        {pure: true, imports: "api object object/reason prune/inventory render render/fleet render/linkerd sync/state"},

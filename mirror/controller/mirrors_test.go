@@ -1,0 +1,209 @@
+package controller_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/hack/testbed"
+)
+
+// TestMirrors: what is exported appears in the source by Linkerd's names, and goes with its export.
+func TestMirrors(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	b.run(b.options(b.agent))
+	b.export("web", b.exported())
+	b.export("far", b.discovered())
+	b.export("both", b.member())
+	b.mirrored("web-"+b.link, true)
+	b.eventually(func() error {
+		far, err := b.service("far-" + b.link)
+		if err == nil && far.Labels["multicluster.linkerd.io/remote-discovery"] != b.link {
+			err = fmt.Errorf("labels: %v", far.Labels)
+		}
+		return err
+	})
+	b.eventually(func() error {
+		both, err := b.service("both-federated")
+		if err == nil && both.Annotations["multicluster.linkerd.io/remote-discovery"] != "both@"+b.link {
+			err = fmt.Errorf("annotations: %v", both.Annotations)
+		}
+		return err
+	})
+	b.condition("mirrorServices", "web", "True Mirrored")
+	b.condition("mirrorServices", "far", "True Mirrored")
+	b.condition("federatedServices", "both", "True Mirrored")
+	probe, err := b.west.CoreV1().Endpoints(testbed.Multicluster).Get(t.Context(), "probe-"+b.link, metav1.GetOptions{})
+	if err != nil || len(probe.Subsets) != 1 || probe.Subsets[0].Ports[0].Port != 4191 {
+		t.Errorf("endpoints of the probe: %v, %v", probe, err)
+	}
+
+	web, err := b.east.CoreV1().Services(b.ns).Get(t.Context(), "web", metav1.GetOptions{})
+	b.ok(nil, err)
+	web.Spec.Ports[0].Port = 81
+	web, err = b.east.CoreV1().Services(b.ns).Update(t.Context(), web, metav1.UpdateOptions{})
+	b.ok(nil, err)
+	b.eventually(func() error {
+		mirror, err := b.service("web-" + b.link)
+		if err == nil && mirror.Spec.Ports[0].Port != 81 {
+			err = fmt.Errorf("ports: %v", mirror.Spec.Ports)
+		}
+		return err
+	})
+	web.Labels = nil
+	b.ok(b.east.CoreV1().Services(b.ns).Update(t.Context(), web, metav1.UpdateOptions{}))
+	b.gone("web-" + b.link)
+	b.condition("mirrorServices", "web", "")
+	for _, name := range []string{"far", "both"} {
+		b.ok(nil, b.east.CoreV1().Services(b.ns).Delete(t.Context(), name, metav1.DeleteOptions{}))
+	}
+	b.gone("far-" + b.link)
+	b.gone("both-federated")
+}
+
+// TestForeign: a Service of somebody else with the name of a mirror is left alone. The status and an Event on the exported Service say so. Once it
+// is gone, the mirror takes its place; and a mirror that somebody edits or deletes comes back.
+func TestForeign(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	mine := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web-" + b.link}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 9}}}}
+	mine, err := b.west.CoreV1().Services(b.ns).Create(t.Context(), mine, metav1.CreateOptions{})
+	b.ok(nil, err)
+	b.run(b.options(b.agent))
+	b.export("web", b.exported())
+	b.condition("mirrorServices", "web", "False ObjectExists")
+	b.eventually(func() error {
+		events, err := b.east.CoreV1().Events(b.ns).List(t.Context(), metav1.ListOptions{})
+		if err == nil && (len(events.Items) != 1 || events.Items[0].Reason != "ServiceMirroringSkipped" || events.Items[0].Source.Component != "linkerd-service-mirror-"+b.link) {
+			err = fmt.Errorf("events: %+v", events.Items)
+		}
+		return err
+	})
+	if still, err := b.service(mine.Name); err != nil || still.ResourceVersion != mine.ResourceVersion {
+		t.Errorf("the user's Service: %v, %v, want it unchanged", still, err)
+	}
+	b.ok(nil, b.west.CoreV1().Services(b.ns).Delete(t.Context(), mine.Name, metav1.DeleteOptions{}))
+	b.mirrored(mine.Name, true)
+	b.condition("mirrorServices", "web", "True Mirrored")
+
+	b.ok(nil, b.west.CoreV1().Services(b.ns).Delete(t.Context(), mine.Name, metav1.DeleteOptions{}))
+	b.mirrored(mine.Name, true)
+	edited, err := b.service(mine.Name)
+	b.ok(nil, err)
+	edited.Spec.Ports[0].Port = 7
+	b.ok(b.west.CoreV1().Services(b.ns).Update(t.Context(), edited, metav1.UpdateOptions{}))
+	b.eventually(func() error {
+		back, err := b.service(mine.Name)
+		if err == nil && back.Spec.Ports[0].Port != 80 {
+			err = fmt.Errorf("ports: %v", back.Spec.Ports)
+		}
+		return err
+	})
+}
+
+// TestIdle: if nothing changes, nothing is asked and nothing is written. The same holds for a new process that finds everything in place.
+func TestIdle(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	stop := b.run(b.options(b.agent))
+	for i := range 20 {
+		b.export(fmt.Sprint("web", i), b.exported())
+	}
+	for i := range 20 {
+		b.mirrored(fmt.Sprintf("web%d-%s", i, b.link), true)
+		b.condition("mirrorServices", fmt.Sprint("web", i), "True Mirrored")
+	}
+	b.eventually(func() error {
+		since := time.Now()
+		time.Sleep(2 * time.Second)
+		if got := append(b.requests("west", b.agent, since), b.requests("east", "linkwright-mirror/"+b.link, since)...); len(got) > 0 {
+			return fmt.Errorf("requests in 2 s in which nothing changed: %v", got)
+		}
+		return nil
+	})
+	stop()
+	since := time.Now()
+	b.run(b.options(b.agent + "-again"))
+	b.export("last", b.exported())
+	b.mirrored("last-"+b.link, true)
+	b.condition("mirrorServices", "last", "True Mirrored")
+	for _, w := range b.written(b.agent+"-again", since) {
+		if !strings.HasSuffix(w, " last-"+b.link) && w != "create services " && w != "create endpoints " && w != "patch links "+b.link {
+			t.Errorf("a new process wrote %s, which was in place", w)
+		}
+	}
+	if n := len(b.written(b.agent+"-again", since)); n > 4 {
+		t.Errorf("a new process made %d writes for one new mirror: %v", n, b.written(b.agent+"-again", since))
+	}
+}
+
+// TestWritesOnce: many exports at once are two writes each, and few of the status.
+func TestWritesOnce(t *testing.T) {
+	b := newBed(t)
+	for i := range 100 {
+		b.export(fmt.Sprint("web", i), b.exported())
+	}
+	b.createLink(nil)
+	begun := time.Now()
+	b.run(b.options(b.agent))
+	for i := range 100 {
+		b.condition("mirrorServices", fmt.Sprint("web", i), "True Mirrored")
+	}
+	t.Logf("100 mirrors after %v", time.Since(begun).Round(time.Millisecond))
+	of := map[string]int{}
+	for _, w := range b.written(b.agent, begun) {
+		verb, rest, _ := strings.Cut(w, " ")
+		kind, _, _ := strings.Cut(rest, " ")
+		of[verb+" "+kind]++
+	}
+	if of["create services"] != 100 || of["create endpoints"] < 100 || of["create endpoints"] > 101 || of["update services"]+of["update endpoints"] > 1 || of["patch links"] > 3+int(time.Since(begun)/(400*time.Millisecond)) {
+		t.Errorf("writes for 100 mirrors: %v", of)
+	}
+}
+
+// TestWithoutSelector: the Endpoints of a Service that selects no pods have no labels, and are followed nevertheless.
+func TestWithoutSelector(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	b.run(b.options(b.agent))
+	b.ok(b.east.CoreV1().Services(b.ns).Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "db", Labels: b.exported()}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "sql", Port: 5432}}},
+	}, metav1.CreateOptions{}))
+	b.eventually(func() error {
+		e, err := b.west.CoreV1().Endpoints(b.ns).Get(t.Context(), "db-"+b.link, metav1.GetOptions{})
+		if err == nil && len(e.Subsets) > 0 {
+			err = fmt.Errorf("addresses of a Service that has none: %v", e.Subsets)
+		}
+		return err
+	})
+	b.ok(b.east.CoreV1().Endpoints(b.ns).Create(t.Context(), ready(metav1.ObjectMeta{Name: "db"}), metav1.CreateOptions{}))
+	b.mirrored("db-"+b.link, true)
+	b.ok(nil, b.east.CoreV1().Endpoints(b.ns).Delete(t.Context(), "db", metav1.DeleteOptions{}))
+	b.eventually(func() error {
+		e, err := b.west.CoreV1().Endpoints(b.ns).Get(t.Context(), "db-"+b.link, metav1.GetOptions{})
+		if err == nil && len(e.Subsets) > 0 {
+			err = errors.New("the mirror has addresses")
+		}
+		return err
+	})
+}
+
+// TestNamespace: a Service whose namespace does not exist is mirrored once it does.
+func TestNamespace(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	b.run(b.options(b.agent))
+	b.ok(b.east.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "late-" + b.ns}}, metav1.CreateOptions{}))
+	b.ns = "late-" + b.ns
+	b.export("web", b.exported())
+	b.condition("mirrorServices", "web", "False MissingNamespace")
+	b.ok(b.west.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.ns}}, metav1.CreateOptions{}))
+	b.mirrored("web-"+b.link, true)
+	b.condition("mirrorServices", "web", "True Mirrored")
+}

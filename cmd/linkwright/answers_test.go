@@ -80,7 +80,7 @@ func answersOfClusters() []answered {
 }
 
 // noAnswers are commands that print something else: a daemon that only logs, pages, and schemas that are JSON themselves.
-func noAnswers() []string { return []string{"man", "run", "schema"} }
+func noAnswers() []string { return []string{"man", "mirror", "run", "schema"} }
 
 // TestEveryCommandAnswersPrograms: every command that prints an answer takes -o with all formats for programs, and has a row in a table of
 // answers. Those without clusters are as the schemas of their kinds say.

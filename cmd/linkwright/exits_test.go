@@ -24,7 +24,7 @@ func typed(repo string) map[string][]string {
 		"allow non-fast-forward": {strings.Repeat("0123456789", 4)}, "approve": {"3f9c0e51b7a2"},
 		"bootstrap": {filepath.Join(repo, "..", "checkout"), "--repo", "https://127.0.0.1:1/fleet.git", "--context", "dead"}, "check": with(), "cluster add": {"east", "--context", "dead", repo},
 		"describe cluster": with("east"), "describe link": with("west/east"), "diff": with(), "events": {}, "explain": {"link"}, "get clusters": {}, "get links": {}, "get revisions": {}, "import": {"--context", "dead"}, "man": {},
-		"rbac": {repo}, "reconcile": {}, "release": with("--all"), "render": with("--save-facts", filepath.Join(repo, "facts.yaml")), "resume": {"east"},
+		"mirror": {"east", "--listen", "127.0.0.1:0"}, "rbac": {repo}, "reconcile": {}, "release": with("--all"), "render": with("--save-facts", filepath.Join(repo, "facts.yaml")), "resume": {"east"},
 		"rotate": with(), "run": with("--listen", "127.0.0.1:0"), "schema": {}, "status": {}, "suspend": {"east", "--reason", "x"}, "sync": with(),
 		"uninstall": with(), "validate": {repo}, "version": {},
 	}
@@ -51,7 +51,7 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "a mistyped flag", more: []string{"--confg", "x"}, want: cli.ExitUsage, words: "did you mean --config"},
 		{name: "a config file that is not there", more: []string{"--config", at("none")}, not: []string{"man", "schema"}, want: cli.ExitError, words: "read --config: open"},
 		{name: "an unknown key", more: []string{"--config", at("unknown.yaml")}, not: []string{"man", "schema"}, want: cli.ExitUsage, words: "unknown.yaml:3:1: unknown key"},
-		{name: "too many arguments", more: []string{"a", "b", "c"}, not: []string{"adopt", "release", "rotate", "suspend", "resume", "reconcile", "man", "get clusters", "get links", "get revisions"}, want: cli.ExitUsage, words: "wrong arguments"},
+		{name: "too many arguments", more: []string{"a", "b", "c"}, not: []string{"adopt", "release", "rotate", "suspend", "resume", "reconcile", "man", "mirror", "get clusters", "get links", "get revisions"}, want: cli.ExitUsage, words: "wrong arguments"},
 		{name: "an argument that is missing", args: map[string][]string{
 			"abandon": {}, "accept cluster": {}, "allow non-fast-forward": {}, "approve": {}, "describe cluster": {}, "describe link": {}, "suspend": {"--reason", "x"},
 			"resume": {}, "adopt": from, "release": from, "cluster add": {}, "import": {},
@@ -71,10 +71,10 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "a kubeconfig that cannot be read", more: []string{"--kubeconfig", at("none")}, not: local, want: cli.ExitError, words: "read kubeconfig"},
 		{name: "a kubeconfig that is none", more: []string{"--kubeconfig", at("broken.yaml")}, not: local, want: cli.ExitError, words: "this is not a kubeconfig"},
 		{name: "an unknown context", more: []string{"--kubeconfig", at("dead.yaml"), "--context", "nowhere"}, not: append(local, "import", "cluster add", "bootstrap"), want: cli.ExitError, words: `no context "nowhere"`},
-		{name: "a management cluster that does not answer", more: silent, not: append(local, "run", "import", "cluster add", "bootstrap"), want: cli.ExitError, words: "the management cluster (context dead of "},
-		{name: "a cluster that does not answer", more: silent, not: append(local, "run"), want: cli.ExitError, words: "refused"},
+		{name: "a management cluster that does not answer", more: silent, not: append(local, "run", "import", "mirror", "cluster add", "bootstrap"), want: cli.ExitError, words: "the management cluster (context dead of "},
+		{name: "a cluster that does not answer", more: silent, not: append(local, "run", "mirror"), want: cli.ExitError, words: "refused"},
 		{name: "a link that cannot be", args: map[string][]string{
-			"describe link": append(from, "west/East"), "suspend": {"west/East", "--reason", "x"}, "resume": {"west/East"},
+			"describe link": append(from, "west/East"), "mirror": {"East"}, "suspend": {"west/East", "--reason", "x"}, "resume": {"west/East"},
 			"get links": {"west/East"}, "events": {"--for", "link/west/East"},
 		}, want: cli.ExitUsage, words: "East"},
 		{name: "a cluster that cannot be", args: map[string][]string{

@@ -113,7 +113,7 @@ Exit codes: 0 done, 1 different (diff only), 2 error, 3 invalid declarations,
 	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
 	root.Version = versionString() // which adds --version
 	root.SetVersionTemplate(versionLine(thisBuild()) + "\n")
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), mirrorCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(decide.Commands()...)
 	root.AddCommand(enroll.Commands()...)

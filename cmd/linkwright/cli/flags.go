@@ -28,7 +28,7 @@ type ManagementFlags struct {
 	writes                                writeFlags
 	unreachable                           time.Duration // --unreachable-source-timeout
 	Images                                []string
-	Log                                   logFlags
+	Log                                   LogFlags
 }
 
 // localFlags say what declarations may name of this machine.
@@ -79,7 +79,7 @@ func (h *ManagementFlags) AddReading(f *pflag.FlagSet) {
 		h.AddManagement(f)
 		h.addLocal(f)
 	})
-	Group(f, groupOther, h.Log.add)
+	Group(f, groupOther, h.Log.Add)
 }
 
 // DefaultNamespace is linkwright's own in the management cluster.

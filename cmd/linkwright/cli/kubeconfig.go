@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +14,33 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
+// errNoKubeconfig says that a kubeconfig cannot be read.
+var errNoKubeconfig = errors.New("read kubeconfig")
+
+// FindCluster gives the configuration of the cluster that flags name, or KUBECONFIG does, or in which this runs, or that ~/.kube/config names, the
+// first of them that there is; and which of them it was.
+func FindCluster(kubeconfig, context string) (cfg *rest.Config, where string, err error) {
+	if kubeconfig == "" && context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		if cfg, err := rest.InClusterConfig(); !errors.Is(err, rest.ErrNotInCluster) {
+			return cfg, "the cluster that linkwright runs in", err
+		}
+	}
+	file, raw, err := Kubeconfig(kubeconfig)
+	if err != nil {
+		return nil, "", err
+	}
+	cfg, err = Login(file, raw, context)
+	return cfg, "context " + cmp.Or(context, currentContext(raw)) + " of " + file, err
+}
+
+func currentContext(raw []byte) string {
+	config, err := clientcmd.Load(raw)
+	if err != nil {
+		return ""
+	}
+	return config.CurrentContext
+}
+
 // Kubeconfig reads the kubeconfig of who runs the command: the named one, or that of kubectl (KUBECONFIG, or ~/.kube/config).
 func Kubeconfig(named string) (file string, raw []byte, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -22,7 +51,7 @@ func Kubeconfig(named string) (file string, raw []byte, err error) {
 		file = clientcmd.NewDefaultPathOptions().GetDefaultFilename()
 	}
 	if raw, err = os.ReadFile(file); err != nil {
-		return "", nil, fmt.Errorf("read kubeconfig: %w", err)
+		return "", nil, fmt.Errorf("%w: %w", errNoKubeconfig, err)
 	}
 	return file, raw, nil
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// logFlags say what is logged, and how.
-type logFlags struct {
+// LogFlags say what is logged, and how.
+type LogFlags struct {
 	format, level string
 	flags         *pflag.FlagSet // that they are of; nil: nobody gives them
 }
 
 // given says that somebody asked for the log.
-func (l *logFlags) given() bool {
+func (l *LogFlags) given() bool {
 	if l.flags == nil {
 		return false
 	}
@@ -22,7 +22,8 @@ func (l *logFlags) given() bool {
 	return format.Changed || level.Changed || FromVariable(format) || FromVariable(level)
 }
 
-func (l *logFlags) add(f *pflag.FlagSet) {
+// Add adds --log-format and --log-level.
+func (l *LogFlags) Add(f *pflag.FlagSet) {
 	l.flags = f
 	f.StringVar(&l.format, "log-format", "text", "text or json: the log on standard error, in place of progress")
 	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error: the lowest level that is logged")
@@ -31,7 +32,7 @@ func (l *logFlags) add(f *pflag.FlagSet) {
 }
 
 // Open gives the log. Errors are usage errors.
-func (l *logFlags) Open(stderr io.Writer) (*slog.Logger, error) {
+func (l *LogFlags) Open(stderr io.Writer) (*slog.Logger, error) {
 	levels := map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 	level, ok := levels[l.level]
 	if !ok {

@@ -10,16 +10,16 @@ import (
 
 func TestLogFlags(t *testing.T) {
 	for _, tt := range []struct {
-		flags logFlags
+		flags LogFlags
 		want  string // levels that are logged
 		err   string
 	}{
-		{logFlags{}, "INFO WARN ERROR", ""},
-		{logFlags{level: "debug"}, "DEBUG INFO WARN ERROR", ""},
-		{logFlags{level: "warn", format: "json"}, "WARN ERROR", ""},
-		{logFlags{level: "error"}, "ERROR", ""},
-		{logFlags{level: "trace"}, "", "--log-level trace: want debug, info, warn or error"},
-		{logFlags{format: "xml"}, "", "--log-format xml: want text or json"},
+		{LogFlags{}, "INFO WARN ERROR", ""},
+		{LogFlags{level: "debug"}, "DEBUG INFO WARN ERROR", ""},
+		{LogFlags{level: "warn", format: "json"}, "WARN ERROR", ""},
+		{LogFlags{level: "error"}, "ERROR", ""},
+		{LogFlags{level: "trace"}, "", "--log-level trace: want debug, info, warn or error"},
+		{LogFlags{format: "xml"}, "", "--log-format xml: want text or json"},
 	} {
 		var out bytes.Buffer
 		log, err := tt.flags.Open(&out)

@@ -33,7 +33,7 @@ func (f *Common) Add(flags *pflag.FlagSet) {
 	Group(flags, groupCredentials, f.Git.auth.addSecret)
 	Group(flags, GroupTrust, f.Git.verify.addManagement)
 	Group(flags, GroupClusters, f.Management.add)
-	f.Management.Log.add(flags)
+	f.Management.Log.Add(flags)
 	Group(flags, GroupClusters, f.Overlays.Add)
 }
 

@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
@@ -19,23 +16,14 @@ import (
 // Config gives the configuration of the management cluster: that of the flags, of KUBECONFIG, of the cluster in which this runs, or
 // of ~/.kube/config, the first of them that there is.
 func (h *ManagementFlags) Config() (*rest.Config, error) {
-	if h.Kubeconfig == "" && h.Context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
-		if cfg, err := rest.InClusterConfig(); !errors.Is(err, rest.ErrNotInCluster) {
-			if err == nil {
-				h.choose(cfg.Host, "the cluster that linkwright runs in")
-			}
-			return cfg, err
-		}
-	}
-	file, raw, err := Kubeconfig(h.Kubeconfig)
-	if err != nil {
+	cfg, where, err := FindCluster(h.Kubeconfig, h.Context)
+	switch {
+	case errors.Is(err, errNoKubeconfig):
 		return nil, fmt.Errorf("find the management cluster: %w; give --%skubeconfig", err, h.prefix)
-	}
-	cfg, err := Login(file, raw, h.Context)
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("find the management cluster: %w", err)
 	}
-	h.choose(cfg.Host, "context "+cmp.Or(h.Context, currentContext(raw))+" of "+file)
+	h.choose(cfg.Host, where)
 	return cfg, nil
 }
 
@@ -50,14 +38,6 @@ func (h *ManagementFlags) choose(server, context string) {
 	if h.chosen.server != server || h.chosen.context != context {
 		h.chosen = chosen{server: server, context: context}
 	}
-}
-
-func currentContext(raw []byte) string {
-	config, err := clientcmd.Load(raw)
-	if err != nil {
-		return ""
-	}
-	return config.CurrentContext
 }
 
 // Announce says once which management cluster was opened, because the current context of a kubeconfig is easily another one. Logs in JSON

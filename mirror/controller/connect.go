@@ -118,7 +118,7 @@ func (t *target) watchSecret(ctx context.Context, name string) *secretWatch {
 	one := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 	s := &secretWatch{name: name, cache: named(in.List, in.Watch, &corev1.Secret{}, one, nil, nil), work: &sync.WaitGroup{}}
 	on(s.cache, func(metav1.Object) { signal(t.edited) })
-	_ = s.cache.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { t.note(err) }) // fails once it runs
+	onError(s.cache, t.note)
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.work.Go(func() { s.cache.RunWithContext(ctx) })
 	s.work.Go(func() {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -78,7 +79,7 @@ func dialOf(l link, secret *corev1.Secret, o Options) (dial, error) {
 	sum := sha256.Sum256(raw)
 	d.id += hex.EncodeToString(sum[:])
 	d.config = rest.CopyConfig(config)
-	d.config.UserAgent = fieldManager + "/" + d.link
+	d.config.UserAgent = cmp.Or(d.config.UserAgent, fieldManager+"/"+d.link)
 	d.config.QPS, d.config.WarningHandler = -1, rest.NoWarnings{}
 	d.config.ContentType, d.config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
 	return d, nil
@@ -129,7 +130,7 @@ func (c *connection) watch(ctx context.Context, s selectors) {
 }
 
 func (c *connection) start(ctx context.Context, i cache.SharedIndexInformer) {
-	_ = i.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { c.failed(err) }) // fails once it runs
+	onError(i, c.failed)
 	c.work.Go(func() { i.RunWithContext(ctx) })
 }
 

@@ -101,6 +101,7 @@ type Controller struct {
 
 	mu      sync.RWMutex
 	targets map[string]*target // by link
+	problem error              // why the source could not be read last
 
 	// leading is held for reading by whoever writes, and for writing by whoever begins or ends to lead a link. So no write of a link is under way
 	// when its Lease is released.
@@ -145,7 +146,9 @@ func backOff[T comparable]() workqueue.TypedRateLimiter[T] {
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.services.ShutDown()
 	defer c.linkKeys.ShutDown()
-	if err := c.links.discover(ctx, c.client.Discovery().RESTClient()); err != nil {
+	if err := c.links.discover(ctx, c.client.Discovery().RESTClient()); ctx.Err() != nil {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	// Watches end after the Leases are released, so that what is under way sees what it wrote.
@@ -153,8 +156,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	var watches, work sync.WaitGroup
 	defer watches.Wait()
 	defer stop()
-	c.source.run(watching, &watches)
-	c.links.run(watching, &watches, c.linkKeys.Add)
+	c.source.run(watching, &watches, c.sourceFailed)
+	c.links.run(watching, &watches, c.linkKeys.Add, c.sourceFailed)
 	if !c.source.wait(ctx) || !c.links.wait(ctx) {
 		return nil
 	}
@@ -171,6 +174,17 @@ func (c *Controller) Run(ctx context.Context) error {
 	work.Wait()
 	c.stopTargets()
 	return nil
+}
+
+// sourceFailed notes why the source cannot be read. Several watches fail alike, again and again: it is reported once.
+func (c *Controller) sourceFailed(err error) {
+	c.mu.Lock()
+	same := text(c.problem) == err.Error()
+	c.problem = err
+	c.mu.Unlock()
+	if !same {
+		c.options.Log.Warn("source cannot be read", "error", err)
+	}
 }
 
 // Ready reports what is not read yet; nil: everything is, or does not answer.

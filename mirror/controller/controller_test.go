@@ -79,6 +79,12 @@ func (g *gateway) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: http.NoBody}, nil
 }
 
+func (g *gateway) isDead() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dead
+}
+
 func (g *gateway) set(dead bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -49,6 +49,11 @@ func named[L runtime.Object](
 	return out
 }
 
+// onError calls failed whenever a list or a watch fails. Both are tried again for ever.
+func onError(i cache.SharedIndexInformer, failed func(error)) {
+	_ = i.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { failed(err) }) // fails once it runs
+}
+
 // on calls changed for an object that was added, changed or deleted: for a change, as it was and as it is.
 func on(i cache.SharedIndexInformer, changed func(metav1.Object)) {
 	_, _ = i.AddEventHandler(cache.ResourceEventHandlerFuncs{ // fails once it is stopped

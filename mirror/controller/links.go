@@ -69,13 +69,15 @@ func (c *linkCache) resource() dynamic.ResourceInterface {
 }
 
 // run watches until ctx ends, and calls changed with the name of each Link that was added, changed or deleted.
-func (c *linkCache) run(ctx context.Context, running *sync.WaitGroup, changed func(name string)) {
+// It calls failed if they cannot be read.
+func (c *linkCache) run(ctx context.Context, running *sync.WaitGroup, changed func(name string), failed func(error)) {
 	c.cache = informer(c.resource().List, c.resource().Watch, &unstructured.Unstructured{}, labels.Everything(), nil, nil)
 	on(c.cache, func(o metav1.Object) {
 		if c.mirrors(o.GetName()) {
 			changed(o.GetName())
 		}
 	})
+	onError(c.cache, failed)
 	running.Go(func() { c.cache.RunWithContext(ctx) })
 }
 

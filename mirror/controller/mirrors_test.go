@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -206,4 +207,99 @@ func TestNamespace(t *testing.T) {
 	b.ok(b.west.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.ns}}, metav1.CreateOptions{}))
 	b.mirrored("web-"+b.link, true)
 	b.condition("mirrorServices", "web", "True Mirrored")
+}
+
+// TestCreateNamespaces: a namespace that is missing is created, if that is asked for.
+func TestCreateNamespaces(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	o := b.options(b.agent)
+	o.CreateNamespaces = true
+	b.run(o)
+	b.ok(b.east.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "new-" + b.ns}}, metav1.CreateOptions{}))
+	b.ns = "new-" + b.ns
+	b.export("web", b.exported())
+	b.mirrored("web-"+b.link, true)
+}
+
+// TestHeadless: each named address of a headless Service has a Service of its own, whose cluster IP the mirror has.
+func TestHeadless(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	o := b.options(b.agent)
+	o.Headless = []string{b.link}
+	b.run(o)
+	meta := metav1.ObjectMeta{Name: "db", Labels: b.exported()}
+	b.ok(b.east.CoreV1().Services(b.ns).Create(t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+		ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": "db"}, Ports: []corev1.ServicePort{{Name: "sql", Port: 5432}},
+	}}, metav1.CreateOptions{}))
+	e := ready(meta)
+	e.Subsets[0].Addresses[0].Hostname = "db-0"
+	b.ok(b.east.CoreV1().Endpoints(b.ns).Create(t.Context(), e, metav1.CreateOptions{}))
+	b.mirrored("db-0-"+b.link, true)
+	b.eventually(func() error {
+		one, err := b.service("db-0-" + b.link)
+		if err != nil {
+			return err
+		}
+		root, err := b.west.CoreV1().Endpoints(b.ns).Get(t.Context(), "db-"+b.link, metav1.GetOptions{})
+		if err == nil && (len(root.Subsets) != 1 || root.Subsets[0].Addresses[0].IP != one.Spec.ClusterIP || root.Subsets[0].Addresses[0].Hostname != "db-0") {
+			err = fmt.Errorf("endpoints of the mirror: %v, want %s", root.Subsets, one.Spec.ClusterIP)
+		}
+		return err
+	})
+	b.ok(nil, b.east.CoreV1().Services(b.ns).Delete(t.Context(), "db", metav1.DeleteOptions{}))
+	b.gone("db-" + b.link)
+	b.gone("db-0-" + b.link)
+}
+
+// TestLocal: the source's own Service is a member of the federated one, unless Linkerd's local mirror runs.
+func TestLocal(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	now, linkerd, seconds := metav1.NowMicro(), "linkerd-local-service-mirror-1", int32(2)
+	leases := b.west.CoordinationV1().Leases(testbed.Multicluster)
+	b.ok(leases.Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "local-service-mirror-write"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &linkerd, LeaseDurationSeconds: &seconds, RenewTime: &now},
+	}, metav1.CreateOptions{}))
+	o := b.options(b.agent)
+	o.Local = true
+	b.run(o)
+	b.ok(b.west.CoreV1().Services(b.ns).Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "both", Labels: map[string]string{testbed.FederatedLabel: "member"}},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "both"}, Ports: []corev1.ServicePort{{Name: "http", Port: 8080}}},
+	}, metav1.CreateOptions{}))
+	b.export("both", b.member())
+	members := func() string {
+		s, err := b.service("both-federated")
+		if err != nil {
+			return err.Error()
+		}
+		return s.Annotations["multicluster.linkerd.io/remote-discovery"] + " " + s.Annotations["multicluster.linkerd.io/local-discovery"]
+	}
+	b.eventually(func() error {
+		if got := members(); got != "both@"+b.link+" " && got != "both@"+b.link+" both" {
+			return errors.New(got)
+		}
+		return nil
+	})
+	held, err := leases.Get(t.Context(), "local-service-mirror-write", metav1.GetOptions{})
+	b.ok(nil, err)
+	if got := members(); *held.Spec.HolderIdentity == linkerd && strings.HasSuffix(got, " both") {
+		t.Errorf("members while Linkerd's local mirror runs: %s", got)
+	}
+	b.eventually(func() error {
+		if got := members(); got != "both@"+b.link+" both" {
+			return errors.New(got)
+		}
+		return nil
+	})
+	b.ok(nil, b.west.CoreV1().Services(b.ns).Delete(t.Context(), "both", metav1.DeleteOptions{}))
+	b.eventually(func() error {
+		if got := members(); got != "both@"+b.link+" " {
+			return errors.New(got)
+		}
+		return nil
+	})
 }

@@ -74,8 +74,9 @@ func (s *source) all() []cache.SharedIndexInformer {
 	return []cache.SharedIndexInformer{s.services, s.endpoints, s.probes, s.namespaces}
 }
 
-func (s *source) run(ctx context.Context, running *sync.WaitGroup) {
+func (s *source) run(ctx context.Context, running *sync.WaitGroup, failed func(error)) {
 	for _, one := range s.all() {
+		onError(one, failed)
 		running.Go(func() { one.RunWithContext(ctx) })
 	}
 }

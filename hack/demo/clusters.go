@@ -149,11 +149,11 @@ func (c *cluster) export(ctx context.Context) error {
 	return nil
 }
 
-// startMirrors simulates Linkerd's service mirror controllers in every cluster until the demo ends.
+// startMirrors runs a service mirror for every controller's pod of every cluster, until the demo ends: no kubelet starts what is in the pods.
 func (d *demo) startMirrors(ctx context.Context) error {
 	file, err := os.Create(d.mirrorLog())
 	if err != nil {
-		return fmt.Errorf("simulate service mirrors: %w", err)
+		return fmt.Errorf("run service mirrors: %w", err)
 	}
 	d.atClose(file.Close)
 	log := slog.New(slog.NewTextHandler(file, nil))
@@ -162,6 +162,7 @@ func (d *demo) startMirrors(ctx context.Context) error {
 	for _, c := range d.clusters {
 		g.Go(func() error {
 			return testbed.RunMirrors(ctx, c.Config, testbed.MirrorOptions{
+				Log:    log.With("cluster", c.Name),
 				Failed: func(link string, err error) { log.Warn("mirror failed", "cluster", c.Name, "link", link, "error", err) },
 			})
 		})

@@ -20,6 +20,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
+// Labels and annotations of mirrors.
+const (
+	mirroredLabel = "mirror.linkerd.io/mirrored-service"
+	remoteNameKey = "mirror.linkerd.io/remote-svc-fq-name"
+	discoveryKey  = "multicluster.linkerd.io/remote-discovery"
+)
+
 // linked is a link from one cluster of the bed to another, made by hand.
 type linked struct {
 	Source, Target string
@@ -101,7 +108,7 @@ func play(t *testing.T, source string, opts MirrorOptions) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
-	opts.Period = orTime(opts.Period, 50*time.Millisecond) // each event takes one
+	opts.Period = 50 * time.Millisecond
 	opts.Failed = func(link string, err error) { t.Log(link, err) }
 	go func() { ended <- RunMirrors(ctx, sharedClusters.Cluster(source).Config, opts) }()
 	stop = sync.OnceFunc(func() {
@@ -306,7 +313,7 @@ func TestMirrorNeedsTheRightsOfItsPod(t *testing.T) {
 	eventually(t, func() error {
 		requests, err := sharedClusters.Cluster(l.Source).Requests(MirrorAgent + "/" + l.Target)
 		for _, r := range requests {
-			if r.Resource == "leases" && r.Code == 403 && strings.HasSuffix(r.ImpersonatedUser, ":controller-west") {
+			if r.Code == 403 && strings.HasSuffix(r.ImpersonatedUser, ":controller-west") {
 				return nil
 			}
 		}

@@ -147,3 +147,11 @@ func (w *MirrorObserver) End() {
 	}
 	w.ended.Wait()
 }
+
+// holderOf a Lease, "" for nobody.
+func holderOf(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}

@@ -28,7 +28,7 @@ func (t *target) connect(ctx context.Context) {
 			secret.stop()
 			secret = t.watchSecret(ctx, l.Spec.ClusterCredentialsSecret)
 		}
-		if secret.isRead() {
+		if secret.isRead() || parseSelectors(l.Spec.LinkSpec, false).isEmpty() {
 			next = t.dial(ctx, l, secret.get(), next)
 		}
 		select {
@@ -140,8 +140,8 @@ func (s *secretWatch) get() *corev1.Secret {
 	return nil
 }
 
-// isRead reports whether it is known if there is a Secret.
-func (s *secretWatch) isRead() bool { return s.cache != nil && s.cache.HasSynced() }
+// isRead reports whether it is known if there is a Secret. A Link may name none.
+func (s *secretWatch) isRead() bool { return s.cache == nil || s.cache.HasSynced() }
 
 func (s *secretWatch) stop() {
 	if s.cache != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,14 +58,19 @@ type dial struct {
 	selectors selectors
 }
 
+var errNoSecret = errors.New("the Link names no Secret with a credential (spec.clusterCredentialsSecret)")
+
 // dialOf returns what a link is to be connected by. Selectors that select nothing need no credential.
 func dialOf(l link, secret *corev1.Secret, o Options) (dial, error) {
 	d := dial{link: l.Metadata.Name, selectors: parseSelectors(l.Spec.LinkSpec, o.isHeadless(l.Metadata.Name))}
 	d.id = d.selectors.String()
-	if len(d.selectors.services) == 0 {
+	if d.selectors.isEmpty() {
 		return d, nil
 	}
 	name := l.Spec.ClusterCredentialsSecret
+	if name == "" {
+		return dial{}, errNoSecret
+	}
 	if secret == nil {
 		return dial{}, fmt.Errorf("the Secret %s/%s, which has the Link's credential, is missing", o.Namespace, name)
 	}
@@ -235,6 +241,9 @@ func name(o metav1.Object) types.NamespacedName {
 
 // selectors are the label selectors of the watches that find all that a link selects.
 type selectors struct{ services, endpoints []string }
+
+// isEmpty reports whether nothing is selected.
+func (s selectors) isEmpty() bool { return len(s.services) == 0 }
 
 func (s selectors) String() string {
 	return strings.Join(s.services, ";") + "|" + strings.Join(s.endpoints, ";") + "|"

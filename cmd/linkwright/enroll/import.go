@@ -141,7 +141,7 @@ func (f *importFlags) read(ctx context.Context, names []api.ClusterName, show *l
 		out[i] = imported{name: name, spec: api.Cluster{Linkerd: f.linkerd}.WithDefaults()}
 		f.reach(&out[i], file, f.contexts[i])
 		err = registry.WithClient(ctx, name, func(c *cluster.Client) (err error) {
-			out[i].seen, err = c.Observe(ctx, watchesForImport(out[i].spec))
+			out[i].seen, err = observeForImport(ctx, c, out[i].spec)
 			return err
 		})
 		_ = registry.Stop(context.WithoutCancel(ctx), name) // nothing is under way
@@ -152,6 +152,16 @@ func (f *importFlags) read(ctx context.Context, names []api.ClusterName, show *l
 		out[i].facts = linkerd.FactsOf(out[i].spec, cfg.Host, out[i].seen)
 	}
 	return out, nil
+}
+
+// observeForImport reads a cluster. If it does not serve the current version of Linkerd Links, it is read once more, with older versions.
+func observeForImport(ctx context.Context, c *cluster.Client, spec api.Cluster) (object.Observation, error) {
+	watches := watchesForImport(spec)
+	seen, err := c.Observe(ctx, watches)
+	if older := linkerd.OlderWatches(seen); err == nil && len(older) > 0 {
+		return c.Observe(ctx, append(watches, older...))
+	}
+	return seen, err
 }
 
 // fileOf is the one file that holds a context, of a list of them.

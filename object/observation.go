@@ -106,6 +106,23 @@ func (o Observation) Kind(group, kind string) iter.Seq2[Key, Record] {
 	}
 }
 
+// Named returns those of Records that have the kind and namespace of a key and whose names begin with its name, in the same order. It looks at no
+// others.
+func (o Observation) Named(prefix Key) iter.Seq2[Key, Record] {
+	return func(yield func(Key, Record) bool) {
+		layers := slices.Clone(o.layersOf(prefix))
+		for i := range layers {
+			layers[i].Items = layers[i].from(prefix)
+		}
+		for it := range merged(layers) {
+			k := Key{prefix.Group, prefix.Kind, it.Namespace, it.Name}
+			if k.Namespace != prefix.Namespace || !strings.HasPrefix(k.Name, prefix.Name) || !yield(k, it.Record) {
+				return
+			}
+		}
+	}
+}
+
 // Bodies returns those of Records that have a body, in the same order.
 func (o Observation) Bodies() iter.Seq2[Key, Body] {
 	return func(yield func(Key, Body) bool) {
@@ -139,11 +156,16 @@ func (o Observation) find(k Key) *Item {
 }
 
 func (l *Layer) find(k Key) *Item {
-	at := sort.Search(len(l.Items), func(i int) bool { return !l.Items[i].before(k) })
-	if at == len(l.Items) || l.Items[at].Name != k.Name || l.Items[at].Namespace != k.Namespace {
+	rest := l.from(k)
+	if len(rest) == 0 || rest[0].Name != k.Name || rest[0].Namespace != k.Namespace {
 		return nil
 	}
-	return &l.Items[at]
+	return &rest[0]
+}
+
+// from returns the items from a key of the same kind on.
+func (l *Layer) from(k Key) []Item {
+	return l.Items[sort.Search(len(l.Items), func(i int) bool { return !l.Items[i].before(k) }):]
 }
 
 // before reports whether the item comes before that of a key, of the same kind.

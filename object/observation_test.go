@@ -157,6 +157,34 @@ func TestEditShares(t *testing.T) {
 	}
 }
 
+// TestNamed: names of one kind and namespace that begin alike, of all layers, each once.
+func TestNamed(t *testing.T) {
+	o := NewObservation(nil,
+		Layer{"", "Pod", []Item{item("x", "a-1", "0", "")}},
+		Layer{"", "Secret", []Item{item("w", "a-1", "1", ""), item("x", "a", "2", ""), item("x", "a-1", "3", ""), item("x", "a-2", "4", ""), item("x", "b", "5", "")}},
+		Layer{"", "Secret", []Item{item("x", "a-10", "6", ""), item("x", "a-2", "7", ""), item("y", "a-1", "8", "")}},
+		Layer{"g", "Secret", []Item{item("x", "a-1", "9", "")}})
+	for prefix, want := range map[Key][]string{
+		{"", "Secret", "x", "a-"}:  {"a-1 3", "a-10 6", "a-2 4"},
+		{"", "Secret", "x", ""}:    {"a 2", "a-1 3", "a-10 6", "a-2 4", "b 5"},
+		{"", "Secret", "x", "c"}:   nil,
+		{"", "Secret", "z", ""}:    nil,
+		{"", "Pod", "x", "a"}:      {"a-1 0"},
+		{"", "ConfigMap", "x", ""}: nil,
+	} {
+		for range o.Named(prefix) {
+			break // it may be stopped
+		}
+		var got []string
+		for k, r := range o.Named(prefix) {
+			got = append(got, k.Name+" "+r.UID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", prefix, got, want)
+		}
+	}
+}
+
 // Whatever is done in whatever order, an observation answers like a plain map, and so does every one before it.
 func TestObservationIsAMap(t *testing.T) {
 	seed := rand.Uint64()

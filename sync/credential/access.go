@@ -12,13 +12,8 @@ import (
 // Access returns what a link's source has in its target.
 func (s *Set) Access(l fleet.Link) Access {
 	in := l.Target.Canonical()
-	issued, known := s.issued[in]
-	if !known {
-		issued = IssuedIn(s.Clusters[in])
-		s.issued[in] = issued
-	}
 	account := render.Account(s.Owner, l.Source.Name)
-	a := Access{Account: account, Issued: issued[account], NotVerifying: s.Verifications == nil || s.WrittenElsewhere[l.Source.Name]}
+	a := Access{Account: account, Issued: issuedIn(s.Clusters[in], account), NotVerifying: s.Verifications == nil || s.WrittenElsewhere[l.Source.Name]}
 	end, observed := state.TargetEnd(l), s.Clusters[in].Live
 	lost := len(a.Tokens) == 0 && (len(a.Live) == 0 || l.Spec.Credentials.Mode == api.LegacyToken)
 	if lost || inventory.Mentions(s.Owner, end, observed, Later) {

@@ -51,7 +51,7 @@ func rotating(t *testing.T, carried object.Secret, generations ...int) Pair {
 // access is toEast with what is live.
 func (v Pair) access() Access {
 	a := toEast
-	a.Issued = IssuedIn(v.Target)[a.Account]
+	a.Issued = issuedIn(v.Target, a.Account)
 	return a
 }
 

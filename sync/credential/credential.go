@@ -15,13 +15,12 @@ import (
 // Set are the credentials of all links of a snapshot. It keeps what it found out, and serves one goroutine.
 type Set struct {
 	*state.Identities
-	issued map[api.ClusterName]map[object.Key]Issued
 	chosen map[api.Pair]chosen
 }
 
 // Of returns the credentials of a snapshot.
 func Of(i *state.Identities) *Set {
-	return &Set{Identities: i, issued: map[api.ClusterName]map[object.Key]Issued{}, chosen: map[api.Pair]chosen{}}
+	return &Set{Identities: i, chosen: map[api.Pair]chosen{}}
 }
 
 // Assuming returns the set as it would be if a link's target had issued a credential.
@@ -32,7 +31,7 @@ func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
 		i.IssuedCredentials = map[api.Pair]linkerd.Credential{}
 	}
 	i.IssuedCredentials[link] = c
-	return &Set{Identities: &i, issued: s.issued, chosen: map[api.Pair]chosen{}}
+	return &Set{Identities: &i, chosen: map[api.Pair]chosen{}}
 }
 
 // View returns a link with both its ends as they were seen.

@@ -116,27 +116,20 @@ func parseGeneration(k object.Key) (account object.Key, n int) {
 // that hold tokens which do not expire.
 type Issued struct{ Live, Tokens []int }
 
-// IssuedIn returns what is live in a target, by account.
-func IssuedIn(s state.Cluster) map[object.Key]Issued {
-	out := map[object.Key]Issued{}
-	for k, r := range s.Live.Records() {
-		if k.Namespace != object.AccessNamespace || r.Mark != object.Ours || r.Terminating {
+// issuedIn returns what is live of an account in a target.
+func issuedIn(target state.Cluster, account object.Key) (out Issued) {
+	for k, r := range target.Live.Named(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: account.Name + "-"}) {
+		if r.Mark != object.Ours || r.Terminating {
 			continue
 		}
-		if account, n := parseGeneration(k); n > 0 {
-			of := out[account]
-			of.Live = append(of.Live, n)
-			out[account] = of
-		} else if account, n := parseTokenKey(k); n > 0 {
-			of := out[account]
-			of.Tokens = append(of.Tokens, n)
-			out[account] = of
+		if of, n := parseGeneration(k); n > 0 && of == account {
+			out.Live = append(out.Live, n)
+		} else if of, n := parseTokenKey(k); n > 0 && of == account {
+			out.Tokens = append(out.Tokens, n)
 		}
 	}
-	for _, of := range out {
-		slices.Sort(of.Live)
-		slices.Sort(of.Tokens)
-	}
+	slices.Sort(out.Live)
+	slices.Sort(out.Tokens)
 	return out
 }
 

@@ -74,7 +74,11 @@ func (e completion) afterStep(ctx context.Context) {
 	}
 	e.r.explainFailures()
 	e.w.last = last{step: e.loop.withoutObjects(e.r.step), basis: e.r.basis, state: state}
-	e.store.Results.SetStep(e.w.cluster.Name, e.r.step)
+	reported := e.r.step
+	if len(e.r.outcomes) > 0 { // they say what was written: its objects need not be kept until the next report
+		reported = e.w.last.step
+	}
+	e.store.Results.SetStep(e.w.cluster.Name, reported)
 	if e.r.stage == unrecorded {
 		e.w.removed, e.w.done = true, true // what moves there is no concern of linkwright any more
 		return

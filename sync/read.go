@@ -230,11 +230,13 @@ type shared struct {
 	record  *record.Keeper
 	history *history
 	decoder *decoder
+	// rendering bounds what all of them hold.
+	rendering *rendering
 }
 
 func newShared(l *Loop, leadership int64) shared {
 	s := store.New(l.settings(leadership))
-	return shared{loop: l, store: s, record: l.recordKeeper(s), history: &history{loop: l, store: s}, decoder: &decoder{loop: l}}
+	return shared{loop: l, store: s, record: l.recordKeeper(s), history: &history{loop: l, store: s}, decoder: &decoder{loop: l}, rendering: newRendering(l.maxRendered)}
 }
 
 // recordKeeper writes the record, and logs that.

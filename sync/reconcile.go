@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -89,6 +88,11 @@ func (r *reconcile) do(ctx context.Context) {
 	if (!r.current || !r.watchesAll()) && !r.readCluster(ctx) {
 		return
 	}
+	defer r.rendering.end(r.run)
+	if !r.rendering.begin(ctx, r.run, r.store.Declared.CountEnds(r.cluster.Name)) {
+		r.stage = overtaken
+		return
+	}
 	v, ok := r.store.View(r.epoch)
 	if !ok {
 		r.stage = overtaken
@@ -106,6 +110,7 @@ func (r *reconcile) planAndWrite(ctx context.Context, v store.View) {
 	live := v.Clusters[r.cluster.Name]
 	given, yields := plan.AbandonIfForbidden(v.Snapshot, r.step)
 	r.store.Release(v)
+	r.run.notePlanned()
 	if r.kept = r.mode == byRequests && live.Known(); !r.loop.writes(r.cluster.Name) {
 		return
 	}
@@ -273,21 +278,6 @@ func countOutcomes(outcomes []object.Outcome) (written, failed int) {
 	}
 	return written, failed
 }
-
-// run is a reconcile under way.
-type run struct {
-	round        int // in which it began
-	pending      bool
-	stopped      bool // it was asked to begin nothing more
-	cut          context.CancelCauseFunc
-	lastAnswerAt atomic.Int64 // when its cluster last answered, as Unix nanoseconds
-}
-
-// noteAnswer notes that the cluster answered.
-func (r *run) noteAnswer() { r.lastAnswerAt.Store(time.Now().UnixNano()) }
-
-// lastAnswer returns when the cluster last answered, or when the run began.
-func (r *run) lastAnswer() time.Time { return time.Unix(0, r.lastAnswerAt.Load()) }
 
 // lastState says how a reconcile left its cluster.
 //

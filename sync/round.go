@@ -11,9 +11,6 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// unresponsiveTimeout is how long a daemon waits for a cluster that does not answer while others do.
-const unresponsiveTimeout = 2 * time.Second
-
 // sync makes the clusters equal to the applied declarations: the observed revision, or the one applied before. A new revision ends its waiting.
 func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (report.Report, error) {
 	start := time.Now()

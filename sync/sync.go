@@ -100,6 +100,8 @@ type Loop struct {
 	Progress func(report.Report)
 	// Rejection says why an error of a write says that the object is never changed like that; false: it says something else.
 	Rejection func(error) (object.Rejection, bool)
+
+	maxRendered int // ends at once; zero: defaultMaxRendered
 }
 
 // Options are the settings that people choose.

@@ -69,6 +69,13 @@ func (d *Declared) All() []fleet.Cluster {
 // all is All; d.mu is held, as in what follows with a small letter.
 func (d *Declared) all() []fleet.Cluster { return slices.Concat(d.fleet.Clusters, d.departed) }
 
+// CountEnds counts the declared ends of a cluster, with its base.
+func (d *Declared) CountEnds(name api.ClusterName) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.fleet.Out(name)) + len(d.fleet.In(name)) + 1
+}
+
 // Policy returns the declared one; without a declaration, the default.
 func (d *Declared) Policy() api.SyncPolicy {
 	d.mu.Lock()

@@ -19,17 +19,18 @@ func (l *lab) deadOnes() {
 	l.t.Helper()
 	l.must(cli.ExitDone, []string{"1 link: "}, "sync", "--only-write", "west")
 	l.othersLease("linkwright-linkwright-east")
+	renewed := regexp.MustCompile(` leads, and renewed its Lease \ds ago\.\nThe last sync of west with --only-write, by `)
 	logs := l.t.TempDir()
 	daemon, _ := l.daemonAt(l.t.Context(), logs+"/whole")
 	l.eventually("the daemon leads, and all is ready", func() bool {
 		code, out := l.bare("status")
-		return code == cli.ExitDone && strings.Contains(out, " leads.\nThe last sync of west with --only-write, by ")
+		return code == cli.ExitDone && renewed.MatchString(out)
 	})
 	l.kill(daemon)
 	daemon, _ = l.daemonAt(l.t.Context(), logs+"/west", "--only-write", "west")
 	l.eventually("the process with --only-write leads", func() bool {
 		_, out := l.bare("status")
-		return strings.Contains(out, " leads with --only-write west.\n")
+		return strings.Contains(out, " leads with --only-write west, and renewed its Lease ")
 	})
 	l.kill(daemon)
 	const since = `\S+ had the lease and has not renewed it since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, (\d+m)?\d+s ago\.`

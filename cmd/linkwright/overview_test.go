@@ -246,11 +246,16 @@ func TestStatusPrinter(t *testing.T) {
 		status report.Overview
 		want   string
 	}{
-		{status(0, 0), "pod leads."},
+		{status(0, 0), "pod leads, and renewed its Lease 0s ago."},
 		{status(9*time.Second, 10*time.Second), ""},
+		{
+			status(10*time.Second, 20*time.Second),
+			"\npod leads, but it last renewed its Lease 10s ago: it may be gone, and then nothing is repaired. Another process can take over 15s after the last renewal.",
+		},
+		{status(10*time.Second, 22*time.Second), ""},
 		{status(10*time.Second, 30*time.Second), "\nNo process syncs: pod had the lease and has not renewed it since 2026-11-22 15:04:15Z, 20s ago."},
 		{status(10*time.Second, 40*time.Second), ""},
-		{status(50*time.Second, 50*time.Second), "\npod leads."},
+		{status(50*time.Second, 50*time.Second), "\npod leads, and renewed its Lease 0s ago."},
 	} {
 		out.Reset()
 		if err := p.print(tt.status); err != nil {

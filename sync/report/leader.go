@@ -30,6 +30,12 @@ func (l Leader) lost(now time.Time) bool {
 	return l.Holder != "" && !l.Renewed.IsZero() && now.After(l.Renewed.Add(l.Lasts))
 }
 
+// silent says that a leader has not renewed its lease for so long that it may be gone: three renewals of those that a process makes
+// (lease.DefaultRetry of lease.DefaultDuration) are missing.
+func (l Leader) silent(now time.Time) bool {
+	return l.Leads(now) && !l.Renewed.IsZero() && now.Sub(l.Renewed) > l.Lasts*2/5
+}
+
 // Leads says that somebody holds the lease and renews it.
 func (l Leader) Leads(now time.Time) bool { return l.Holder != "" && !l.lost(now) }
 
@@ -41,9 +47,13 @@ func (l Leader) ended() time.Time {
 	return l.Renewed
 }
 
-// still is the same without when a leader renewed its lease last, which it does again and again.
+// still is the same without when a leader renewed its lease last, which it does again and again. A silent one gets some other time: that
+// is news once, also if it is always behind because clocks differ.
 func (l Leader) still(now time.Time) Leader {
-	if l.Holder != "" && !l.lost(now) {
+	switch {
+	case l.silent(now):
+		l.Renewed = time.Unix(0, 0)
+	case l.Leads(now):
 		l.Renewed = time.Time{}
 	}
 	return l
@@ -59,7 +69,9 @@ const (
 // leaderDoc is a Leader as it may be shown.
 type leaderDoc struct {
 	output.Leader
-	lease string
+	lease  string
+	silent bool
+	lasts  time.Duration
 }
 
 // leaderAt is nil where no lease was ever taken, or it could not be read.
@@ -70,7 +82,7 @@ func leaderAt(m mask, l *Leader, now time.Time) *leaderDoc {
 	d := leaderDoc{output.Leader{
 		OnlyWrite: string(l.Only), Holder: m.line(l.Holder), Renewed: l.Renewed.UTC(), State: leading,
 		LastSync: m.line(l.Last.By), LastSyncEnded: l.Last.At,
-	}, l.Lease}
+	}, l.Lease, l.silent(now), l.Lasts}
 	switch {
 	case l.lost(now):
 		d.State = lost
@@ -100,18 +112,34 @@ func (l *leaderDoc) line(ago func(time.Time) string) string {
 	case l.State == released:
 		return fmt.Sprintf("The last sync ended at %s%s.\n", moment(l.Renewed), ago(l.Renewed))
 	}
-	return l.Holder + " leads.\n"
+	return l.leads("", ago)
+}
+
+// leads says that a process leads, when it last renewed its lease, and what follows if it is silent.
+func (l *leaderDoc) leads(only string, ago func(time.Time) string) string {
+	since := strings.TrimPrefix(ago(l.Renewed), ", ")
+	switch {
+	case since == "" || l.Renewed.IsZero():
+		return l.Holder + " leads" + only + ".\n"
+	case l.silent:
+		return fmt.Sprintf("%s leads%s, but it last renewed its Lease %s: it may be gone, and then nothing is repaired. "+
+			"Another process can take over %v after the last renewal.\n", l.Holder, only, since, l.lasts)
+	}
+	return fmt.Sprintf("%s leads%s, and renewed its Lease %s.\n", l.Holder, only, since)
 }
 
 // writerLines are one line for each process with --only-write that leads, with its clusters, and one for any other such lease.
 func writerLines(writers []leaderDoc, ago func(time.Time) string) string {
 	var lines, holders []string
-	clusters := map[string][]string{}
+	oldest, clusters := map[string]leaderDoc{}, map[string][]string{}
 	for _, l := range writers {
 		switch l.State {
 		case leading:
 			if clusters[l.Holder] == nil {
 				holders = append(holders, l.Holder)
+			}
+			if at, known := oldest[l.Holder]; !known || l.Renewed.Before(at.Renewed) {
+				oldest[l.Holder] = l
 			}
 			clusters[l.Holder] = append(clusters[l.Holder], l.OnlyWrite)
 		case lost:
@@ -122,7 +150,8 @@ func writerLines(writers []leaderDoc, ago func(time.Time) string) string {
 		}
 	}
 	for _, holder := range holders {
-		lines = append(lines, fmt.Sprintf("%s leads with --only-write %s.\n", holder, strings.Join(clusters[holder], ", ")))
+		l := oldest[holder]
+		lines = append(lines, l.leads(" with --only-write "+strings.Join(clusters[holder], ", "), ago))
 	}
 	return strings.Join(lines, "")
 }

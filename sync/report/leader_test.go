@@ -19,7 +19,8 @@ func TestWriters(t *testing.T) {
 	ended.Last = Sync{"job-7", at}
 	both := []RecordedCluster{{Name: "east", Applied: "a"}, {Name: "west", Applied: "a"}}
 	all := []Leader{lease("east", "pod-1"), lease("north", "pod-2"), ended, lease("west", "pod-1")}
-	const applied, live = "Revision a is applied in all 2 clusters.", "pod-1 leads with --only-write east, west.\npod-2 leads with --only-write north.\n"
+	const applied, live = "Revision a is applied in all 2 clusters.", "pod-1 leads with --only-write east, west, and renewed its Lease 1s ago.\n" +
+		"pod-2 leads with --only-write north, and renewed its Lease 1s ago.\n"
 	for _, tt := range []struct {
 		name    string
 		leader  *Leader
@@ -31,8 +32,12 @@ func TestWriters(t *testing.T) {
 		{"all live", nil, all, time.Second, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22 15:04:05Z, 1s ago.\n" + live, true},
 		{
 			"beside the leader", &Leader{Holder: "pod-0", Renewed: at, Lasts: time.Hour}, all[3:], 16 * time.Second,
-			applied + " pod-0 leads.\nNo process syncs west with --only-write: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago. " +
+			applied + " pod-0 leads, and renewed its Lease 16s ago.\nNo process syncs west with --only-write: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago. " +
 				"Start the process again, or delete Lease linkwright/linkwright-linkwright-west if you no longer need it.\n", false,
+		},
+		{
+			"silent", nil, all[3:], 7 * time.Second, applied + "\npod-1 leads with --only-write west, but it last renewed its Lease 7s ago: it may be gone, " +
+				"and then nothing is repaired. Another process can take over 15s after the last renewal.\n", true,
 		},
 		{"one that ended", nil, all[2:3], time.Hour, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22 15:04:05Z, 1h0m0s ago.\n", true},
 		{"none", nil, nil, time.Second, applied + " No lease of linkwright run or sync is found.\n", true},
@@ -65,6 +70,10 @@ func TestStillWriters(t *testing.T) {
 	first := still(time.Minute, time.Minute)
 	if next := still(2*time.Minute, 2*time.Minute); next != first || !strings.Contains(first, `"onlyWrite": "west"`) || !strings.Contains(first, `"leading"`) {
 		t.Errorf("%s\nand then\n%s", first, next)
+	}
+	silent := still(2*time.Minute, 2*time.Minute+7*time.Second)
+	if next := still(3*time.Minute, 3*time.Minute+9*time.Second); silent == first || next != silent {
+		t.Errorf("that it may be gone is news once: %s\nand then\n%s", silent, next)
 	}
 	if dead := still(2*time.Minute, 3*time.Minute); dead == first || strings.Count(dead, `"lost"`) != 2 {
 		t.Errorf("that it died is news: %s", dead)

@@ -139,7 +139,7 @@ func (d openingDoc) line() string {
 		if d.at.IsZero() {
 			return ""
 		}
-		return ", " + d.at.Sub(at).Round(time.Second).String() + " ago"
+		return ", " + max(d.at.Sub(at), 0).Round(time.Second).String() + " ago"
 	}
 	line := d.applied() + d.observed.line(ago)
 	switch {

@@ -60,6 +60,7 @@ func answersOfClusters() []answered {
 		{"rotate REPO west/east", cli.ExitDone, output.KindRotationList},
 		{"suspend west/east --reason x", cli.ExitDone, output.KindDecisionList},
 		{"suspend nowhere --reason x", cli.ExitError, ""},
+		{"suspend east/west --reason x", cli.ExitError, ""}, // it is not declared
 		{"resume west/east", cli.ExitDone, output.KindDecisionList},
 		{"reconcile east", cli.ExitDone, output.KindDecisionList},
 		{"accept cluster new=8c3f1b52-6f0e-4f5e-9d8e-2f7f0c0a1b2c --dry-run=client", cli.ExitDone, output.KindDecisionList},

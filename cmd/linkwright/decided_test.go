@@ -116,6 +116,10 @@ func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func
 	other := r.mayOnly("person", rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"linkwright-fleet"}, Verbs: []string{"get", "patch"},
 	})
+	r.management = other
+	unchecked := "linkwright could not check that link west/east exists: cluster west was not read"
+	r.decides(cli.ExitDone, []string{"Suspend west/east", unchecked}, "suspend", "west/east", "--reason", "x", "--dry-run=client")
+	r.management = ""
 	at := make(chan error)
 	go func() {
 		c := exec.CommandContext(r.t.Context(), "linkwright", "suspend", "east", "--reason", "two at once", "--kubeconfig", other) //nolint:gosec // our own

@@ -115,7 +115,7 @@ Exit codes: 0 done, 1 different (diff only), 2 error, 3 invalid declarations,
 	root.SetVersionTemplate(versionLine(thisBuild()) + "\n")
 	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), mirrorCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(decide.Commands()...)
+	root.AddCommand(decide.Commands(linksRecorded)...)
 	root.AddCommand(enroll.Commands()...)
 	extended(root)
 	complete.Register(root)

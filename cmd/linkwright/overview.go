@@ -155,11 +155,7 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 	}
 	c.live.Wait(live.Clusters)
 	names := slices.Sorted(maps.Keys(known.Clusters))
-	want := make([]fleet.Cluster, len(names))
-	for i, name := range names {
-		want[i] = fleet.Cluster{Name: name, Spec: api.Cluster{Access: known.Clusters[name].Access, Linkerd: known.Clusters[name].Linkerd}}
-	}
-	failed := c.Follow(ctx, want)
+	failed := c.Follow(ctx, recordedClusters(known, names))
 	found := make([]clusterInventories, len(names))
 	answered := c.live.Clusters(names)
 	out := report.Overview{
@@ -265,4 +261,13 @@ func (c installed) inventories(ctx context.Context, name api.ClusterName, known 
 		return nil
 	})
 	return out, err
+}
+
+// recordedClusters are clusters of the record as declarations have them.
+func recordedClusters(known inventory.Record, names []api.ClusterName) []fleet.Cluster {
+	want := make([]fleet.Cluster, len(names))
+	for i, name := range names {
+		want[i] = fleet.Cluster{Name: name, Spec: api.Cluster{Access: known.Clusters[name].Access, Linkerd: known.Clusters[name].Linkerd}}
+	}
+	return want
 }

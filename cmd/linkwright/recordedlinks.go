@@ -7,10 +7,12 @@ import (
 	"slices"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/access"
+	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -150,4 +152,36 @@ func (c installed) readInventories(ctx context.Context, name api.ClusterName) (a
 		return err
 	})
 	return all, err
+}
+
+// linksRecorded implements decide.RecordedLinks.
+func linksRecorded(ctx context.Context, q decide.Question) (links []api.Pair, unread map[api.ClusterName]object.Reason) {
+	unread = map[api.ClusterName]object.Reason{}
+	clusters, err := q.Management.OpenClusters(ctx, q.Log)
+	if err != nil {
+		for _, name := range q.In {
+			unread[name] = cluster.Explain(err)
+		}
+		return nil, unread
+	}
+	defer clusters.Close(ctx)
+	c := installed{Clusters: clusters, owner: q.Management.Owner, namespace: q.Management.Namespace, log: q.Log}
+	failed := c.Follow(ctx, recordedClusters(q.Record, q.In))
+	found, errs := make([]clusterInventories, len(q.In)), make([]error, len(q.In))
+	access.Each(len(q.In), func(i int) {
+		if errs[i] = failed[q.In[i]]; errs[i] == nil {
+			found[i], errs[i] = c.inventories(ctx, q.In[i], q.Record.Clusters[q.In[i]], false)
+		}
+	})
+	for i, name := range q.In {
+		if errs[i] != nil {
+			unread[name] = cluster.Explain(errs[i])
+		}
+		for _, inv := range found[i].inventories {
+			if !inv.End.IsBase() {
+				links = append(links, inv.End.Link)
+			}
+		}
+	}
+	return links, unread
 }

@@ -96,6 +96,23 @@ func noLink(f *fleet.Fleet, arg string) error {
 	return fmt.Errorf("no link %s is declared: name a Link or a Mesh of the repository, or SOURCE/TARGET%s; declared are %s", arg, DidYouMeanLink(arg, declared), listed)
 }
 
+// NearestLink is a part of an error about a link that is not among some: the one with the nearest name, or the one in the other direction.
+// Empty if neither is there.
+func NearestLink(link api.Pair, among []api.Pair) string {
+	names := make([]string, len(among))
+	for i, p := range among {
+		names[i] = p.Name()
+	}
+	near, ok := api.Nearest(link.Name(), names)
+	if back := (api.Pair{Source: link.Target, Target: link.Source}); !ok && slices.Contains(among, back) {
+		near, ok = back.Name(), true
+	}
+	if !ok {
+		return ""
+	}
+	return " (did you mean " + near + "?)"
+}
+
 // DidYouMeanLink is a part of an error about a text that is no link: the link that it names if a hyphen stands for the slash. Empty if
 // that is no such link, or several are, because names of clusters have hyphens, too. Without a filter, any link may be meant.
 func DidYouMeanLink(text string, is func(api.Pair) bool) string {

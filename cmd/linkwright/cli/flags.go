@@ -47,12 +47,12 @@ type writeFlags struct {
 func (h *ManagementFlags) add(f *pflag.FlagSet) {
 	h.AddManagement(f)
 	h.unreachable = defaultUnreachable
-	h.addLocal(f)
+	h.AddLocal(f)
 	f.StringArrayVar(&h.decisions.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
 }
 
-// addLocal adds what clusters' declarations may name of this machine.
-func (h *ManagementFlags) addLocal(f *pflag.FlagSet) {
+// AddLocal adds what clusters' declarations may name of this machine.
+func (h *ManagementFlags) AddLocal(f *pflag.FlagSet) {
 	f.BoolVar(&h.local.paths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
 	f.BoolVar(&h.local.exec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
 }
@@ -77,7 +77,7 @@ func (h *ManagementFlags) AddManagement(f *pflag.FlagSet) {
 func (h *ManagementFlags) AddReading(f *pflag.FlagSet) {
 	Group(f, GroupClusters, func(f *pflag.FlagSet) {
 		h.AddManagement(f)
-		h.addLocal(f)
+		h.AddLocal(f)
 	})
 	Group(f, groupOther, h.Log.Add)
 }

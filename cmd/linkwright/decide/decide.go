@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"os/user"
@@ -31,9 +32,9 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// Commands are those that record decisions.
-func Commands() []*cobra.Command {
-	return []*cobra.Command{acceptCommand(), allowCommand(), abandonCommand(), reconcileCommand(), suspendCommand(), resumeCommand()}
+// Commands are those that record decisions. Some ask which links are recorded.
+func Commands(recorded RecordedLinks) []*cobra.Command {
+	return []*cobra.Command{acceptCommand(), allowCommand(), abandonCommand(), reconcileCommand(), suspendCommand(recorded), resumeCommand()}
 }
 
 // deciding is what the commands share that record a decision of a person in the management cluster.
@@ -43,7 +44,8 @@ type deciding struct {
 	out        cli.Format
 	reason     string
 	withdraw   bool
-	question   string // that is asked before anything is written; empty: none
+	log        *slog.Logger // from decide on
+	question   string       // that is asked before anything is written; empty: none
 }
 
 func (d *deciding) add(f *pflag.FlagSet) {
@@ -101,6 +103,7 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	if err != nil {
 		return err
 	}
+	d.log = log
 	d.management.Announce(c.ErrOrStderr(), log)
 	by := ""
 	return d.confirmed(c, func(w cli.Writing) (out outcome, err error) {

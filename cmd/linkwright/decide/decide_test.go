@@ -123,11 +123,11 @@ func TestDecisionsOfCommands(t *testing.T) {
 			[]string{"the record has no cluster east-west (did you mean east/west?): linkwright wrote only to east, west"},
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
-		{"suspend a link that may not be declared", func() (outcome, error) {
+		{"suspend a link", func() (outcome, error) {
 			back := d.suspend(&r, "alice", []string{"east/west"}, []inventory.Decision{{Kind: inventory.Suspend, Source: "east", Target: "west"}})
 			_, err := d.resume(&r, "alice", nil)
 			return back, err
-		}, []string{"The record does not list links, so linkwright did not check that east/west exists. To check: linkwright get links east/west --owner blue"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west", "Resume east/west"}},
+		}, []string{"recorded: Suspend east/west, by alice"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west", "Resume east/west"}},
 		{"resume what is not suspended", func() (outcome, error) {
 			return d.resume(&r, "alice", []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
 		}, []string{"east is not suspended by linkwright suspend\n"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west", "Resume east/west"}},

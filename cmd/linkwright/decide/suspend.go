@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-func suspendCommand() *cobra.Command {
+func suspendCommand(recorded RecordedLinks) *cobra.Command {
 	var d deciding
 	until := ""
 	c := &cobra.Command{
@@ -26,7 +25,8 @@ whether links work, into its inventories: READY shows that. Status and reports
 show who suspended it, why, and until when. Declare it if it lasts longer.
 
 The management cluster records it. Suspending the same again replaces your
-former suspension.`,
+former suspension. linkwright asks the clusters of a link whether it exists. If
+they do not answer within seconds, it is suspended without that check.`,
 		Example: `  linkwright suspend east --reason "incident 42" --until 2h
   linkwright suspend west/east --reason "change" --until 2026-11-25T18:00:00Z`,
 		Args: cobra.MinimumNArgs(1),
@@ -45,35 +45,32 @@ former suspension.`,
 			for i := range all {
 				all[i].Until = end
 			}
+			links := linkCheck{of: &d, ask: recorded}
 			return d.decide(c, func(r *inventory.Record, by string) (outcome, error) {
 				for _, one := range all {
 					if err := checkSuspension(*r, one); err != nil {
 						return outcome{}, err
 					}
 				}
-				return d.suspend(r, by, args, all), nil
+				unchecked, err := links.check(c.Context(), *r, all)
+				if err != nil {
+					return outcome{}, err
+				}
+				out := d.suspend(r, by, args, all)
+				out.details = unchecked
+				return out, nil
 			})
 		},
 	}
 	d.add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupClusters, d.management.AddLocal)
 	c.Flags().StringVar(&until, "until", "", "when it ends by itself: a duration from now, such as 2h, or a time, such as 2026-11-25T18:00:00Z (default: never)")
 	return c
 }
 
-// suspend records suspensions. The record does not list links, so that a link may be one that is not declared.
+// suspend records suspensions.
 func (d *deciding) suspend(r *inventory.Record, by string, args []string, all []inventory.Decision) outcome {
-	out := d.record(r, by, d.command(append([]string{"resume"}, args...)...), all...)
-	var links []string
-	for _, one := range all {
-		if one.Cluster == "" {
-			links = append(links, one.Object())
-		}
-	}
-	if len(links) > 0 {
-		out.details = append(out.details, fmt.Sprintf("The record does not list links, so linkwright did not check that %s exists. To check: %s",
-			strings.Join(links, " or "), d.command(append([]string{"get", "links"}, links...)...)))
-	}
-	return out
+	return d.record(r, by, d.command(append([]string{"resume"}, args...)...), all...)
 }
 
 // suspensions are of the clusters and links that arguments name.

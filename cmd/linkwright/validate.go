@@ -25,8 +25,8 @@ func validateCommand() *cobra.Command {
 		Use:   "validate [PATH | REPO@REV | -]",
 		Short: "Check declarations, without any cluster",
 		Long: `Check declarations without any cluster. It reports all problems of all files in
-one run, each with file:line:col and what to do. PATH is a directory or a file;
-- is standard input, as one file.
+one run, each with file:line:col and what to do. PATH is a directory or a file
+(default: the working directory); - is standard input, as one file.
 Overlays are built, and applied to what every cluster would hold. With --facts,
 links that a cluster's Linkerd is too old for are errors, too.
 

@@ -44,12 +44,13 @@ func guards() []Entry {
 		{
 			Code:    NoDeclarations,
 			Meaning: "The commit has no declaration at all.",
-			Remedy:  "Check `--path`.",
+			Remedy:  "Commit declarations, or check `--path`.",
 		},
 		{
 			Code:    NoClusters,
 			Meaning: "The commit declares no Cluster.",
-			Remedy:  "Check `--path`.",
+			Remedy: "Declare a Cluster, or check `--path`. To remove everything, run `linkwright uninstall` while the clusters are still declared " +
+				"([how](docs/how-to/retire-a-cluster.md#remove-everything)).",
 		},
 	}
 }

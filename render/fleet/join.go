@@ -43,10 +43,13 @@ func (j *joiner) build(commit api.Commit) *lintInput {
 	return &lintInput{Fleet: f, expansion: e, joiner: j, docs: docs}
 }
 
+// uninstallHint is for who removed all declarations on purpose: linkwright uninstall reads them.
+const uninstallHint = "; to remove everything from all clusters, run linkwright uninstall while they are still declared"
+
 // noCluster adds a problem if all could be read and no Cluster is declared.
 func (j *joiner) noCluster() {
 	if len(j.clusters) == 0 && j.documents > 0 && !j.incomplete && len(j.unknownKinds) == 0 {
-		j.problems = append(j.problems, api.Problem{Code: NoClusters, Message: "no Cluster is declared", Hint: "check --path"})
+		j.problems = append(j.problems, api.Problem{Code: NoClusters, Message: "no Cluster is declared", Hint: "declare a Cluster" + OrPath + uninstallHint})
 	}
 }
 

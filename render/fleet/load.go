@@ -23,6 +23,9 @@ const (
 	NoClusters = string(reason.NoClusters)
 )
 
+// OrPath is the part of a hint that counts only if the tree is a directory of which a part can be chosen.
+const OrPath = ", or check --path"
+
 // Load returns the whole fleet that a tree declares, or nil and every error of every file; a fleet may come with warnings.
 // Problems are sorted by position; if a file has too many, its last one counts those that are left out.
 //

@@ -86,4 +86,4 @@ func (e *extent) bounded(data []byte) *fault {
 	return nil
 }
 
-const tooLargeHint = "declare many links with one Mesh, or check --path"
+const tooLargeHint = "declare many links with one Mesh" + OrPath

@@ -41,7 +41,7 @@ func (l *loader) read(tree fs.FS) {
 		l.unreadable(".", err)
 	}
 	if l.documents == 0 && !l.incomplete {
-		l.noDeclarations("check --path")
+		l.noDeclarations("add declarations" + OrPath)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -19,16 +20,20 @@ import (
 
 // Origin is a tree of declarations as it was read. Dir is where it lies, seen from the root of its repository or, of a
 // plain directory, from the working directory; empty where that is the same. Name is what people call a tree of one file that has no
-// name, such as <stdin>; empty otherwise.
+// name, such as <stdin>; empty otherwise. A tree of one file is Single: it has no directories to choose from.
 type Origin struct {
 	source.Snapshot
 	Dir, Name string
+	Single    bool
 }
 
 // place names the files of problems as they are seen from where people are.
 func (o Origin) place(problems []api.Problem) []api.Problem {
 	for i := range problems {
 		p := &problems[i]
+		if o.Single {
+			p.Hint = strings.Replace(p.Hint, fleet.OrPath, "", 1)
+		}
 		p.Pos.File = o.named(p.Pos.File)
 		if p.See.File != "" {
 			p.See.File = o.named(p.See.File)

@@ -26,6 +26,9 @@ const (
 	MaxEntries = 1_000_000
 )
 
+// ErrTooLarge says that a tree exceeds these bounds.
+var ErrTooLarge = errors.New("too large")
+
 // entry is one line of a directory.
 type entry struct {
 	name string
@@ -193,9 +196,9 @@ func (b *builder) count(at string, s sum) error {
 	b.sum.add(s)
 	switch {
 	case b.sum.bytes > MaxBytes:
-		return fmt.Errorf("%s: with it, the files are larger than %d MiB together", at, MaxBytes>>20)
+		return fmt.Errorf("%w: with %s, the files are larger than %d MiB together (read less with --path, --include or --exclude)", ErrTooLarge, at, MaxBytes>>20)
 	case b.sum.nodes > MaxFiles:
-		return fmt.Errorf("%s: with it, there are more than %d files and directories", at, MaxFiles)
+		return fmt.Errorf("%w: with %s, there are more than %d files and directories (read less with --path, --include or --exclude)", ErrTooLarge, at, MaxFiles)
 	}
 	return nil
 }

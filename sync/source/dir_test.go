@@ -144,5 +144,5 @@ func TestDirBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = source.Dir(dir, source.Options{})
-	refuse(t, err, "large: with it, the files are larger than 64 MiB")
+	refuse(t, err, "too large: with large, the files are larger than 64 MiB")
 }

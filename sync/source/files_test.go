@@ -42,9 +42,9 @@ func TestBuildBounds(t *testing.T) {
 		words string
 	}{
 		"the most bytes":      {rows{entries: named(1), size: MaxBytes}, ""},
-		"one byte too many":   {rows{entries: named(1), size: MaxBytes + 1}, "00000: with it, the files are larger than 64 MiB"},
+		"one byte too many":   {rows{entries: named(1), size: MaxBytes + 1}, "too large: with 00000, the files are larger than 64 MiB"},
 		"the most files":      {rows{entries: named(MaxFiles)}, ""},
-		"one file too many":   {rows{entries: named(MaxFiles + 1)}, "20000: with it, there are more than 20000 files and directories"},
+		"one file too many":   {rows{entries: named(MaxFiles + 1)}, "too large: with 20000, there are more than 20000 files and directories"},
 		"a name that is long": {rows{entries: []entry{{name: strings.Repeat("a", MaxName+1)}}}, "whose name has more than 255 bytes"},
 		"no name":             {rows{entries: []entry{{name: ".."}}}, "which is not a file name"},
 		// A tree object may name a file twice; which of both it means is not for us to guess.

@@ -48,7 +48,7 @@ func (g *GitFlags) Find(ctx context.Context, args []string) (declared.Origin, er
 	case g.Options.Ref != "":
 		return declared.Origin{}, Usage("--ref needs --repo: without --repo, write REPO@REV")
 	case len(args) == 0:
-		return g.directory(".")
+		return g.here()
 	}
 	if args[0] == "-" {
 		return g.stdin()
@@ -65,7 +65,7 @@ func (g *GitFlags) stdin() (declared.Origin, error) {
 		return declared.Origin{}, Usage("--path: - is standard input, and has no directories")
 	}
 	s, err := source.Stream(os.Stdin, g.Options)
-	return declared.Origin{Snapshot: s, Name: "<stdin>"}, err
+	return declared.Origin{Snapshot: s, Name: "<stdin>", Single: true}, err
 }
 
 // head is what --repo and --ref name.
@@ -129,6 +129,15 @@ func (g *GitFlags) directory(dir string) (declared.Origin, error) {
 	return declared.Origin{Snapshot: s, Dir: prefix(filepath.Join(dir, g.Options.Path))}, err
 }
 
+// here is the working directory, which people may not have meant: an error names it.
+func (g *GitFlags) here() (declared.Origin, error) {
+	o, err := g.directory(".")
+	if wd, unknown := os.Getwd(); unknown == nil && errors.Is(err, source.ErrTooLarge) {
+		err = fmt.Errorf("without PATH linkwright reads the working directory %s: give the directory of your declarations as PATH: %w", wd, err)
+	}
+	return o, err
+}
+
 // file is a tree of one file alone: what it refers to must be in it.
 func (g *GitFlags) file(name string) (declared.Origin, error) {
 	if err := g.plain(name); err != nil {
@@ -138,5 +147,5 @@ func (g *GitFlags) file(name string) (declared.Origin, error) {
 		return declared.Origin{}, Usage("--path: %s is a file", name)
 	}
 	s, err := source.File(name, g.Options)
-	return declared.Origin{Snapshot: s, Dir: prefix(filepath.Dir(name))}, err
+	return declared.Origin{Snapshot: s, Dir: prefix(filepath.Dir(name)), Single: true}, err
 }

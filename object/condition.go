@@ -29,6 +29,8 @@ const (
 
 	// Approved is the condition of an approval, in events.
 	Approved = "Approved"
+	// Removed is the condition of a link of which nothing is left, in events.
+	Removed = "Removed"
 )
 
 // Statuses of a condition.

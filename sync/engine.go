@@ -20,6 +20,7 @@ import (
 type engine struct {
 	*scheduler
 	revisions revisions
+	removed   removedLinks
 	preloaded *fleet.Fleet // that this process loaded before it led; nil: none
 	warned    bool         // of clusters to be abandoned that nobody knows
 	running   gosync.WaitGroup
@@ -27,7 +28,7 @@ type engine struct {
 
 func newEngine(l *Loop, leadership int64) *engine {
 	s := newScheduler(l, leadership)
-	return &engine{scheduler: s, revisions: revisions{shared: s.shared}}
+	return &engine{scheduler: s, revisions: revisions{shared: s.shared}, removed: removedLinks{shared: s.shared}}
 }
 
 // start takes names from the queue until the returned function is called. That lets reconciles under way begin nothing more, and waits for them.

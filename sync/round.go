@@ -46,6 +46,7 @@ func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (r
 	if f, since := e.store.Declared.Applied(); f != nil {
 		r.Commit, r.Since, r.Took = f.Commit, since, time.Since(start)
 	}
+	e.removed.note(ctx, r)
 	return r, err
 }
 

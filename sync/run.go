@@ -77,6 +77,7 @@ func (l *Loop) run(ctx context.Context, e *engine, poke <-chan struct{}, publish
 	e.patience = unresponsiveTimeout
 	p := newReporter(l, e.store, e.failed, func(r report.Report, err error) {
 		logged.record(r, err)
+		e.removed.note(ctx, r)
 		publish(r)
 	})
 	if l.Meter != nil {

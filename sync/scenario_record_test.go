@@ -31,6 +31,10 @@ func (s *scenario) revisions() string {
 	}
 	s.management.Requests()
 	s.writes = 0
-	return fmt.Sprintf("%d writes\napplied %.12s, %d links, suspended %v\nobserved %.12s: %s\nby %s since %s\n", n,
+	text := fmt.Sprintf("%d writes\napplied %.12s, %d links, suspended %v\nobserved %.12s: %s\nby %s since %s\n", n,
 		r.Revision.Applied, r.Revision.Links, r.Revision.Suspended, r.Revision.Observed, why, r.Revision.By, r.Revision.Since.Format(time.TimeOnly))
+	for _, l := range r.Removed {
+		text += fmt.Sprintf("removed %s by %.12s\n", l.Link().Name(), l.Revision)
+	}
+	return text
 }

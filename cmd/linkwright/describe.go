@@ -169,7 +169,11 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	if pending := cleanupPending(recorded, func(p api.Pair) bool { return c.Name() == "link" && p.Name() == arg }); len(pending) > 0 {
 		return errors.New(strings.Join(pending, "; "))
 	}
-	return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status with the same --repo lists what there is", c.Name(), arg)
+	events := ""
+	if c.Name() == "link" {
+		events = "; if it was removed, linkwright events --for link/" + arg + " shows its last events"
+	}
+	return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status with the same --repo lists what there is%s", c.Name(), arg, events)
 }
 
 // overviewOnce reads an installation once.
@@ -204,12 +208,29 @@ func notFound(o report.Overview, kind, name string) error {
 		return errors.New(strings.Join(pending, "; "))
 	}
 	parts := []string{fmt.Sprintf("%s %q not found%s: linkwright get %ss lists what there is", kind, name, meantName(o, kind, name), kind)}
+	if kind == "link" {
+		parts = []string{noLink(o, name)}
+	}
 	for _, c := range o.Clusters {
 		if c.Why != nil {
 			parts = append(parts, fmt.Sprintf("cluster %s was not read (%s)", c.Name, c.Why.Code))
 		}
 	}
 	return errors.New(strings.Join(parts, "; "))
+}
+
+// noLink says that no cluster has anything of a link: it was removed, or it is not declared. Events may say more.
+func noLink(o report.Overview, name string) string {
+	events := "; for its last events, run linkwright events --for link/" + name
+	for _, l := range o.Removed {
+		if l.Pair.Name() == name {
+			return fmt.Sprintf("link %q was removed at %s: it is not declared, and nothing of it is left%s", name, l.At.UTC().Format("2006-01-02 15:04:05Z"), events)
+		}
+	}
+	if o.EventList().Only(func(ref string) bool { return ref == "link/"+name }).Len() == 0 {
+		events = ""
+	}
+	return fmt.Sprintf("link %q not found%s: it is not declared, or no sync has written it yet: linkwright get links lists what there is%s", name, meantName(o, "link", name), events)
 }
 
 // meantName names what was probably meant in brackets; empty: nothing is like it.
@@ -222,6 +243,9 @@ func meantName(o report.Overview, kind, name string) string {
 		for _, ref := range r.list(o).Refs() {
 			names = append(names, strings.TrimPrefix(ref, kind+"/"))
 		}
+	}
+	if pair, ok := cli.ParsePair(name); ok && kind == "link" {
+		return cli.NearestLink(pair, o.Pairs())
 	}
 	if near, ok := api.Nearest(name, names); ok {
 		return " (did you mean " + near + "?)"

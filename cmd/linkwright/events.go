@@ -19,8 +19,9 @@ func eventsCommand() *cobra.Command {
 		Short: "Show the last transition of each condition",
 		Long: `Show when each link last changed, and why: the last transition of each condition
 that the clusters' inventories record, of the applied and the observed revision,
-and each suspend, resume and approval. The newest is last. Earlier transitions
-are not recorded: the log of the daemon has them.
+and each suspend, resume and approval. Of a removed link, they show for a week
+when its last object went. The newest is last. Earlier transitions are not
+recorded: the log of the daemon has them.
 
 It reads the management cluster's record and the inventories, needs no
 repository and no daemon, and writes nothing.`,
@@ -33,10 +34,11 @@ repository and no daemon, and writes nothing.`,
 				return err
 			}
 			return l.show(&h, c, func(o report.Overview) (report.Listing, error) {
-				if err := wanted.exists(o); err != nil {
+				all := o.EventList().Only(wanted.matches)
+				if err := wanted.exists(o); err != nil && all.Len() == 0 {
 					return report.Listing{}, err
 				}
-				return o.EventList().Only(wanted.matches), nil
+				return all, nil
 			})
 		},
 	}

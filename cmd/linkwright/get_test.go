@@ -52,6 +52,34 @@ func TestPendingCleanupIsFound(t *testing.T) {
 	}
 }
 
+// TestRemovedLink: events show for a week that a link was removed, although nothing else of it is left. The error of describe says so.
+func TestRemovedLink(t *testing.T) {
+	o := listed()
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	o.Removed = []report.RemovedLink{{Pair: api.Pair{Source: "north", Target: "west"}, Revision: "0123456789abcdef", At: at}}
+	const events = "; for its last events, run linkwright events --for link/"
+	want := `link "north/west" was removed at 2026-11-22 15:04:05Z: it is not declared, and nothing of it is left` + events + "north/west"
+	if got := notFound(o, "link", "north/west").Error(); !strings.HasPrefix(got, want) {
+		t.Errorf("describe: got %q, want %q", got, want)
+	}
+	o.Suspensions = []report.Decision{{Kind: "Resume", Object: "east/north", At: at}}
+	want = `link "east/north" not found (did you mean west/north?): it is not declared, or no sync has written it yet: linkwright get links lists what there is` + events + "east/north"
+	if got := notFound(o, "link", "east/north").Error(); !strings.HasPrefix(got, want) {
+		t.Errorf("describe what was resumed: got %q, want %q", got, want)
+	}
+	f, err := eventsFor("link/north/west")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := cli.Write(&out, report.Text, o.EventList().Only(f.matches).Answer(false)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "Normal  Removed  link/north/west  Removed is True: revision 0123456789ab does not declare it, and nothing of it is left\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("events: got %q, want %q", out.String(), want)
+	}
+}
+
 func TestGetChooses(t *testing.T) {
 	for _, tt := range []struct {
 		kind  string
@@ -61,11 +89,11 @@ func TestGetChooses(t *testing.T) {
 		{"link", nil, "link/east/west link/west/north"},
 		{"link", []string{"west/north"}, "link/west/north"},
 		{"link", []string{"west/north", "east/west"}, "link/east/west link/west/north"},
-		{"link", []string{"west/east"}, `link "west/east" not found: linkwright get links lists what there is; cluster north was not read (Unreachable)`},
+		{"link", []string{"west/east"}, `link "west/east" not found (did you mean east/west?): it is not declared, or no sync has written it yet: linkwright get links lists what there is; cluster north was not read (Unreachable)`},
 		{"cluster", []string{"east"}, "cluster/east"},
 		{"cluster", []string{"eas"}, `cluster "eas" not found (did you mean east?): linkwright get clusters lists what there is; cluster north was not read (Unreachable)`},
 		{"cluster", []string{"wset"}, `cluster "wset" not found (did you mean west?): linkwright get clusters lists what there is; cluster north was not read (Unreachable)`},
-		{"link", []string{"wset/north"}, `link "wset/north" not found (did you mean west/north?): linkwright get links lists what there is; cluster north was not read (Unreachable)`},
+		{"link", []string{"wset/north"}, `link "wset/north" not found (did you mean west/north?): it is not declared, or no sync has written it yet: linkwright get links lists what there is; cluster north was not read (Unreachable)`},
 		{"revision", []string{"0123456"}, "revision/0123456789abcdef"},
 	} {
 		for _, r := range resources() {
@@ -179,7 +207,7 @@ func TestGet(t *testing.T) {
 		{[]string{"get", "links", "-o", "name"}, cli.ExitDone, `^link/west/east\n$`},
 		{[]string{"get", "links", "-o", "jsonpath={.items[*].status}"}, cli.ExitDone, `^Progressing$`},
 		{[]string{"get", "links", "-o", "custom-columns=FROM:.source,TO:.target,X:.x"}, cli.ExitDone, `^FROM  TO    X\nwest  east  <none>\n$`},
-		{[]string{"get", "link", "east/west"}, cli.ExitError, `link "east/west" not found: linkwright get links lists what there is\n$`},
+		{[]string{"get", "link", "east/west"}, cli.ExitError, `link "east/west" not found \(did you mean west/east\?\): it is not declared, or no sync has written it yet: linkwright get links lists what there is\n$`},
 		{[]string{"events"}, cli.ExitDone, `^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n(?s:.*)\d+s +Warning +Progressing +link/west/east +Ready is False`},
 		{[]string{"events", "--for", "cluster/east"}, cli.ExitDone, `link/west/east`},
 		{[]string{"describe", "link", "west/east"}, cli.ExitDone, `^Link: +west/east\nReady: +False\nStatus: +Progressing\n(?s:.*)\nEvents (?s:.*)link/west/east +Ready is False(?s:.*)\nNext step: `},

@@ -180,6 +180,9 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 	out.Links = recordedLinks(out.Clusters, found, known.Clusters)
 	markDenied(out.Links, known.Denied)
 	out.Suspensions, out.Approvals = decide.Suspensions(known), decide.Approvals(known, out.At)
+	for _, l := range known.RemovedLinks(out.At) {
+		out.Removed = append(out.Removed, report.RemovedLink{Pair: l.Link(), Revision: l.Revision, At: l.At})
+	}
 	paused := map[api.ClusterName]bool{}
 	for i, name := range names {
 		paused[name] = slices.ContainsFunc(found[i].inventories, func(inv inventory.Inventory) bool { return inv.End.IsBase() && inv.Was.Paused })

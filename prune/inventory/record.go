@@ -21,6 +21,7 @@ type Record struct {
 	Unreadable []string   // limits and denial that this release could not read, as they stood there: the strictest count instead
 	Decisions  []Decision // of people, sorted; nobody changes it in place
 	Revision   Revision
+	Removed    []RemovedLink // of the last week, the newest last; nobody changes it in place
 	Was        object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
@@ -46,6 +47,7 @@ type wireRecord struct {
 	Denied    limitField[Denial]               `json:"denied,omitzero"`
 	Decisions []Decision                       `json:"decisions,omitempty"`
 	Revision  Revision                         `json:"revision,omitzero"`
+	Removed   []RemovedLink                    `json:"removed,omitempty"`
 }
 
 // RecordKey names the ConfigMap in the management cluster: linkwright-fleet, for another owner linkwright-<owner>-fleet.
@@ -82,7 +84,7 @@ func ReadRecord(key object.Key, observed object.Observation) (Record, error) {
 	r.setLimits(w.Limits, w.Denied)
 	r.Approvals, r.Unread = readApprovals(w.Approvals)
 	r.Decisions = inOrder(w.Decisions)
-	r.Revision = w.Revision
+	r.Revision, r.Removed = w.Revision, w.Removed
 	return r, nil
 }
 
@@ -94,7 +96,7 @@ func (r Record) Object(owner, namespace string) (object.Object, error) {
 	}
 	data, err := json.Marshal(wireRecord{
 		Version: version, Clusters: r.Clusters, Decisions: inOrder(r.Decisions), Limits: limitField[Limits]{value: r.Limits}, Approvals: approvals, Denied: limitField[Denial]{value: r.Denied},
-		Revision: r.Revision,
+		Revision: r.Revision, Removed: r.Removed,
 	})
 	if err != nil {
 		return object.Object{}, err

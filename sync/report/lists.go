@@ -34,7 +34,7 @@ func (o Overview) RevisionList() Listing {
 // EventList lists the last transitions that conditions and the record note, newest last.
 func (o Overview) EventList() Listing {
 	d := o.document()
-	events := sorted(slices.Concat(o.linkEvents(d.Links...), o.suspensionEvents(), approvalEvents(o.Approvals), revisionEvents(d.Revisions)))
+	events := sorted(slices.Concat(o.linkEvents(d.Links...), o.suspensionEvents(), approvalEvents(o.Approvals), removedEvents(o.Removed), revisionEvents(d.Revisions)))
 	return listing(output.KindEventList, events, func(all []output.Event, _ bool) [][]string { return eventRows(all, d.at) })
 }
 

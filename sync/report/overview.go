@@ -59,8 +59,9 @@ type Overview struct {
 	Suspensions []Decision
 	// Approvals are those in effect, and those that were given or taken back within a week.
 	Approvals []Decision
-	Ages      bool   // show how long ago moments were
-	Err       string // why no revision could be compared with the clusters; empty: none was, or there is no error
+	Removed   []RemovedLink // within a week
+	Ages      bool          // show how long ago moments were
+	Err       string        // why no revision could be compared with the clusters; empty: none was, or there is no error
 }
 
 // AsDeclared says that all is as declared, as far as inventories record it: the observed revision is applied in all clusters, all of them

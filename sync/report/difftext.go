@@ -186,7 +186,7 @@ func (o objectDiffDoc) seen() string {
 
 func (d diffDoc) sum() string {
 	var all []objectDiffDoc
-	differ, closed := 0, map[string]int{} // by status
+	differ, open, closed := 0, 0, map[string]int{} // by status
 	for _, c := range d.clusters {
 		all = append(all, c.objects...)
 		if len(c.objects) > 0 {
@@ -194,6 +194,8 @@ func (d diffDoc) sum() string {
 		}
 		if c.Reason != nil {
 			closed[c.Status]++
+		} else {
+			open++
 		}
 	}
 	line, ends := "no difference", d.stopped()
@@ -201,6 +203,8 @@ func (d diffDoc) sum() string {
 	switch {
 	case differ > 0:
 		line = changes(all) + " in " + object.Count(differ, "cluster")
+	case len(closed) > 0 && len(ends) == 0 && held == "" && open > 0:
+		line = "nothing to write in " + object.Count(open, "cluster")
 	case len(closed)+len(ends) > 0:
 		line = "nothing can be written" // and something may not be as declared
 	case held != "":
@@ -212,6 +216,9 @@ func (d diffDoc) sum() string {
 	for _, s := range []Status{Unknown, Denied} {
 		if n := closed[string(s)]; n > 0 {
 			line += "; " + object.Count(n, "cluster") + " " + strings.ToLower(string(s))
+			if s == Unknown && differ == 0 {
+				line += ", so it is not known what is to be written there"
+			}
 		}
 	}
 	return strings.Join(append([]string{line}, ends...), "; ")

@@ -118,8 +118,8 @@ func (d *demo) tries() []try {
 			"Type d and press Enter in the first terminal.",
 			"→ The controller stays deleted. Linkerd keeps using everything else.",
 			"Press Enter in the first terminal.",
-			"→ The new daemon creates the controller after 15 s, when the Lease of the",
-			"  killed one has expired.",
+			"→ A new daemon starts. It waits until it has seen the Lease of the killed one",
+			"  unchanged for 15 s, and then creates the controller.",
 		}},
 	}
 }

@@ -52,7 +52,8 @@ func (c *cluster) unconfined() *object.Reason {
 	}
 	add := c.Command("cluster add " + string(c.name) + " PATH --context CONTEXT")
 	if c.current.NotServiceAccount {
-		return object.Because(reason.NotServiceAccount, "%s: to give it an account, run %s", c.current.Gap, add)
+		return object.Because(reason.NotServiceAccount, "%s: fine for a trial, else run %s; "+
+			"PATH is your checkout of the declarations, and CONTEXT the context of cluster %s in your kubeconfig", c.current.Gap, add, c.name)
 	}
 	return object.Because(reason.NotConfined, "admission policies do not confine linkwright's account: with your own login, run %s; %s", add, c.current.Gap)
 }

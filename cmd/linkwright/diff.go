@@ -63,8 +63,9 @@ and 4 if something is Denied or Blocked, or could not be compared.`,
 			f.Shows(c, false, out.Format)
 			var d difference
 			var err error
-			if two {
+			if repo := f.Git.Options.Repo; two {
 				d, err = offlineDiff(&f, c, factsFile, between)
+				err = between.explain(err, repo)
 			} else {
 				d, err = liveDiff(c.Context(), &f, c.ErrOrStderr(), between.from)
 			}
@@ -116,6 +117,20 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 
 // revisions are the two that are compared without any cluster.
 type revisions struct{ from, to string }
+
+// explain adds to an error the command that compares the same: revisions may be written as Git does, and the repository be the one here.
+func (r revisions) explain(err error, repo string) error {
+	both := r.from + ".." + r.to
+	switch expression := strings.ContainsAny(both, "~^{"); {
+	case err == nil:
+		return nil
+	case repo == "" && r.from != "" && r.to != "":
+		return fmt.Errorf("%w; in a checkout, run linkwright diff %s --repo .", err, both)
+	case expression:
+		return fmt.Errorf(`%w; run linkwright diff "$(git -C %[2]s rev-parse '%[3]s')..$(git -C %[2]s rev-parse '%[4]s')" --repo %[2]s`, err, repo, r.from, r.to)
+	}
+	return err
+}
 
 // revisionLoader loads what a revision declares.
 type revisionLoader struct {

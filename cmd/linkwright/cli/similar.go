@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
 )
 
 // DidYouMean is the end of an error about a word that is not among those that there are; empty if none is like it.
@@ -15,7 +18,7 @@ func DidYouMean(word string, among []string) string {
 	return "; did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// Similar are the words that somebody may have meant, by cobra's measure for names of commands.
+// Similar are the words that somebody may have meant, by cobra's measure for names of commands; the nearest is first.
 func Similar(word string, among []string) []string {
 	measure := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range among {
@@ -24,7 +27,11 @@ func Similar(word string, among []string) []string {
 	if word == "" {
 		return nil
 	}
-	return measure.SuggestionsFor(word)
+	like := measure.SuggestionsFor(word)
+	if near, ok := api.Nearest(word, among); ok { // two swapped letters are one edit there
+		like = append([]string{near}, slices.DeleteFunc(like, func(w string) bool { return w == near })...)
+	}
+	return like
 }
 
 // Names are the commands directly below one.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -93,10 +94,14 @@ func (f *mirrorFlags) add(flags *pflag.FlagSet) {
 // run mirrors until ctx ends.
 func (f *mirrorFlags) run(ctx context.Context, links []string, log *slog.Logger) error {
 	limitMemory(log)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // caches are most of the memory, and rarely change
+	}
 	cfg, where, err := cli.FindCluster(f.kubeconfig, f.context)
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
+	cfg.QPS = -1 // all Leases are taken at once
 	log.Info("mirroring into", "server", cfg.Host, "found", where)
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {

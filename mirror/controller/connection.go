@@ -84,10 +84,9 @@ func dialOf(l link, secret *corev1.Secret, o Options) (dial, error) {
 	}
 	sum := sha256.Sum256(raw)
 	d.id += hex.EncodeToString(sum[:])
-	d.config = rest.CopyConfig(config)
+	d.config = inProtobuf(config)
 	d.config.UserAgent = cmp.Or(d.config.UserAgent, fieldManager+"/"+d.link)
 	d.config.QPS, d.config.WarningHandler = -1, rest.NoWarnings{}
-	d.config.ContentType, d.config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
 	return d, nil
 }
 

@@ -4,6 +4,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -119,7 +120,7 @@ func New(o Options) (*Controller, error) {
 	cfg := rest.CopyConfig(o.Source)
 	cfg.QPS = -1                           // as often as there is something to write
 	cfg.WarningHandler = rest.NoWarnings{} // Endpoints are deprecated, and what Linkerd reads
-	client, err := kubernetes.NewForConfig(cfg)
+	client, err := kubernetes.NewForConfig(inProtobuf(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("connect to the source: %w", err)
 	}
@@ -208,9 +209,12 @@ func worker[T comparable](ctx context.Context, queue workqueue.TypedRateLimiting
 			return
 		}
 		if ctx.Err() == nil {
-			if do(ctx, key) == nil {
+			switch err := do(ctx, key); {
+			case err == nil:
 				queue.Forget(key)
-			} else {
+			case errors.Is(err, errHandover):
+				queue.Add(key) // nothing failed
+			default:
 				queue.AddRateLimited(key)
 			}
 		}
@@ -327,6 +331,13 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
+}
+
+// inProtobuf has built-in kinds sent in the encoding that takes least memory and time.
+func inProtobuf(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.ContentType, cfg.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
+	return cfg
 }
 
 // leaseOf is the name of the Lease that Linkerd's controller of a link leads by.

@@ -71,7 +71,7 @@ func (c *linkCache) resource() dynamic.ResourceInterface {
 // run watches until ctx ends, and calls changed with the name of each Link that was added, changed or deleted.
 // It calls failed if they cannot be read.
 func (c *linkCache) run(ctx context.Context, running *sync.WaitGroup, changed func(name string), failed func(error)) {
-	c.cache = informer(c.resource().List, c.resource().Watch, &unstructured.Unstructured{}, labels.Everything(), nil, nil)
+	c.cache = informer(c.resource().List, c.resource().Watch, &unstructured.Unstructured{}, labels.Everything(), stripLink, nil)
 	on(c.cache, func(o metav1.Object) {
 		if c.mirrors(o.GetName()) {
 			changed(o.GetName())
@@ -79,6 +79,14 @@ func (c *linkCache) run(ctx context.Context, running *sync.WaitGroup, changed fu
 	})
 	onError(c.cache, failed)
 	running.Go(func() { c.cache.RunWithContext(ctx) })
+}
+
+// stripLink leaves out who wrote which field, which is more than the Link itself.
+func stripLink(o any) (any, error) {
+	if l, ok := o.(*unstructured.Unstructured); ok {
+		l.SetManagedFields(nil)
+	}
+	return o, nil
 }
 
 func (c *linkCache) wait(ctx context.Context) bool {

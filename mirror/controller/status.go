@@ -20,8 +20,12 @@ import (
 	"github.com/linkwright/linkwright/mirror"
 )
 
-// statusDelay is how long a change of a Link's status waits for others: many Services are one write.
-const statusDelay = 500 * time.Millisecond
+// A change of a Link's status waits for others: while Services are mirrored, for a time. The status has all Services of the link, so many small
+// writes of it would keep the API server busy with little else.
+const (
+	statusDelay    = 500 * time.Millisecond
+	statusPatience = 5 * time.Second
+)
 
 // linkStatus is the status of a Link (linkerd2 controller/gen/apis/link/v1alpha3/types.go).
 type linkStatus struct {
@@ -140,9 +144,13 @@ func (t *target) report(ctx context.Context) error {
 
 func (t *target) writeStatus(ctx context.Context) error {
 	t.mu.Lock()
-	live := t.link.Status
+	live, since := t.link.Status, t.unwritten
 	next := live.next(t.results, time.Now())
 	t.mu.Unlock()
+	if t.Controller.services.Len() > 0 && time.Since(since) < statusPatience {
+		t.linkKeys.AddAfter(t.name, statusDelay)
+		return nil
+	}
 	if slices.EqualFunc(live.MirrorServices, next.MirrorServices, same) && slices.EqualFunc(live.FederatedServices, next.FederatedServices, same) {
 		return nil
 	}
@@ -153,7 +161,7 @@ func (t *target) writeStatus(ctx context.Context) error {
 	written, err := t.links.resource().Patch(ctx, t.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	if err == nil {
 		t.mu.Lock()
-		t.link.Status, t.link.Metadata.ResourceVersion = next, written.GetResourceVersion()
+		t.link.Status, t.link.Metadata.ResourceVersion, t.unwritten = next, written.GetResourceVersion(), time.Time{}
 		t.mu.Unlock()
 		return nil
 	}

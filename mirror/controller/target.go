@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,8 @@ type target struct {
 	services *connection // what is known of the target; nil: nothing yet
 	problem  error       // why the target cannot be read
 	results  map[types.NamespacedName][]mirror.Status
+	// unwritten is since when results are not in the Link's status; zero: all are.
+	unwritten time.Time
 }
 
 func newTarget(ctx context.Context, c *Controller, l link) *target {
@@ -176,6 +179,9 @@ func (t *target) record(key types.NamespacedName, service *corev1.Service, statu
 	t.mu.Lock()
 	was, known := t.results[key]
 	t.results[key] = statuses
+	if t.unwritten.IsZero() {
+		t.unwritten = time.Now()
+	}
 	before := t.link.Status
 	services := t.services
 	t.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 )
@@ -43,6 +44,9 @@ func takeMirror(ctx context.Context, opts options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, clusters.Close()) }()
+	for _, c := range clusters.Clusters {
+		c.Config.WarningHandler = rest.NoWarnings{} // Endpoints are deprecated
+	}
 	b := &mirrorBed{
 		clusters: clusters, program: opts.program,
 		west: kubernetes.NewForConfigOrDie(clusters.Cluster("west").As("bench")), east: kubernetes.NewForConfigOrDie(clusters.Cluster("east").As("bench")),
@@ -268,7 +272,12 @@ func writes(all []testbed.Request) (n int) {
 }
 
 func (b *mirrorBed) label(ctx context.Context, name, labels string) error {
-	_, err := b.east.CoreV1().Services("shop").Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"labels":`+labels+`}}`), metav1.PatchOptions{})
+	patch := []byte(`{"metadata":{"labels":` + labels + `}}`)
+	// Kubernetes copies the labels of a Service to its Endpoints. There is no controller here that would.
+	if _, err := b.east.CoreV1().Endpoints("shop").Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	_, err := b.east.CoreV1().Services("shop").Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 

@@ -125,7 +125,7 @@ func (r revisions) explain(err error, repo string) error {
 	case err == nil:
 		return nil
 	case repo == "" && r.from != "" && r.to != "":
-		return fmt.Errorf("%w; in a checkout, run linkwright diff %s --repo .", err, both)
+		return fmt.Errorf("%w; run linkwright diff %s --repo . in a checkout", err, both)
 	case expression:
 		return fmt.Errorf(`%w; run linkwright diff "$(git -C %[2]s rev-parse '%[3]s')..$(git -C %[2]s rev-parse '%[4]s')" --repo %[2]s`, err, repo, r.from, r.to)
 	}

@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/linkwright/linkwright/mirror/controller"
-	"github.com/linkwright/linkwright/sync/lease"
 )
 
 // MirrorAgent begins the user agent of the mirror of link foo, in the source and in the target: "testbed-mirror/foo". The part that looks for
@@ -164,12 +163,7 @@ func (m *mirrorControllers) options(pod *corev1.Pod) (controller.Options, error)
 			}
 			return target, err
 		},
-		Lease: func(name string) controller.Lease {
-			return lease.Lock{
-				Client: client.CoordinationV1(), Namespace: pod.Namespace, Name: name, Identity: pod.Name, Borrowed: true,
-				Duration: 30 * time.Second, Renew: 20 * time.Second, Retry: time.Second, // tests would only wait for longer
-			}
-		},
+		Lease: func(name string) controller.Lease { return elected{client, pod.Namespace, name, pod.Name} },
 	}
 	if flags.headless {
 		o.Headless = []string{flags.link}

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/kubernetes"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
@@ -103,7 +103,7 @@ func (f *mirrorFlags) run(ctx context.Context, links []string, log *slog.Logger)
 	}
 	cfg.QPS = -1 // all Leases are taken at once
 	log.Info("mirroring into", "server", cfg.Host, "found", where)
-	client, err := kubernetes.NewForConfig(cfg)
+	client, err := coordination.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}
@@ -119,7 +119,7 @@ func (f *mirrorFlags) run(ctx context.Context, links []string, log *slog.Logger)
 		Config:  func(raw []byte) (*rest.Config, error) { return cluster.ParseKubeconfig(raw, "", cluster.Trust{}) },
 		Lease: func(name string) controller.Lease {
 			return lease.Lock{
-				Client: client.CoordinationV1(), Namespace: f.namespace, Name: name, Identity: host, Borrowed: true,
+				Client: client, Namespace: f.namespace, Name: name, Identity: host, Borrowed: true,
 				Duration: 30 * time.Second, Renew: 20 * time.Second, Retry: 4 * time.Second, // Linkerd's duration
 			}
 		},

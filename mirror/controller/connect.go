@@ -114,7 +114,7 @@ type secretWatch struct {
 
 // watchSecret begins to watch a Secret by its name, which is all that Linkerd's Role allows.
 func (t *target) watchSecret(ctx context.Context, name string) *secretWatch {
-	in := t.client.CoreV1().Secrets(t.options.Namespace)
+	in := t.core.Secrets(t.options.Namespace)
 	one := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 	s := &secretWatch{name: name, cache: named(in.List, in.Watch, &corev1.Secret{}, one, nil, nil), work: &sync.WaitGroup{}}
 	on(s.cache, func(metav1.Object) { signal(t.edited) })

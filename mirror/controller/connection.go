@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -30,7 +29,7 @@ type connection struct {
 	selectors string
 	services  []cache.SharedIndexInformer
 	endpoints []cache.SharedIndexInformer
-	core      typedv1.CoreV1Interface
+	core      *typedv1.CoreV1Client
 	events    record.EventRecorder
 	changed   func(types.NamespacedName)
 	failed    func(error)
@@ -101,12 +100,12 @@ func open(ctx context.Context, d dial, changed func(types.NamespacedName), faile
 		close(c.read)
 		return c, nil
 	}
-	client, err := kubernetes.NewForConfig(d.config)
+	core, err := typedv1.NewForConfig(d.config)
 	if err != nil {
 		c.cancel()
 		return nil, err
 	}
-	c.core = client.CoreV1()
+	c.core = core
 	c.recordEvents(ctx, d.link)
 	c.watch(ctx, d.selectors)
 	c.work.Go(func() {

@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
@@ -93,7 +93,7 @@ func (o Options) isHeadless(link string) bool {
 //	a link, by its name                what is watched for it, the Endpoints of its probe Service, the status of its Link
 type Controller struct {
 	options  Options
-	client   kubernetes.Interface
+	core     *typedv1.CoreV1Client
 	links    linkCache
 	source   *source
 	metrics  *metrics
@@ -120,7 +120,7 @@ func New(o Options) (*Controller, error) {
 	cfg := rest.CopyConfig(o.Source)
 	cfg.QPS = -1                           // as often as there is something to write
 	cfg.WarningHandler = rest.NoWarnings{} // Endpoints are deprecated, and what Linkerd reads
-	client, err := kubernetes.NewForConfig(inProtobuf(cfg))
+	core, err := typedv1.NewForConfig(inProtobuf(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("connect to the source: %w", err)
 	}
@@ -129,13 +129,13 @@ func New(o Options) (*Controller, error) {
 		return nil, fmt.Errorf("connect to the source: %w", err)
 	}
 	c := &Controller{
-		options: o, client: client, metrics: newMetrics(o.Metrics),
+		options: o, core: core, metrics: newMetrics(o.Metrics),
 		services: workqueue.NewTypedRateLimitingQueue(backOff[types.NamespacedName]()),
 		linkKeys: workqueue.NewTypedRateLimitingQueue(backOff[string]()),
 		targets:  map[string]*target{}, led: map[string]bool{},
 	}
 	c.links = linkCache{client: dyn, namespace: o.Namespace, mirrors: o.Mirrors}
-	c.source = newSource(client, o.Namespace, c)
+	c.source = newSource(core, o.Namespace, c)
 	return c, nil
 }
 
@@ -147,7 +147,7 @@ func backOff[T comparable]() workqueue.TypedRateLimiter[T] {
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.services.ShutDown()
 	defer c.linkKeys.ShutDown()
-	if err := c.links.discover(ctx, c.client.Discovery().RESTClient()); ctx.Err() != nil {
+	if err := c.links.discover(ctx, c.core.RESTClient()); ctx.Err() != nil {
 		return nil
 	} else if err != nil {
 		return err

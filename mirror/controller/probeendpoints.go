@@ -21,7 +21,7 @@ func (t *target) writeProbe(ctx context.Context) error {
 	}
 	o, exists, _ := t.source.probes.GetStore().GetByKey(desired.Namespace + "/" + desired.Name)
 	if !exists {
-		_, err := t.client.CoreV1().Endpoints(desired.Namespace).Create(ctx, desired, metav1.CreateOptions{FieldManager: fieldManager})
+		_, err := t.core.Endpoints(desired.Namespace).Create(ctx, desired, metav1.CreateOptions{FieldManager: fieldManager})
 		return err
 	}
 	live := o.(*endpoints)
@@ -29,7 +29,7 @@ func (t *target) writeProbe(ctx context.Context) error {
 		return nil
 	}
 	desired.ResourceVersion = live.ResourceVersion
-	_, err := t.client.CoreV1().Endpoints(desired.Namespace).Update(ctx, desired, metav1.UpdateOptions{FieldManager: fieldManager})
+	_, err := t.core.Endpoints(desired.Namespace).Update(ctx, desired, metav1.UpdateOptions{FieldManager: fieldManager})
 	return err
 }
 

@@ -95,15 +95,15 @@ func (c *Controller) writeOne(ctx context.Context, w mirror.Write) error {
 	defer cancel()
 	switch o := w.Object.(type) {
 	case *corev1.Service:
-		return writeTo(ctx, c.client.CoreV1().Services(o.Namespace), c.source.liveServices, w.Action, o)
+		return writeTo(ctx, c.core.Services(o.Namespace), c.source.liveServices, w.Action, o)
 	case *endpoints:
-		err := writeTo(ctx, c.client.CoreV1().Endpoints(o.Namespace), c.source.liveEndpoints, w.Action, o)
+		err := writeTo(ctx, c.core.Endpoints(o.Namespace), c.source.liveEndpoints, w.Action, o)
 		if apierrors.IsAlreadyExists(err) {
 			return c.explain(ctx, o, err)
 		}
 		return err
 	case *corev1.Namespace:
-		_, err := c.client.CoreV1().Namespaces().Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
+		_, err := c.core.Namespaces().Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
 		return notIf(apierrors.IsAlreadyExists, err)
 	}
 	return fmt.Errorf("write %T: not a kind of mirrors", w.Object)
@@ -111,7 +111,7 @@ func (c *Controller) writeOne(ctx context.Context, w mirror.Write) error {
 
 // explain returns why Endpoints could not be created. Those of others are not in the cache, which has all Services, but of Endpoints only mirrors.
 func (c *Controller) explain(ctx context.Context, o *endpoints, err error) error {
-	live, getErr := c.client.CoreV1().Endpoints(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
+	live, getErr := c.core.Endpoints(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
 	if getErr == nil && live.Labels[linkerd.MirroredLabel] == "" {
 		return fmt.Errorf("the Endpoints %s exist without a Service, and are no mirror's: delete them if nobody needs them", o.Name)
 	}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/linkwright/linkwright/mirror"
@@ -31,8 +31,7 @@ type source struct {
 	liveEndpoints                           *written[*endpoints]
 }
 
-func newSource(client kubernetes.Interface, namespace string, c *Controller) *source {
-	core := client.CoreV1()
+func newSource(core *typedv1.CoreV1Client, namespace string, c *Controller) *source {
 	index := cache.Indexers{byService: func(o any) ([]string, error) { return servicesOf(o.(metav1.Object)), nil }}
 	s := &source{
 		services:   informer(core.Services("").List, core.Services("").Watch, &corev1.Service{}, everything(), stripSource, index),

@@ -64,10 +64,10 @@ func TestSilence(t *testing.T) {
 	var all gosync.WaitGroup // of commands that mostly wait: all at the same time
 	defer all.Wait()
 	for _, tt := range []struct{ line, awaits string }{
-		{"import --kubeconfig KUBECONFIG --context east --context west", "an answer from cluster east, 1 of 2"},
-		{"cluster add east --context east --kubeconfig KUBECONFIG --management-kubeconfig KUBECONFIG", "an answer from cluster east"},
-		{"cluster add --all DIR/fleet --kubeconfig KUBECONFIG --management-kubeconfig KUBECONFIG", "an answer from cluster east, 1 of 2"},
-		{"cluster add --all DIR/fleet --kubeconfig KUBECONFIG --management-kubeconfig KUBECONFIG --log-format json", "an answer from cluster east, 1 of 2"},
+		{"import --kubeconfig KUBECONFIG --context east --context west", "cluster east, 1 of 2"},
+		{"cluster add east --context east --kubeconfig KUBECONFIG --management-kubeconfig KUBECONFIG", "cluster east"},
+		{"cluster add --all DIR/fleet --kubeconfig KUBECONFIG --management-kubeconfig KUBECONFIG", "cluster east, 1 of 2"},
+		{"cluster add --all DIR/fleet --kubeconfig KUBECONFIG --management-kubeconfig KUBECONFIG --log-format json", "cluster east, 1 of 2"},
 		{"render --repo REPO --kubeconfig KUBECONFIG --save-facts DIR/facts", live.Repository},
 		{"render REPO@main", live.Repository},
 		{"rbac REPO@main", live.Repository},

@@ -94,9 +94,9 @@ func (v View) Next(r report.Report, now time.Time) (View, []Row) {
 // before is what a report waits for that knows no clusters.
 func before(r report.Report) string {
 	if r.Head == "" {
-		return "an answer from the repository"
+		return "the repository"
 	}
-	return "an answer from the management cluster"
+	return "the management cluster"
 }
 
 // worst orders rows by who needs attention first: what somebody must act on, what is waited for, what is done.

@@ -79,8 +79,8 @@ func TestNext(t *testing.T) {
 		moved   []string
 	}{
 		"nothing is reported":  {nil, 2, "the repository (2s)", nil},
-		"no revision is known": {[]said{reading}, 2, "an answer from the repository (2s)", nil},
-		"no cluster is known":  {[]said{reading, entering}, 5, "an answer from the management cluster (4s)", nil},
+		"no revision is known": {[]said{reading}, 2, "the repository (2s)", nil},
+		"no cluster is known":  {[]said{reading, entering}, 5, "the management cluster (4s)", nil},
 		"a cluster is silent":  {[]said{entering, oneHangs}, 13, "cluster east does not answer (12s, a request may take 15s)", nil},
 		"a cluster is asked":   {[]said{entering, oneHangs}, 2, "an answer from cluster east", nil},
 		"a link waits": {

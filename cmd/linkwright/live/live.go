@@ -34,9 +34,9 @@ const (
 
 // What work waits for before it knows clusters.
 const (
-	Repository = "an answer from the repository"
-	Management = "an answer from the management cluster"
-	Clusters   = "answers from the clusters"
+	Repository = "the repository"
+	Management = "the management cluster"
+	Clusters   = "the clusters"
 	Lease      = "the Lease of this installation"
 	DryRuns    = "dry runs in the clusters"
 	Requests   = "the requests for tokens"
@@ -145,7 +145,7 @@ func (d *Display) Nth(names []api.ClusterName, i int) {
 }
 
 // Cluster is what work waits for that waits for one cluster.
-func Cluster(name api.ClusterName) string { return "an answer from cluster " + string(name) }
+func Cluster(name api.ClusterName) string { return "cluster " + string(name) }
 
 // named is how many clusters one line names.
 const named = 3
@@ -161,7 +161,7 @@ func clusters(names []api.ClusterName) string {
 	if len(names) == 1 {
 		return Cluster(names[0])
 	}
-	return "answers from clusters " + strings.Join(words, ", ")
+	return "clusters " + strings.Join(words, ", ")
 }
 
 // Show shows that work is under way, which first waits for something, until the function that it gives is called, at the latest when work

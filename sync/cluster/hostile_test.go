@@ -66,7 +66,7 @@ func hostile(t *testing.T, says answers) *Client {
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(server.Close)
-	c, _ := dial(t, &rest.Config{Host: server.URL}, Options{Timeout: 300 * time.Millisecond})
+	c, _ := dial(t, &rest.Config{Host: server.URL}, Options{Timeout: time.Second})
 	return c
 }
 

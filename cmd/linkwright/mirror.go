@@ -81,7 +81,8 @@ because gateways are probed through the proxy. It serves /metrics, /ready and
 func (f *mirrorFlags) addCluster(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster to mirror into (default: KUBECONFIG, the cluster this runs in, or ~/.kube/config)")
 	flags.StringVar(&f.context, "context", "", "context of the cluster to mirror into (default: the current one)")
-	flags.StringVarP(&f.namespace, "namespace", "n", "linkerd-multicluster", "namespace of the Links")
+	flags.StringVar(&f.namespace, "multicluster-namespace", "linkerd-multicluster", "namespace of the Links")
+	cli.WithoutVariable(flags, "kubeconfig", "context") // in the environment they are those of the management cluster
 }
 
 func (f *mirrorFlags) add(flags *pflag.FlagSet) {
@@ -102,7 +103,7 @@ func (f *mirrorFlags) run(ctx context.Context, links []string, log *slog.Logger)
 		return fmt.Errorf("find the cluster: %w", err)
 	}
 	cfg.QPS = -1 // all Leases are taken at once
-	log.Info("mirroring into", "server", cfg.Host, "found", where)
+	log.Info("mirroring into", "server", cfg.Host, "found", where, "namespace", f.namespace)
 	client, err := coordination.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)

@@ -115,17 +115,13 @@ func (l *leaderDoc) line(ago func(time.Time) string) string {
 	return l.leads("", ago)
 }
 
-// leads says that a process leads, when it last renewed its lease, and what follows if it is silent.
+// leads says that a process leads, and if it is silent when it last renewed its lease, and what follows.
 func (l *leaderDoc) leads(only string, ago func(time.Time) string) string {
-	since := strings.TrimPrefix(ago(l.Renewed), ", ")
-	switch {
-	case since == "" || l.Renewed.IsZero():
-		return l.Holder + " leads" + only + ".\n"
-	case l.silent:
+	if since := strings.TrimPrefix(ago(l.Renewed), ", "); l.silent && since != "" && !l.Renewed.IsZero() {
 		return fmt.Sprintf("%s leads%s, but it last renewed its Lease %s: it may be gone, and then nothing is repaired. "+
 			"Another process can take over %v after the last renewal.\n", l.Holder, only, since, l.lasts)
 	}
-	return fmt.Sprintf("%s leads%s, and renewed its Lease %s.\n", l.Holder, only, since)
+	return l.Holder + " leads" + only + ".\n"
 }
 
 // writerLines are one line for each process with --only-write that leads, with its clusters, and one for any other such lease.

@@ -19,8 +19,8 @@ func TestWriters(t *testing.T) {
 	ended.Last = Sync{"job-7", at}
 	both := []RecordedCluster{{Name: "east", Applied: "a"}, {Name: "west", Applied: "a"}}
 	all := []Leader{lease("east", "pod-1"), lease("north", "pod-2"), ended, lease("west", "pod-1")}
-	const applied, live = "Revision a is applied in all 2 clusters.", "pod-1 leads with --only-write east, west, and renewed its Lease 1s ago.\n" +
-		"pod-2 leads with --only-write north, and renewed its Lease 1s ago.\n"
+	const applied, live = "Revision a is applied in all 2 clusters.", "pod-1 leads with --only-write east, west.\n" +
+		"pod-2 leads with --only-write north.\n"
 	for _, tt := range []struct {
 		name    string
 		leader  *Leader
@@ -32,7 +32,7 @@ func TestWriters(t *testing.T) {
 		{"all live", nil, all, time.Second, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22 15:04:05Z, 1s ago.\n" + live, true},
 		{
 			"beside the leader", &Leader{Holder: "pod-0", Renewed: at, Lasts: time.Hour}, all[3:], 16 * time.Second,
-			applied + " pod-0 leads, and renewed its Lease 16s ago.\nNo process syncs west with --only-write: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago. " +
+			applied + " pod-0 leads.\nNo process syncs west with --only-write: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago. " +
 				"Start the process again, or delete Lease linkwright/linkwright-linkwright-west if you no longer need it.\n", false,
 		},
 		{

@@ -86,14 +86,11 @@ func (b *mirrorBed) takeFirst(ctx context.Context) error {
 // takeRestart starts it again, with everything in place.
 func (b *mirrorBed) takeRestart(ctx context.Context) error {
 	begun := time.Now()
-	p, err := b.start(ctx)
+	p, err := b.lead(ctx, linkNames()...)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	if err := p.awaitLeading(ctx, mirrorLinks); err != nil {
-		return err
-	}
 	took := time.Since(begun)
 	pause(ctx, 5*time.Second)
 	requests, err := b.requests(begun)
@@ -106,14 +103,11 @@ func (b *mirrorBed) takeRestart(ctx context.Context) error {
 
 // takeLatency exports Services one after another.
 func (b *mirrorBed) takeLatency(ctx context.Context) error {
-	p, err := b.start(ctx)
+	p, err := b.lead(ctx, linkNames()...)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	if err := p.awaitLeading(ctx, mirrorLinks); err != nil {
-		return err
-	}
 	var first, all []time.Duration
 	for i := range mirrorLatency {
 		name := serviceName(mirrorExports + i)
@@ -143,14 +137,11 @@ func (b *mirrorBed) takeLatency(ctx context.Context) error {
 
 // takeBulk selects many Services at once, for one link.
 func (b *mirrorBed) takeBulk(ctx context.Context) error {
-	p, err := b.start(ctx)
+	p, err := b.lead(ctx, linkNames()...)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	if err := p.awaitLeading(ctx, mirrorLinks); err != nil {
-		return err
-	}
 	begun := time.Now()
 	if err := b.selectBulk(ctx, true); err != nil {
 		return err
@@ -167,14 +158,11 @@ func (b *mirrorBed) takeBulk(ctx context.Context) error {
 
 // takeDeath has all gateways die.
 func (b *mirrorBed) takeDeath(ctx context.Context) error {
-	p, err := b.start(ctx)
+	p, err := b.lead(ctx, linkNames()...)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	if err := p.awaitLeading(ctx, mirrorLinks); err != nil {
-		return err
-	}
 	pause(ctx, 5*time.Second) // each was probed once
 	begun := time.Now()
 	b.gateways.dead.Store(true)
@@ -194,14 +182,11 @@ func (b *mirrorBed) takeDeath(ctx context.Context) error {
 
 // takeHalf runs one process for half of the links: what a further link costs.
 func (b *mirrorBed) takeHalf(ctx context.Context) error {
-	p, err := b.start(ctx, linkNames()[:mirrorLinks/2]...)
+	p, err := b.lead(ctx, linkNames()[:mirrorLinks/2]...)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	if err := p.awaitLeading(ctx, mirrorLinks/2); err != nil {
-		return err
-	}
 	pause(ctx, 5*time.Second)
 	return b.atRest(ctx, fmt.Sprintf("one process, %d links", mirrorLinks/2), p)
 }

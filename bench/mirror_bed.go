@@ -206,6 +206,19 @@ func (b *mirrorBed) start(ctx context.Context, links ...string) (*mirrorProcess,
 	return p, nil
 }
 
+// lead starts a mirror of some links, and waits until it leads all of them.
+func (b *mirrorBed) lead(ctx context.Context, links ...string) (*mirrorProcess, error) {
+	p, err := b.start(ctx, links...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.awaitLeading(ctx, len(links)); err != nil {
+		p.stop()
+		return nil, err
+	}
+	return p, nil
+}
+
 // read counts in the log how many links the process leads.
 func (p *mirrorProcess) read(log io.Reader) {
 	defer close(p.ended)

@@ -247,7 +247,7 @@ func (c *Controller) reconcileLink(ctx context.Context, name string) error {
 		return nil
 	}
 	t.set(l)
-	return t.report(ctx)
+	return t.writeOwn(ctx)
 }
 
 func (c *Controller) all() []*target {

@@ -127,8 +127,8 @@ func (s linkStatus) isNews(key types.NamespacedName, one mirror.Status) bool {
 	})
 }
 
-// report writes what is the link's own, if this process leads it: the status of its Link, and the Endpoints of its probe Service.
-func (t *target) report(ctx context.Context) error {
+// writeOwn writes what is the link's own, if this process leads it: the status of its Link, and the Endpoints of its probe Service.
+func (t *target) writeOwn(ctx context.Context) error {
 	t.leading.RLock()
 	defer t.leading.RUnlock()
 	if !t.leads(t.name) {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -86,7 +87,7 @@ func (w *written[T]) of(service string) (out []T) {
 	keys, _ := w.cache.GetIndexer().IndexKeys(byService, service) // fails for an index that does not exist
 	w.mu.Lock()
 	for key, recent := range w.recent {
-		if _, held, _ := w.cache.GetStore().GetByKey(key); !held && !recent.deleted && contains(servicesOf(recent.object), service) {
+		if _, held, _ := w.cache.GetStore().GetByKey(key); !held && !recent.deleted && slices.Contains(servicesOf(recent.object), service) {
 			keys = append(keys, key)
 		}
 	}
@@ -98,5 +99,3 @@ func (w *written[T]) of(service string) (out []T) {
 	}
 	return out
 }
-
-func contains(all []string, one string) bool { return len(all) > 0 && all[0] == one }

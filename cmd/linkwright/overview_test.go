@@ -246,7 +246,7 @@ func TestStatusPrinter(t *testing.T) {
 		status report.Overview
 		want   string
 	}{
-		{status(0, 0), "pod leads, and renewed its Lease 0s ago."},
+		{status(0, 0), "pod leads."},
 		{status(9*time.Second, 10*time.Second), ""},
 		{
 			status(10*time.Second, 20*time.Second),
@@ -255,7 +255,7 @@ func TestStatusPrinter(t *testing.T) {
 		{status(10*time.Second, 22*time.Second), ""},
 		{status(10*time.Second, 30*time.Second), "\nNo process syncs: pod had the lease and has not renewed it since 2026-11-22 15:04:15Z, 20s ago."},
 		{status(10*time.Second, 40*time.Second), ""},
-		{status(50*time.Second, 50*time.Second), "\npod leads, and renewed its Lease 0s ago."},
+		{status(50*time.Second, 50*time.Second), "\npod leads."},
 	} {
 		out.Reset()
 		if err := p.print(tt.status); err != nil {

@@ -10,8 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -138,4 +140,25 @@ func TestInterruptedFinishesWhatHasBegun(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A read that Ctrl-C cuts short is no failure of the cluster: the report has what was known before.
+func TestInterruptedKeepsWhatIsKnown(t *testing.T) {
+	for after := time.Second; after < 20*time.Second; after += 700 * time.Millisecond {
+		single(t, memcluster.Options{TokenAfter: 15 * time.Second}, memoryLink("west", "east"), func(r *memoryEnv) {
+			for _, name := range []api.ClusterName{"west", "east"} {
+				r.Cluster(name).Fault(func(f *memcluster.Faults) { f.Slow = 400 * time.Millisecond })
+			}
+			ctx, stop := context.WithCancelCause(r.t.Context())
+			time.AfterFunc(after, func() { stop(errors.New("interrupt signal received")) })
+			got, _ := r.loop().Once(ctx, 1)
+			for _, c := range got.Clusters {
+				for _, row := range c.Step.Rows {
+					if row.Why != nil && (row.Why.Code == reason.Canceled || strings.Contains(row.Why.Message, "canceled")) {
+						t.Errorf("interrupted after %s: %s is %s: %s", after, row.End, row.Phase, row.Why)
+					}
+				}
+			}
+		})
+	}
 }

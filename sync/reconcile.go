@@ -18,7 +18,7 @@ import (
 
 // stage says how far a reconcile came.
 //
-//	Overtaken  other declarations came meanwhile: nothing was planned
+//	Overtaken  other declarations came meanwhile, or the read was cut short: nothing was planned
 //	Read       the cluster was read, and that was all there was to do
 //	Planned    the step was planned, and done as far as it is ours to do
 //	StruckOff  the same, and the cluster, which nobody declares, was struck off the record: it is looked at no more
@@ -139,10 +139,14 @@ func (r *reconcile) fold(ctx context.Context, live state.Cluster) {
 	r.moved, r.kept = r.moved || moved, ok
 }
 
-// readCluster reads the cluster and puts it into the store; false: the declarations changed meanwhile.
+// readCluster reads the cluster and puts it into the store; false: the declarations changed meanwhile, or the read was cut short.
 func (r *reconcile) readCluster(ctx context.Context) bool {
 	began := time.Now()
 	live := r.read(ctx)
+	if ctx.Err() != nil && !live.Known() && r.store.Clusters.Has(r.cluster.Name) { // the cluster did not fail: what is known of it stays
+		r.stage = overtaken
+		return false
+	}
 	r.took.read, r.answer = time.Since(began), unknown
 	if live.Known() {
 		r.answer = known

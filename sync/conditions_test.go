@@ -8,7 +8,9 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -126,4 +128,39 @@ func TestTransitionsArePersistedAtOnce(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		}
 	})
+}
+
+// A sync that runs once waits for the pods of a controller to lead, but not for long: whether they ever do, only they can say.
+func TestOnceWaitsForTheController(t *testing.T) {
+	for _, tt := range []struct {
+		pods        bool
+		leads, took time.Duration // zero: never
+		want        reason.Code
+	}{
+		{false, 3 * time.Second, 0, reason.Progressing},
+		{true, 3 * time.Second, 4 * time.Second, reason.Healthy},
+		{true, 0, 12 * time.Second, reason.Progressing},
+	} {
+		single(t, memcluster.Options{}, memoryLink("west", "east"), func(r *memoryEnv) {
+			if tt.pods {
+				pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "controller-east-0", "namespace": "linkerd-multicluster", "labels": map[string]any{
+					linkerd.ClusterNameLabel: "east", linkerd.ComponentLabel: linkerd.Component,
+				}}}
+				if err := r.Cluster("west").Put("kubelet", pod); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.leads > 0 {
+				time.AfterFunc(tt.leads, r.leads)
+			}
+			began := time.Now()
+			got, err := r.loop().Once(r.t.Context(), 1)
+			if took := time.Since(began); err != nil || took > tt.took+time.Second || took < tt.took-time.Second {
+				t.Errorf("%+v: took %s, %v%s", tt, took, err, rows(got))
+			}
+			if ready := r.persisted(); ready.Reason != tt.want {
+				t.Errorf("%+v: %+v", tt, ready)
+			}
+		})
+	}
 }

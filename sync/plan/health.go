@@ -1,11 +1,14 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/health"
@@ -18,6 +21,9 @@ type healthChecks struct{ *cluster }
 func (h healthChecks) add(s Step) Step {
 	reasons, before := map[object.Reason]*object.Reason{}, []health.Verdict(nil)
 	pulses := linkerd.GatewayHealths(h.Spec(h.name).Linkerd, h.current.Live)
+	mirrors := sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror {
+		return linkerd.MirrorsOf(h.Spec(h.name).Linkerd, h.current.Live)
+	})
 	for i, row := range s.Rows {
 		l, ok := h.declaredLink(row)
 		if !ok {
@@ -38,7 +44,7 @@ func (h healthChecks) add(s Step) Step {
 		}
 		s.Rows[i].Health, before = health, health
 		s.Rows[i].Times = h.times(s.Rows[i], l)
-		s.Rows[i] = h.awaitLeader(s.Rows[i], l)
+		s.Rows[i] = h.awaitLeader(s.Rows[i], l, mirrors)
 	}
 	return s
 }
@@ -51,14 +57,20 @@ func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 	return c.Fleet.Link(row.End.Link)
 }
 
-// awaitLeader has a sync that runs once wait for the controller of a link that is written: the last one gave its Lease back, and the next one takes it
-// by itself. A daemon sees that in its watches.
-func (h healthChecks) awaitLeader(row Row, l fleet.Link) Row {
+// leaderDelay is how long the pods of a link's controller may take to lead since the link was written. They try every 2 s.
+const leaderDelay = 10 * time.Second
+
+// awaitLeader has a sync that runs once wait for the controller of a link, if that takes the link's Lease by itself: the last one gave it back, or the
+// link was just written, and its controller has pods. A daemon sees that in its watches.
+func (h healthChecks) awaitLeader(row Row, l fleet.Link, mirrors func() map[api.ClusterName]linkerd.Mirror) Row {
+	v := health.Decisive(row.Health)
+	if !h.Once || row.Phase != Ready || v.Stage != health.ControllerLeads || v.Why.Code != reason.ControllerNotLeading {
+		return row
+	}
 	lease := linkerd.LeaseKey(l.Source.Spec.Linkerd, l.Target.Name)
-	if free := h.current.Live.Record(lease).Health; h.Once && row.Phase == Ready && free.Cause() == object.NoHolder {
-		if v := health.Decisive(row.Health); v.Stage == health.ControllerLeads {
-			row.Phase, row.Why, row.Unready = Waiting, v.Why, []Unready{{Key: lease, Why: free.String()}}
-		}
+	free := h.current.Live.Record(lease).Health
+	if free.Cause() == object.NoHolder || h.Now.Before(row.Times.Ready.Add(leaderDelay)) && len(mirrors()[l.Target.Name].Pods) > 0 {
+		row.Phase, row.Why, row.Unready = Waiting, v.Why, []Unready{{Key: lease, Why: cmp.Or(free.String(), "nobody has taken it yet")}}
 	}
 	return row
 }

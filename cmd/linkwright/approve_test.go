@@ -23,10 +23,10 @@ func TestApprove(t *testing.T) {
 	l := newLab(t, "east", "west")
 	declared, retired := l.clusters()+link("west", "east", "")+policy(strict), l.clusters()+policy(strict)
 	l.commit(declared)
-	const nothing = "nothing is applied yet: run linkwright sync"
+	const nothing = "nothing is applied yet: run linkwright sync --repo URL"
 	l.must(cli.ExitPartial, []string{nothing}, "status")
 	l.must(cli.ExitPartial, []string{nothing}, "check")
-	l.must(cli.ExitDone, []string{"Next step:  Run linkwright sync: no process syncs the link now."}, "describe", "link", "west/east")
+	l.must(cli.ExitDone, []string{"Next step:  Run linkwright sync --repo URL: no process syncs the link now."}, "describe", "link", "west/east")
 	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 
 	l.commit(retired)

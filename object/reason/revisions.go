@@ -39,7 +39,7 @@ func revisions() Group {
 		{
 			Code:    NotAppliedYet,
 			Meaning: "No sync has applied the observed revision yet.",
-			Remedy:  "Nothing if a daemon runs: it does that. Otherwise run `linkwright sync`.",
+			Remedy:  "Nothing if a daemon runs: it does that. Otherwise run `linkwright sync --repo URL`.",
 		},
 		{
 			Code:    RevisionMismatch,

@@ -125,12 +125,12 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 	case why.Code == reason.Suspended && ready == object.False:
 		step = "Resume it, so that linkwright repairs it: remove suspend from the declaration."
 	case why.Code == reason.PruneLimitExceeded && p.approved:
-		step = "Wait until a running daemon follows the approval, or run linkwright sync."
+		step = "Wait until a running daemon follows the approval, or run linkwright sync --repo URL."
 	case p.unread != nil && slices.Contains(ofUnread(), why.Code):
 		e, _ := reason.Find(p.unread.Reason.Code)
 		step = fmt.Sprintf("Cluster %s was not read (%s). %s", p.unread.Name, p.unread.Reason.Code, filled(e.Plain(e.Remedy), p.unread.Name))
 	case p.idle && slices.Contains(leftToSync(), why.Code):
-		step = "Run linkwright sync: no process syncs the link now."
+		step = "Run linkwright sync --repo URL: no process syncs the link now."
 	default:
 		e, _ := reason.Find(cause(why))
 		step = e.Plain(e.Remedy)
@@ -158,12 +158,15 @@ func filled(step, name string) string {
 
 // ofUnread are the reasons of a link that come of a cluster that was not read, whose own reason says more.
 func ofUnread() []reason.Code {
-	return []reason.Code{reason.NotRead, reason.EndNotRead, reason.TargetNotRead, reason.WaitingForTarget, reason.Unknown}
+	return []reason.Code{reason.NotRead, reason.EndNotRead, reason.TargetNotRead, reason.WaitingForTarget, reason.WaitingForSource, reason.Unknown}
 }
 
 // leftToSync are the reasons of a link that a daemon or the next sync ends.
 func leftToSync() []reason.Code {
-	return []reason.Code{reason.Progressing, reason.SecretMissing, reason.NotReported, reason.RevisionMismatch, reason.ControllerMissing, reason.NotAppliedYet}
+	return []reason.Code{
+		reason.Progressing, reason.SecretMissing, reason.NotReported, reason.RevisionMismatch, reason.ControllerMissing, reason.NotAppliedYet,
+		reason.Leaving, reason.Draining, reason.Terminating, reason.Waiting, reason.WaitingForRead, reason.WaitingForSource, reason.WaitingForLinks, reason.WaitingForReplacement,
+	}
 }
 
 // unreadOf is a cluster of a link that was not read, the source first; nil: both were.

@@ -137,7 +137,12 @@ func TestDescribeNextStep(t *testing.T) {
 		"no process syncs": {
 			RecordedLink{Pair: link("west", "south"), Source: RecordedEnd, Target: RecordedEnd, Conditions: soon},
 			Opening{},
-			[]string{"Next step:  Run linkwright sync: no process syncs the link now.\n"},
+			[]string{"Next step:  Run linkwright sync --repo URL: no process syncs the link now.\n"},
+		},
+		"it is being removed, and no process syncs": {
+			RecordedLink{Pair: link("west", "south"), Source: LeavingEnd, Target: RecordedEnd, Conditions: soon},
+			Opening{},
+			[]string{"Reason:     Leaving", "Next step:  Run linkwright sync --repo URL: no process syncs the link now.\n"},
 		},
 		"nobody knows which does": {
 			RecordedLink{Pair: link("west", "south"), Source: RecordedEnd, Target: RecordedEnd, Conditions: soon},
@@ -171,11 +176,11 @@ func TestNeverApplied(t *testing.T) {
 	r.NeverApplied, r.Opening = true, &Opening{}
 	page, _ := r.LinkAnswer(link("west", "east"))
 	checked, ok := r.CheckAnswer()
-	const says = "NotAppliedYet: nothing is applied yet: run linkwright sync, or start linkwright run"
+	const says = "NotAppliedYet: nothing is applied yet: run linkwright sync --repo URL, or start linkwright run"
 	for name, tt := range map[string]struct{ got, want string }{
 		"status":           {writtenAs(t, r.StatusAnswer(), Text), says},
-		"describe":         {writtenAs(t, page, Text), "Next step:  Run linkwright sync: no process syncs the link now.\n"},
-		"check":            {writtenAs(t, checked, Table), "× the newest revision is applied\n    nothing is applied yet: run linkwright sync"},
+		"describe":         {writtenAs(t, page, Text), "Next step:  Run linkwright sync --repo URL: no process syncs the link now.\n"},
+		"check":            {writtenAs(t, checked, Table), "× the newest revision is applied\n    nothing is applied yet: run linkwright sync --repo URL"},
 		"check of a stage": {writtenAs(t, checked, Table), "× renders\n    " + says},
 	} {
 		if !strings.Contains(tt.got, tt.want) || strings.Contains(tt.got, "CredentialNotIssued") || ok {
@@ -186,7 +191,7 @@ func TestNeverApplied(t *testing.T) {
 
 // A link of which no inventory has anything is not applied yet, unless a process is about to write it, or nobody knows what inventories have.
 func TestLinkNotApplied(t *testing.T) {
-	const says = "NotAppliedYet: the link is not applied yet: run linkwright sync, or start linkwright run"
+	const says = "NotAppliedYet: the link is not applied yet: run linkwright sync --repo URL, or start linkwright run"
 	both, now := []api.ClusterName{"east", "west"}, time.Unix(1e9, 0)
 	for name, tt := range map[string]struct {
 		in       []api.ClusterName

@@ -15,10 +15,10 @@ import (
 )
 
 // nothingApplied is what is said before the first sync, and after an uninstall.
-const nothingApplied = "nothing is applied yet: run linkwright sync, or start linkwright run"
+const nothingApplied = "nothing is applied yet: run linkwright sync --repo URL, or start linkwright run"
 
 // notApplied is what is said of a link of which nothing is written yet, while no process is about to write it.
-const notApplied = "the link is not applied yet: run linkwright sync, or start linkwright run"
+const notApplied = "the link is not applied yet: run linkwright sync --repo URL, or start linkwright run"
 
 // document is a report as it may be shown: every format is made of it.
 type document struct {

@@ -94,7 +94,7 @@ func TestApprovedIsShown(t *testing.T) {
 		"status":        {o.Answer(), "\nApproved by alice: the next sync removes link west/east.\n"},
 		"get links":     {o.LinkList().Answer(true), "PruneLimitExceeded: approved by alice: the next sync removes it\n"},
 		"get revisions": {o.RevisionList().Answer(true), "approved by alice"},
-		"describe link": {link, "Next step:  Wait until a running daemon follows the approval, or run linkwright sync."},
+		"describe link": {link, "Next step:  Wait until a running daemon follows the approval, or run linkwright sync --repo URL."},
 	} {
 		text := writtenAs(t, tt.answer, Text)
 		if !strings.Contains(text, tt.want) || strings.Contains(text, "linkwright approve") {

@@ -20,7 +20,7 @@ type Following string
 // Followings.
 const (
 	ByDaemon Following = "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too."
-	ByNobody Following = "No process holds the Lease of this installation, so nothing follows it yet: start linkwright run, or run linkwright sync."
+	ByNobody Following = "No process holds the Lease of this installation, so nothing follows it yet: start linkwright run, or run linkwright sync --repo URL."
 )
 
 // Note is what a program must know of it; empty: nothing.

@@ -50,7 +50,7 @@ func TestHeld(t *testing.T) {
 			t.Errorf("%s: it says\n%s", name, text)
 		}
 		var json strings.Builder
-		if err := cli.Write(&json, "json", out.answer(cli.Writing{})); err != nil || strings.Contains(json.String(), "start linkwright run, or run linkwright sync") == tt.want {
+		if err := cli.Write(&json, "json", out.answer(cli.Writing{})); err != nil || strings.Contains(json.String(), "start linkwright run, or run linkwright sync --repo URL") == tt.want {
 			t.Errorf("%s: %v: it says\n%s", name, err, json.String())
 		}
 	}

@@ -34,6 +34,9 @@ func (o Origin) place(problems []api.Problem) []api.Problem {
 		if o.Single {
 			p.Hint = strings.Replace(p.Hint, fleet.OrPath, "", 1)
 		}
+		if o.Single && o.Name == "" && p.Code == fleet.NoClusters {
+			p.Hint = "linkwright read one file alone: to check it with the rest, run linkwright validate " + cmp.Or(o.Dir, ".")
+		}
 		p.Pos.File = o.named(p.Pos.File)
 		if p.See.File != "" {
 			p.See.File = o.named(p.See.File)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -88,11 +89,14 @@ func (h History) head(r Report, trouble string) Event {
 	return e
 }
 
-// done is the event of a sync that ended: quiet, if nothing was written and nothing changed.
+// done is the event of a sync that ended: quiet, if nothing was written and nothing changed; a warning, if clusters were not read.
 func (r Report) done(changed bool) Event {
 	c, e := r.Counts(), Event{Level: Info, Message: SyncDone}
-	if c.Written+c.Failed == 0 && !changed {
+	switch {
+	case c.Written+c.Failed == 0 && !changed:
 		e.Level = Debug
+	case c.ClustersUnknown > 0:
+		e.Level = Warn
 	}
 	e.add("commit", string(r.Commit))
 	e.add("seconds", r.Took.Seconds())
@@ -107,5 +111,17 @@ func (r Report) done(changed bool) Event {
 	} {
 		e.add(n.Key, n.Value)
 	}
+	e.add("unread", r.unreadNames())
 	return e
+}
+
+// unreadNames are the clusters that were not read.
+func (r Report) unreadNames() string {
+	var names []string
+	for _, c := range r.Clusters {
+		if c.Status() == Unknown {
+			names = append(names, string(c.Name))
+		}
+	}
+	return strings.Join(names, ", ")
 }

@@ -173,7 +173,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// The summary of a sync is quiet if nothing was written and nothing changed, and tells seconds.
+// The summary of a sync is quiet if nothing was written and nothing changed, and has seconds. It warns of clusters that were not read, once.
 func TestSyncDone(t *testing.T) {
 	in := plan.Row{Phase: plan.Ready}
 	quiet := reported(in, in)
@@ -199,6 +199,15 @@ func TestSyncDone(t *testing.T) {
 		}
 		if said != tt.want {
 			t.Errorf("says %q, want %q", said, tt.want)
+		}
+	}
+	h := History{}
+	for _, level := range []string{"warn", "debug"} {
+		var got []Event
+		h, got = h.Next(unreadEast(object.Because(reason.Unreachable, "no route")), "")
+		want := level + " sync done commit=a seconds=0 written=0 failed=0 links=1 blocked=1 denied=0 clustersUnread=1 clustersDenied=0 unread=east"
+		if said := word(got[len(got)-1]); said != want {
+			t.Errorf("says %q, want %q", said, want)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (h *ManagementFlags) AddManagement(f *pflag.FlagSet) {
 	f.StringVar(&h.Context, h.prefix+"context", "", "context of the management cluster (default: the current one)")
 	f.StringVarP(&h.Namespace, "namespace", "n", DefaultNamespace, "namespace of linkwright in the management cluster: access Secrets, lease, record")
 	h.Timeout = 15 * time.Second
-	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", "time limit of one request to a cluster")
+	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", "time limit of one request to a cluster; connecting may take 10s less, but at least 5s")
 }
 
 // AddReading are the flags of commands that read the record and the clusters' inventories, and no repository.

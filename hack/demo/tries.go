@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -107,12 +108,14 @@ func (d *demo) tries() []try {
 			fmt.Sprintf("linkwright resume %s/%s", link.Source, link.Target),
 			"→ The controller is back.",
 		}},
-		{"Stop the API server of " + string(link.Source), []string{
-			fmt.Sprintf("kill -STOP %d; linkwright status --cluster-timeout 3s", server),
-			"→ " + d.whileStopped(string(link.Source)),
-			fmt.Sprintf("kill -CONT %d; sleep 6; linkwright status", server),
-			"→ All links are Ready.",
-		}},
+		{"Stop the API server of " + string(link.Source), slices.Concat(
+			[]string{fmt.Sprintf("kill -STOP %d; linkwright status --cluster-timeout 3s", server)},
+			d.whileStopped(string(link.Source)),
+			[]string{
+				fmt.Sprintf("kill -CONT %d; sleep 6; linkwright status", server),
+				"→ All links are Ready.",
+			},
+		)},
 		{"Kill the daemon", []string{
 			fmt.Sprintf("kill -KILL %d", d.daemon.cmd.Process.Pid),
 			"Type d and press Enter in the first terminal.",
@@ -125,9 +128,12 @@ func (d *demo) tries() []try {
 }
 
 // whileStopped says what linkwright status shows while the API server of a cluster is stopped.
-func (d *demo) whileStopped(cluster string) string {
+func (d *demo) whileStopped(cluster string) []string {
 	if d.Clusters == 2 {
-		return "The link is Unknown, and so is cluster " + cluster + "."
+		return []string{"→ The link is Unknown, and so is cluster " + cluster + "."}
 	}
-	return "Links from " + cluster + " are Unknown. Links of the others stay Ready."
+	return []string{
+		"→ Links from " + cluster + " are Unknown. After about 15 s the daemon notices, too:",
+		"  links to it are then Blocked, and keep what they have. Others stay Ready.",
+	}
 }

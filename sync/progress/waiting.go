@@ -17,7 +17,7 @@ const (
 func (v View) Waiting(now time.Time) string {
 	var items []string
 	if v.Awaited != "" {
-		items = append(items, v.Awaited+" ("+v.took(Row{Since: v.Since}, now)+")")
+		items = append(items, "for "+v.Awaited+" ("+v.took(Row{Since: v.Since}, now)+")")
 	}
 	for _, row := range v.Rows {
 		if !row.IsLink() && v.silent(row, now) {

@@ -64,14 +64,14 @@ func duration(s coordinationv1.LeaseSpec) time.Duration {
 	return time.Duration(*s.LeaseDurationSeconds) * time.Second
 }
 
-// heldError is ErrHeld with who and since when.
+// heldError is ErrHeld with who and since when, and what ends it if that process died.
 func (w *observedLease) heldError() error {
 	s := w.lease.Spec
 	since := "an unknown time"
 	if s.AcquireTime != nil {
 		since = s.AcquireTime.UTC().Format(time.RFC3339)
 	}
-	return fmt.Errorf("%w: %s has it since %s", ErrHeld, *s.HolderIdentity, since)
+	return fmt.Errorf("%w: %s has it since %s (if that process was killed, the lease runs out in %v at the latest)", ErrHeld, *s.HolderIdentity, since, duration(s))
 }
 
 // try returns one attempt: ours, or nil and the error, or nil for a lease that is held. linkwright's own name as the holder is nothing to

@@ -27,8 +27,8 @@ func TestUnapplied(t *testing.T) {
 		why  error
 		want string // empty: it is nothing about revisions
 	}{
-		"declarations": {polled{Declaration: Declaration{Commit: "b", Problems: wrong}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 2 more errors)"},
-		"one of two":   {polled{Declaration: Declaration{Commit: "b", Problems: wrong[:3]}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 1 more error)"},
+		"declarations": {polled{Declaration: Declaration{Commit: "b", Problems: wrong}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 2 more errors: run linkwright validate --repo URL)"},
+		"one of two":   {polled{Declaration: Declaration{Commit: "b", Problems: wrong[:3]}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 1 more error: run linkwright validate --repo URL)"},
 		"no commit":    {polled{err: lost}, lost, "RepositoryNotRead: no route to host"},
 		"no tree":      {polled{Declaration: Declaration{Commit: "b"}, err: lost}, lost, "RevisionNotRead: no route to host"},
 		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(DeniedRevision{fmt.Errorf("behind: %w", lost)}, lost), string(reason.NonFastForward) + ": behind: no route to host"},

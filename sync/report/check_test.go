@@ -129,8 +129,8 @@ func TestUnchecked(t *testing.T) {
 func TestCheckInvalid(t *testing.T) {
 	problems := []api.Problem{{Warning: true, Message: "w"}, {Pos: api.Pos{File: "a.yaml", Line: 3, Col: 2}, Message: "x"}, {Message: "y"}}
 	for err, want := range map[string]string{
-		"the declarations are invalid":                      "× the newest revision is applied\n    the declarations are invalid: a.yaml:3:2: x (and 1 more error)\n",
-		"the declarations are invalid\nread the record: no": "× the newest revision is applied\n    the declarations are invalid: a.yaml:3:2: x (and 1 more error); read the record: no\n",
+		"the declarations are invalid":                      "× the newest revision is applied\n    the declarations are invalid: a.yaml:3:2: x (and 1 more error: run linkwright validate --repo URL)\n",
+		"the declarations are invalid\nread the record: no": "× the newest revision is applied\n    the declarations are invalid: a.yaml:3:2: x (and 1 more error: run linkwright validate --repo URL); read the record: no\n",
 	} {
 		if got, ok := checkedAs(t, Report{Head: "b", Err: err, Problems: problems}, Short); ok || !strings.Contains(got, want) {
 			t.Errorf("Check: got %q, want %q", got, want)

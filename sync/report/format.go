@@ -144,7 +144,7 @@ func Line(p api.Problem) string {
 	return p.String()
 }
 
-// First is the first error among problems, with where it is, and how many more there are; empty: there is none.
+// First is the first error among problems, with where it is, how many more there are, and what shows them; empty: there is none.
 func First(problems []api.Problem) string {
 	errs := slices.DeleteFunc(slices.Clone(problems), func(p api.Problem) bool { return p.Warning })
 	switch n := len(errs); n {
@@ -153,7 +153,7 @@ func First(problems []api.Problem) string {
 	case 1:
 		return Line(errs[0])
 	default:
-		return fmt.Sprintf("%s (and %s)", Line(errs[0]), object.Count(n-1, "more error"))
+		return fmt.Sprintf("%s (and %s: run linkwright validate --repo URL)", Line(errs[0]), object.Count(n-1, "more error"))
 	}
 }
 

@@ -76,7 +76,9 @@ type openingDoc struct {
 	unread    bool
 	writers   []leaderDoc // processes with --only-write; sorted by cluster
 	clusters  []carried
-	denied    string    // the applied revision, if its removals are denied; empty: they are not
+	applies   string    // the applied revision
+	denied    bool      // its removals are
+	unwritten int       // links that it declares and of which nothing is written yet
 	at        time.Time // what ages are counted to; zero: none are shown
 }
 
@@ -108,14 +110,11 @@ func (o Opening) whyNotApplied() *object.Reason {
 func openingDocOf(m mask, o Opening, clusters []carried) openingDoc {
 	r := o.Revision
 	r.Why = o.whyNotApplied()
-	d := openingDoc{
+	return openingDoc{
 		observed: observedDoc{string(r.Observed), m.reason(r.Why), r.Since.UTC()}, revisions: revisionsOf(m, r, clusters),
 		leader: leaderAt(m, o.Leader, o.At), writers: writersAt(m, o.Writers, o.At), clusters: clusters, at: o.At, unread: o.Unread,
+		applies: string(r.Applied), denied: r.Denied != nil,
 	}
-	if r.Denied != nil {
-		d.denied = string(r.Applied)
-	}
-	return d
 }
 
 func (d openingDoc) leaderOutput() *output.Leader {
@@ -194,13 +193,25 @@ func (d openingDoc) appliedIn(commit string, names []string) string {
 	case len(names) == len(d.clusters):
 		where = "in all " + all
 	}
-	switch commit {
-	case "":
+	if commit == "" {
 		return "no revision is applied " + where
-	case d.denied:
-		where += ", except its removals (denied)"
+	}
+	if missing := d.missing(); commit == d.applies && missing != "" {
+		where += ", except " + missing
 	}
 	return "revision " + api.Commit(commit).Short() + " is applied " + where
+}
+
+// missing is what of the applied revision is not applied; empty: nothing.
+func (d openingDoc) missing() string {
+	var parts []string
+	if d.denied {
+		parts = append(parts, "its removals (denied)")
+	}
+	if d.unwritten > 0 {
+		parts = append(parts, object.Count(d.unwritten, "link")+" (not written yet)")
+	}
+	return strings.Join(parts, " and ")
 }
 
 // line says why the observed revision is not applied; empty: it is.

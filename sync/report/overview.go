@@ -146,6 +146,7 @@ func (o Overview) document() overviewDoc {
 		in = append(in, carried{string(c.Name), string(c.Applied), c.Why == nil})
 	}
 	opening := openingDocOf(m, o.Opening, in)
+	opening.unwritten = o.unwritten()
 	if !o.Ages {
 		opening.at = time.Time{}
 	}
@@ -153,7 +154,7 @@ func (o Overview) document() overviewDoc {
 	return overviewDoc{opening: opening, declared: o.Revision.Links, approved: o.Revision.Approval.Given, at: opening.at, Status: output.Status{
 		TypeMeta: output.Of(output.KindStatus), AsDeclared: o.AsDeclared(),
 		AppliedRevision: string(o.Revision.Applied), ObservedRevision: string(o.Revision.Observed), Error: m.line(o.Err),
-		Denied: o.denial(m), UnwrittenLinks: o.unwritten(), Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
+		Denied: o.denial(m), UnwrittenLinks: opening.unwritten, Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
 		Decisions: decisionsOf(o.Decisions), Revisions: opening.revisions, Links: links, Clusters: o.clusters(m, links),
 	}}
 }

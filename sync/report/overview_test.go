@@ -272,14 +272,18 @@ func TestOverviewNotSynced(t *testing.T) {
 // Links that are declared, and of which nothing was ever written, are in no inventory: the applied revision says how many there are.
 func TestOverviewUnwritten(t *testing.T) {
 	one := RecordedLink{Source: RecordedEnd, Conditions: []object.Condition{{Type: object.Ready, Status: object.True}}}
-	o := Overview{Links: []RecordedLink{one}, Clusters: []RecordedCluster{{Name: "west"}}}
-	if o.Revision.Links = 1; !o.AsDeclared() {
+	o := Overview{Links: []RecordedLink{one}, Clusters: []RecordedCluster{{Name: "west", Applied: "a"}}}
+	o.Revision.Applied, o.Revision.Links = "a", 1
+	if !o.AsDeclared() {
 		t.Error("all links are written")
 	}
 	o.Revision.Links = 3
 	var out strings.Builder
 	if err := o.Write(&out, Text); err != nil || o.AsDeclared() || !strings.Contains(out.String(), "linkwright has written nothing yet of 2 of 3 links that the revision declares: linkwright status --repo URL shows why.") {
 		t.Errorf("%v, clean %t\n%s", err, o.AsDeclared(), out.String())
+	}
+	if want := "Revision a is applied in the only cluster, except 2 links (not written yet). "; !strings.HasPrefix(out.String(), want) {
+		t.Errorf("no %q\n%s", want, out.String())
 	}
 	if o.Clusters[0].Why = object.Because(reason.Unreachable, ""); o.unwritten() != 0 || !o.Unread() {
 		t.Error("of a cluster that was not read nobody knows")

@@ -70,9 +70,7 @@ The exit code is 4 if a check failed; with --watch, if the last one did.`,
 // check reads everything once, and writes what it found.
 func (e engine) check(ctx context.Context, w io.Writer, f report.Format) error {
 	r, failed := e.Once(ctx, cli.NoLeadership)
-	if known, err := installedOf(e.Engine).recorded().Record(ctx, e.Loop.Owner); err == nil && known.Was.IsZero() {
-		r.NeverApplied = installedOf(e.Engine).opening(ctx, known).Idle()
-	}
+	r = e.withRecord(ctx, r, failed)
 	answer, ok := r.CheckAnswer()
 	switch err := cli.Write(w, f, answer); {
 	case err != nil:

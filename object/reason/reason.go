@@ -51,9 +51,12 @@ func Find(c Code) (Entry, bool) {
 	return Entry{}, false
 }
 
+// Root is where the pages are that links lead to from the root of the repository.
+const Root = "https://github.com/linkwright/linkwright/blob/main/"
+
 // Plain is a text of an entry without Markdown. A link is its text with the page in parentheses; one in parentheses is the page.
 func (Entry) Plain(markdown string) string {
-	text := regexp.MustCompile(`\(\[[^\]]*\]\(([^)#]*)[^)]*\)\)`).ReplaceAllString(markdown, "(see $1)")
-	text = regexp.MustCompile(`\[([^\]]*)\]\(([^)#]*)[^)]*\)`).ReplaceAllString(text, "$1 ($2)")
+	text := regexp.MustCompile(`\(\[[^\]]*\]\(([^)]*)\)\)`).ReplaceAllString(markdown, "(see "+Root+"$1)")
+	text = regexp.MustCompile(`\[([^\]]*)\]\(([^)]*)\)`).ReplaceAllString(text, "$1 ("+Root+"$2)")
 	return strings.ReplaceAll(text, "`", "")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
@@ -32,7 +33,7 @@ const (
 )
 
 // hints is where a stage is explained.
-const hints = "docs/explanation/health.md#"
+const hints = reason.Root + "docs/explanation/health.md#"
 
 // CheckAnswer is a check of every cluster and of every stage of every link, in the manner of `linkerd check`; false: a check is an error.
 func (r Report) CheckAnswer() (Answer, bool) {

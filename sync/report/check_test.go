@@ -50,19 +50,19 @@ func TestCheck(t *testing.T) {
 -----------------
 × cluster is read
     Unreachable: no route
-    see docs/explanation/health.md#cluster-is-read for hints
+    see https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#cluster-is-read for hints
 
 linkwright: west→east
 ---------------------
 ‼ trust anchors shared
     TrustAnchorsDiffer: half rotated
-    see docs/explanation/health.md#trust-anchors-shared for hints
+    see https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#trust-anchors-shared for hints
 ‼ access works
     unknown
-    see docs/explanation/health.md#access-works for hints
+    see https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#access-works for hints
 × gateway alive
     GatewayNotAlive: no; address is ready
-    see docs/explanation/health.md#gateway-alive for hints
+    see https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#gateway-alive for hints
 
 Status check results are ×
 `

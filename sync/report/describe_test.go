@@ -40,7 +40,7 @@ access works           unknown
 gateway alive          failed     GatewayNotAlive: no; address is ready
 mirrors have endpoints  not asked
 
-Next step: Check that the source's pods reach the gateway's address and probe port (see docs/explanation/health.md).
+Next step: Check that the source's pods reach the gateway's address and probe port (see https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#gateway-alive).
 `
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(out.String())); diff != "" {
 		t.Errorf("-want +got\n%s\n%s", diff, out.String())
@@ -208,8 +208,11 @@ func TestLinkNotApplied(t *testing.T) {
 		row := &r.Clusters[2].Step.Rows[0]
 		row.Phase, row.Why = plan.Blocked, object.Because(reason.CredentialNotIssued, "cluster east has not issued a token for west yet")
 		r.Opening, r.Recorded, r.RecordedIn = &Opening{Leader: tt.leader, At: now}, tt.recorded, tt.in
-		if got := writtenAs(t, r.StatusAnswer(), Text); strings.Contains(got, says) != tt.want || strings.Contains(got, "CredentialNotIssued") == tt.want {
-			t.Errorf("%s:\n%s", name, got)
+		checked, _ := r.CheckAnswer()
+		for _, got := range []string{writtenAs(t, r.StatusAnswer(), Text), writtenAs(t, checked, Table)} {
+			if strings.Contains(got, says) != tt.want || strings.Contains(got, "CredentialNotIssued") == tt.want {
+				t.Errorf("%s:\n%s", name, got)
+			}
 		}
 	}
 }

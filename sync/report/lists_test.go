@@ -92,7 +92,7 @@ LAST SEEN  TYPE     REASON           OBJECT           MESSAGE
 4s         Warning  GatewayNotAlive  link/west/north  Ready is False: gateway not alive: GatewayNotAlive
 4s         Warning  GatewayNotAlive  link/west/north  Stalled is True: gateway not alive: GatewayNotAlive
 
-Next step:  Check that the source's pods reach the gateway's address and probe port (see docs/explanation/health.md).
+Next step:  Check that the source's pods reach the gateway's address and probe port (see https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#gateway-alive).
 `
 	if diff := cmp.Diff(want, writtenAs(t, a, Text)); diff != "" || !ok {
 		t.Errorf("link: -want +got\n%s", diff)

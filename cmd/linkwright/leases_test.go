@@ -34,7 +34,7 @@ func (l *lab) deadOnes() {
 	})
 	l.kill(daemon)
 	const since = `\S+ had the lease and has not renewed it since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, (\d+m)?\d+s ago\.`
-	both := regexp.MustCompile(`(?s) No process syncs: ` + since + `\nNo process syncs west with --only-write: ` + since +
+	both := regexp.MustCompile(`(?s) No process syncs: ` + since + ` Start it again, or run linkwright sync --repo URL\.\nNo process syncs west with --only-write: ` + since +
 		` .* delete Lease linkwright/linkwright-linkwright-west .*west +east +Unknown +Unknown`)
 	l.eventually("status names both dead processes", func() bool {
 		code, out := l.bare("status")

@@ -100,13 +100,16 @@ func writersAt(m mask, writers []Leader, now time.Time) (out []leaderDoc) {
 	return out
 }
 
+// again is what to do if the process that synced is gone.
+const again = "Start it again, or run linkwright sync --repo URL."
+
 // line says who syncs. ago is the age of a moment, or nothing.
 func (l *leaderDoc) line(ago func(time.Time) string) string {
 	switch {
 	case l == nil:
 		return "No lease of linkwright run or sync is found.\n"
 	case l.State == lost:
-		return fmt.Sprintf("No process syncs: %s had the lease and has not renewed it since %s%s.\n", l.Holder, moment(l.Renewed), ago(l.Renewed))
+		return fmt.Sprintf("No process syncs: %s had the lease and has not renewed it since %s%s. %s\n", l.Holder, moment(l.Renewed), ago(l.Renewed), again)
 	case l.State == released && l.LastSync != "":
 		return fmt.Sprintf("The last sync, by %s, ended at %s%s.\n", l.LastSync, moment(l.LastSyncEnded), ago(l.LastSyncEnded))
 	case l.State == released:

@@ -91,13 +91,18 @@ func (o Overview) WithoutTime() Overview {
 	return o
 }
 
-// AsRecorded says of which clusters no process syncs the links, and how old what they record is; empty: all are synced, or nobody knows.
+// AsRecorded says of which clusters no process syncs the links, how old what they record is, and what to do if a process died; empty: all are
+// synced, or nobody knows.
 func (o Overview) AsRecorded() string {
 	var names []string
 	var newest time.Time
+	died := ""
 	for _, c := range o.Clusters {
 		if by := o.syncedBy(c.Name); !by.Leads(o.At) && !by.ended().IsZero() {
 			names = append(names, string(c.Name))
+			if by.lost(o.At) {
+				died = " " + again
+			}
 			if by.ended().After(newest) {
 				newest = by.ended()
 			}
@@ -110,7 +115,7 @@ func (o Overview) AsRecorded() string {
 	case len(names) < len(o.Clusters):
 		which = " " + strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("No process syncs%s: this is as recorded %s ago.", which, age(newest, o.At))
+	return fmt.Sprintf("No process syncs%s: this is as recorded %s ago.%s", which, age(newest, o.At), died)
 }
 
 // Unread says that no cluster could be read at all.

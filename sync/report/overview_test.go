@@ -68,7 +68,7 @@ func TestOverviewOpens(t *testing.T) {
 		{
 			"dead",
 			Overview{Clusters: both, Opening: pod(16 * time.Second), Ages: true},
-			inBoth + "No process syncs: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago.", false,
+			inBoth + "No process syncs: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago. Start it again, or run linkwright sync --repo URL.", false,
 		},
 		{"a sync that ended", Overview{Clusters: both, Opening: ended}, inBoth + last, true},
 		{
@@ -249,9 +249,9 @@ func TestOverviewNotSynced(t *testing.T) {
 		want    string
 	}{
 		"a process leads": {&live, nil, "True Ready , False Stalled X; "},
-		"it died":         {&dead, nil, "Unknown" + unknown + ", False Stalled X; No process syncs: this is as recorded 5m ago."},
+		"it died":         {&dead, nil, "Unknown" + unknown + ", False Stalled X; No process syncs: this is as recorded 5m ago. Start it again, or run linkwright sync --repo URL."},
 		"a sync ended":    {&ended, nil, "True Ready , False Stalled X; No process syncs: this is as recorded 5m ago."},
-		"one of them":     {nil, writers, "Unknown" + unknown + ", False Stalled X; No process syncs west: this is as recorded 5m ago."},
+		"one of them":     {nil, writers, "Unknown" + unknown + ", False Stalled X; No process syncs west: this is as recorded 5m ago. Start it again, or run linkwright sync --repo URL."},
 		"nobody is known": {nil, nil, "True Ready , False Stalled X; "},
 	} {
 		o := Overview{Opening: Opening{Leader: tt.leader, Writers: tt.writers, At: at.Add(5 * time.Minute)}, Clusters: []RecordedCluster{{Name: "east"}, {Name: "west"}}}

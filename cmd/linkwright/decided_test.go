@@ -134,7 +134,7 @@ func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func
 		r.t.Errorf("by who may get and patch the record alone: %v", err)
 	}
 	r.soon("both are suspended", report("incident 42", "two at once", "system:serviceaccount:linkwright:person"))
-	r.decides(cli.ExitPartial, []string{"incident 42", "Suspend", "west/east", "two at once", "Suspended", "linkwright leaves both ends as they are"}, "status")
+	r.decides(cli.ExitPartial, []string{"incident 42", "Suspend", "west/east", "two at once", "Suspended", "to resume, run linkwright resume west/east"}, "status")
 	r.drifts()
 	r.decides(cli.ExitDone, []string{"taken back: Suspend west/east"}, "resume", "west/east")
 	r.decides(cli.ExitDone, []string{"Suspended is False: by ", "cluster/east", "Suspended is True: by system:serviceaccount:linkwright:person: two at once"}, "events")

@@ -54,10 +54,10 @@ func TestOverviewOfSuspensions(t *testing.T) {
 	const paused = "cluster south is paused from inside, so linkwright leaves it as it is: " +
 		"to resume, run there kubectl -n linkwright-access annotate configmap linkwright.base linkwright.dev/paused-"
 	want := []string{
-		"east: cluster east is suspended by alice: linkwright leaves everything there as it is: to resume, run linkwright resume east",
+		"east: cluster east is suspended by alice: to resume, run linkwright resume east",
 		"south: " + paused,
-		"west→east-gw: cluster east is suspended by alice: linkwright leaves everything there as it is: to resume, run linkwright resume east",
-		"west→north: suspended until 2026-11-28T13:00:00Z by bob: linkwright leaves both ends as they are: to resume, run linkwright resume west/north",
+		"west→east-gw: cluster east is suspended by alice: to resume, run linkwright resume east",
+		"west→north: suspended until 2026-11-28T13:00:00Z by bob: to resume, run linkwright resume west/north",
 		"west→south: " + paused,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

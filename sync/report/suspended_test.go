@@ -16,7 +16,7 @@ import (
 // shows that it does not work, unless it was never written.
 func TestSuspendedLinkThatDoesNotWork(t *testing.T) {
 	pair := link("west", "east")
-	why := "suspended by alice (to resume, ask bob): linkwright leaves both ends as they are: to resume, run linkwright resume west/east; 1 change waits for that"
+	why := "suspended by alice (to resume, ask bob): to resume, run linkwright resume west/east; 1 change waits for that"
 	gone := []health.Verdict{{Stage: health.ControllerLeads, Result: health.Failed, Why: object.Because(reason.ControllerMissing, "Deployment.apps linkerd-multicluster/controller-east is missing")}}
 	recorded := object.Condition{Type: object.Ready, Status: object.True, Reason: reason.Healthy}
 	for name, tt := range map[string]struct {

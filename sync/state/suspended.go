@@ -34,11 +34,10 @@ func (s Snapshot) SuspendedBy(d inventory.Decision) *object.Reason {
 		text += " (" + d.Reason + ")"
 	}
 	resume := s.Command("resume " + d.Object())
-	what := text + ": linkwright leaves both ends as they are"
 	if d.Cluster != "" {
-		what = fmt.Sprintf("cluster %s is %s: linkwright leaves everything there as it is", d.Cluster, text)
+		text = fmt.Sprintf("cluster %s is %s", d.Cluster, text)
 	}
-	return object.Because(reason.Suspended, "%s: to resume, run %s", what, resume).Running(resume)
+	return object.Because(reason.Suspended, "%s: to resume, run %s", text, resume).Running(resume)
 }
 
 // Suspends reports whether a person's decision keeps all that is in a cluster suspended.

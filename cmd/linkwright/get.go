@@ -93,7 +93,7 @@ func (r resource) command() *cobra.Command {
 		Use:     r.kind + "s " + r.use,
 		Aliases: []string{r.kind},
 		Short:   "List " + r.kind + "s",
-		Long:    r.long + "\n\nThe exit code is 2 if a name is not found, or no cluster could be read.",
+		Long:    r.long + "\n\nThe exit code is 0 also if something is not Ready (\"status\" then exits with 4),\nand 2 if a name is not found, or no cluster could be read.",
 		Example: "  linkwright get " + r.kind + "s --kubeconfig management.yaml\n  linkwright get " + r.kind + "s -o json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {

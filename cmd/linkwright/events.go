@@ -15,7 +15,7 @@ func eventsCommand() *cobra.Command {
 	var l listFlags
 	about := ""
 	c := &cobra.Command{
-		Use:   "events [--for link/SOURCE/TARGET | --for cluster/NAME]",
+		Use:   "events [--for KIND/NAME]",
 		Short: "Show the last transition of each condition",
 		Long: `Show when each link last changed, and why: the last transition of each condition
 that the clusters' inventories record, of the applied and the observed revision,
@@ -44,7 +44,7 @@ repository and no daemon, and writes nothing.`,
 	}
 	h.AddReading(c.Flags())
 	l.add(c, report.EventFormats())
-	c.Flags().StringVar(&about, "for", "", "show only the events of link/SOURCE/TARGET or of the links of cluster/NAME")
+	c.Flags().StringVar(&about, "for", "", "show only the events of link/SOURCE/TARGET, revision/COMMIT or approval/HASH, or of cluster/NAME and its links")
 	return c
 }
 
@@ -58,24 +58,27 @@ func eventsFor(about string) (eventFilter, error) {
 	if filter, ok := eventsOf(about); ok {
 		return filter, nil
 	}
-	return eventFilter{}, cli.Usage("--for %q: write link/SOURCE/TARGET or cluster/NAME%s", about, meantEvents(about))
+	return eventFilter{}, cli.Usage("--for %q: write link/SOURCE/TARGET, cluster/NAME, revision/COMMIT or approval/HASH%s", about, meantEvents(about))
 }
 
-// eventsOf reads link/SOURCE/TARGET or cluster/NAME.
+// eventsOf reads KIND/NAME.
 func eventsOf(about string) (eventFilter, bool) {
 	kind, name, _ := strings.Cut(about, "/")
 	for _, r := range resources() {
-		if ref, ok := r.ref(name); ok && r.kind == kind && kind != "revision" {
+		if ref, ok := r.ref(name); ok && r.kind == kind {
 			return eventFilter{kind, strings.TrimPrefix(ref, kind+"/")}, true
 		}
 	}
-	return eventFilter{}, false
+	return eventFilter{kind, name}, kind == approvalKind && name != ""
 }
 
-// meantEvents is the end of an error about what is no link/SOURCE/TARGET and no cluster/NAME: what was probably meant.
+// approvalKind is that of events about an approval, whose name is its hash.
+const approvalKind = "approval"
+
+// meantEvents is the end of an error about what is no KIND/NAME: what was probably meant.
 func meantEvents(about string) string {
 	kind, name, _ := strings.Cut(about, "/")
-	kind, isKind := api.Nearest(kind, []string{"link", "cluster"})
+	kind, isKind := api.Nearest(kind, []string{"link", "cluster", "revision", approvalKind})
 	pair, isPair := cli.ParsePair(about)
 	meant := ""
 	switch {
@@ -95,14 +98,17 @@ func meantEvents(about string) string {
 // matches says that an event about an object is wanted.
 func (s eventFilter) matches(object string) bool {
 	kind, name, _ := strings.Cut(object, "/")
-	if s.kind != "cluster" {
-		return s == eventFilter{} || s.kind == kind && s.name == name
+	switch s.kind {
+	case "":
+		return true
+	case "revision", approvalKind: // which the first digits choose
+		return kind == s.kind && strings.HasPrefix(name, s.name)
 	}
 	source, target, _ := strings.Cut(name, "/")
-	return kind == "link" && (source == s.name || target == s.name) || kind == s.kind && name == s.name
+	return s.kind == "cluster" && kind == "link" && (source == s.name || target == s.name) || kind == s.kind && name == s.name
 }
 
-// exists says which link or cluster there is not.
+// exists says which link, cluster or revision there is not.
 func (s eventFilter) exists(o report.Overview) error {
 	for _, r := range resources() {
 		if r.kind == s.kind {

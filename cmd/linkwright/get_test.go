@@ -114,16 +114,19 @@ func TestGetChooses(t *testing.T) {
 
 func TestEventsFor(t *testing.T) {
 	for about, want := range map[string]string{
-		"":                "link/east/west revision/0123456789abcdef link/west/north",
+		"":                "approval/0123456789ab link/east/west revision/0123456789abcdef link/west/north",
 		"link/west/north": "link/west/north", "cluster/east": "link/east/west", "cluster/north": "link/west/north",
 		"link/west/east": `link "west/east" not found`, "cluster/south": `cluster "south" not found`,
-		"link/west": "write link/SOURCE/TARGET or cluster/NAME", "mesh/x": "write link/SOURCE/TARGET", "cluster": "write link/SOURCE/TARGET", "revision/0123456": "write link/SOURCE/TARGET",
+		"link/west": "write link/SOURCE/TARGET, cluster/NAME, revision/COMMIT or approval/HASH", "mesh/x": "write link/SOURCE/TARGET", "cluster": "write link/SOURCE/TARGET",
+		"revision/0123456": "revision/0123456789abcdef", "revision/fedcba9": `revision "fedcba9" not found`, "revision/01": "write link/SOURCE/TARGET", "approval/0123": "approval/0123456789ab", "approval/ff": "",
 	} {
+		o := listed()
+		o.Approvals = []report.Decision{{Kind: "Approve", Object: "0123456789ab", By: "ann", At: o.Revision.Since}}
 		f, err := eventsFor(about)
 		if err == nil {
-			err = f.exists(listed())
+			err = f.exists(o)
 		}
-		got := strings.Join(listed().EventList().Only(f.matches).Refs(), " ")
+		got := strings.Join(o.EventList().Only(f.matches).Refs(), " ")
 		if err != nil {
 			got = err.Error()
 		}

@@ -115,7 +115,7 @@ func (f *mirrorFlags) run(ctx context.Context, links []string, log *slog.Logger)
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mirrors, err := controller.New(controller.Options{
-		Source: cfg, Namespace: f.namespace, Local: f.local, Headless: f.headless, CreateNamespaces: f.namespaces, Log: log, Metrics: metrics,
+		Source: cfg, Namespace: f.namespace, Expected: links, Local: f.local, Headless: f.headless, CreateNamespaces: f.namespaces, Log: log, Metrics: metrics,
 		Mirrors: func(link string) bool { return len(links) == 0 || slices.Contains(links, link) },
 		Config:  func(raw []byte) (*rest.Config, error) { return cluster.ParseKubeconfig(raw, "", cluster.Trust{}) },
 		Lease: func(name string) controller.Lease {

@@ -32,6 +32,8 @@ type Options struct {
 	Namespace string // of the Links, their Secrets, Leases and probe Services
 	// Mirrors reports whether a link is mirrored; default: all of the namespace are.
 	Mirrors func(link string) bool
+	// Expected names links that should exist. The log warns of each that does not when Run begins.
+	Expected []string
 	// Local makes the source's own Services members of federated Services, unless Linkerd's local mirror does.
 	Local bool
 	// Lease returns the Lease of a name in the namespace. One process at a time holds it.
@@ -162,6 +164,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !c.source.wait(ctx) || !c.links.wait(ctx) {
 		return nil
 	}
+	c.warnOfMissing()
 	if c.options.Local {
 		work.Go(func() { c.hold(ctx, localLease, "") })
 	}
@@ -175,6 +178,15 @@ func (c *Controller) Run(ctx context.Context) error {
 	work.Wait()
 	c.stopTargets()
 	return nil
+}
+
+// warnOfMissing logs which links are expected and do not exist.
+func (c *Controller) warnOfMissing() {
+	for _, name := range c.options.Expected {
+		if _, found, _ := c.links.get(name); !found {
+			c.options.Log.Warn("link not found: it is mirrored as soon as it exists", "link", name, "namespace", c.options.Namespace)
+		}
+	}
 }
 
 // sourceFailed notes why the source cannot be read. Several watches fail alike, again and again: it is reported once.

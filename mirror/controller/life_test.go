@@ -116,6 +116,21 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// TestMissingLink: the log names a link that was asked for and does not exist.
+func TestMissingLink(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	var log buffer
+	o := b.options(b.agent)
+	o.Log, o.Expected = slog.New(slog.NewTextHandler(&log, nil)), []string{b.link, "no-such-link"}
+	b.run(o)
+	const warning = `msg="link not found: it is mirrored as soon as it exists" link=`
+	b.eventually(func() error { return log.contains(warning + "no-such-link") })
+	if log.contains(warning+b.link) == nil {
+		t.Error("the log warns of a link that exists")
+	}
+}
+
 // TestDrain: a Link that selects nothing any more has no mirrors, also if its target cannot be reached. Without its Link, nothing is written.
 func TestDrain(t *testing.T) {
 	b := newBed(t)

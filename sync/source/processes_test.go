@@ -112,7 +112,8 @@ func (p *pair) grow(i int) {
 	p.push(fmt.Sprint("grown ", i))
 }
 
-// The first process keeps its cache while others use a directory of their own, and are killed in the middle of a fetch.
+// The first process keeps its cache while others use a directory of their own, and are killed in the middle of a fetch. The next one takes away what
+// they left.
 func TestTwoRealProcesses(t *testing.T) {
 	p := newPair(t)
 	first := open(t, source.Options{Repo: p.url, Cache: p.cache})
@@ -126,6 +127,9 @@ func TestTwoRealProcesses(t *testing.T) {
 		p.kill(part, p.temp+"/linkwright-git-*/*")
 		same(t, p.repo, first)
 		p.other()
+		if left := list(t, p.temp); len(left) != 0 {
+			t.Errorf("a process that was killed left %q", left)
+		}
 		whole(t, stored(t, p.cache))
 	}
 }

@@ -35,13 +35,14 @@ const storeFormat = "linkwright store 1\n"
 //	CACHE/ID/            ID is made of the repository's address
 //	CACHE/ID/in-*        a pack, or a file, that is coming in
 //	CACHE/ID.new-*       a store that is being made
+//	TMPDIR/linkwright-git-*/lock   held by the process that uses this temporary directory
 type store struct {
 	cache string // Options.Cache
 	id    string
 	note  string   // what makes ID, in words
 	base  string   // the directory that is used; empty until it is
 	temp  bool     // base is linkwright's own, and goes with us
-	lock  *os.File // of base, unless it is temporary
+	lock  *os.File // of base; nil: a temporary one could not be locked
 }
 
 func newStore(cache, address string) *store {
@@ -108,13 +109,50 @@ func (s *store) take() error {
 	return nil
 }
 
+// Temporary directories, and the file in each that its process holds.
+const (
+	tempPrefix = "linkwright-git-"
+	tempLock   = "lock"
+)
+
 func (s *store) takeTemp() error {
-	dir, err := os.MkdirTemp("", "linkwright-git-")
+	sweepTemp()
+	dir, err := os.MkdirTemp("", tempPrefix)
 	if err != nil {
 		return err
 	}
-	s.base, s.temp = dir, true
+	s.base, s.temp, s.lock = dir, true, lockTemp(dir)
 	return nil
+}
+
+// lockTemp locks a temporary directory, so that nobody sweeps it. The file gets its name once it is held. nil: it cannot be locked, and is never
+// swept.
+func lockTemp(dir string) *os.File {
+	aside := filepath.Join(dir, tempLock+".new")
+	lock, err := tryLock(aside)
+	if err != nil {
+		return nil
+	}
+	if err := os.Rename(aside, filepath.Join(dir, tempLock)); err != nil {
+		_ = lock.Close()
+		return nil
+	}
+	return lock
+}
+
+// sweepTemp takes away the temporary directories of processes that were killed: those of this user whose lock nobody holds any more.
+func sweepTemp() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
+	for _, dir := range dirs {
+		name := filepath.Join(dir, tempLock)
+		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || !isPrivateDir(dir) {
+			continue
+		}
+		if lock, err := tryLock(name); err == nil {
+			_ = os.RemoveAll(dir)
+			_ = lock.Close()
+		}
+	}
 }
 
 // locked reports whether the file we hold is still the one that others would find.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -224,7 +225,7 @@ func noLink(o report.Overview, name string) string {
 	events := "; for its last events, run linkwright events --for link/" + name
 	for _, l := range o.Removed {
 		if l.Pair.Name() == name {
-			return fmt.Sprintf("link %q was removed at %s: it is not declared, and nothing of it is left%s", name, l.At.UTC().Format("2006-01-02 15:04:05Z"), events)
+			return fmt.Sprintf("link %q was removed at %s: it is not declared, and nothing of it is left%s", name, l.At.UTC().Format(time.RFC3339), events)
 		}
 	}
 	if o.EventList().Only(func(ref string) bool { return ref == "link/"+name }).Len() == 0 {

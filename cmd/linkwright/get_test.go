@@ -58,7 +58,7 @@ func TestRemovedLink(t *testing.T) {
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
 	o.Removed = []report.RemovedLink{{Pair: api.Pair{Source: "north", Target: "west"}, Revision: "0123456789abcdef", At: at}}
 	const events = "; for its last events, run linkwright events --for link/"
-	want := `link "north/west" was removed at 2026-11-22 15:04:05Z: it is not declared, and nothing of it is left` + events + "north/west"
+	want := `link "north/west" was removed at 2026-11-22T15:04:05Z: it is not declared, and nothing of it is left` + events + "north/west"
 	if got := notFound(o, "link", "north/west").Error(); !strings.HasPrefix(got, want) {
 		t.Errorf("describe: got %q, want %q", got, want)
 	}

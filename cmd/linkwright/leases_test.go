@@ -33,7 +33,7 @@ func (l *lab) deadOnes() {
 		return strings.Contains(out, " leads with --only-write west.")
 	})
 	l.kill(daemon)
-	const since = `\S+ had the lease and has not renewed it since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, (\d+m)?\d+s ago\.`
+	const since = `\S+ had the lease and has not renewed it since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, (\d+m)?\d+s ago\.`
 	both := regexp.MustCompile(`(?s) No process syncs: ` + since + ` Start it again, or run linkwright sync --repo URL\.\nNo process syncs west with --only-write: ` + since +
 		` .* delete Lease linkwright/linkwright-linkwright-west .*west +east +Unknown +Unknown`)
 	l.eventually("status names both dead processes", func() bool {

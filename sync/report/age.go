@@ -19,5 +19,5 @@ func moment(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return at.UTC().Format("2006-01-02 15:04:05Z")
+	return at.UTC().Format(time.RFC3339)
 }

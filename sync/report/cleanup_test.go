@@ -62,7 +62,7 @@ func TestAbandonedOverview(t *testing.T) {
 		row     string
 		pending bool
 	}{
-		"decided":          {object.Because(reason.Unreachable, "no route to host"), true, "east Unknown Abandoned: by alice at 2026-11-25 03:59:00Z: the next sync gives the cluster up, and what it holds of 1 removed link stays there; it cannot be read: Unreachable: no route to host", false},
+		"decided":          {object.Because(reason.Unreachable, "no route to host"), true, "east Unknown Abandoned: by alice at 2026-11-25T03:59:00Z: the next sync gives the cluster up, and what it holds of 1 removed link stays there; it cannot be read: Unreachable: no route to host", false},
 		"nobody decided":   {object.Because(reason.Unreachable, "no route to host"), false, "east Unknown Unreachable: no route to host\neast CleanupPending of removed links: a→east", true},
 		"it can be read":   {nil, true, "east CleanupPending of removed links: a→east", true},
 		"nothing is wrong": {nil, false, "east CleanupPending of removed links: a→east", true},

@@ -16,7 +16,7 @@ func TestDecisionsAreShown(t *testing.T) {
 	}}}
 	r := Report{Opening: &o.Opening}
 	for format, words := range map[Format][]string{
-		Text:     {"DECISION", "Suspend        west/east", "2026-11-25 05:00:00Z  incident 42", "east=1", `{"kind":1}`, "not understood"},
+		Text:     {"DECISION", "Suspend        west/east", "2026-11-25T05:00:00Z  incident 42", "east=1", `{"kind":1}`, "not understood"},
 		Markdown: {"| Suspend | west/east |", "incident 42"},
 		JSON:     {`"object": "west/east"`, `"understood": false`},
 	} {

@@ -29,17 +29,17 @@ func TestWriters(t *testing.T) {
 		want    string
 		clean   bool
 	}{
-		{"all live", nil, all, time.Second, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22 15:04:05Z, 1s ago.\n" + live, true},
+		{"all live", nil, all, time.Second, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22T15:04:05Z, 1s ago.\n" + live, true},
 		{
 			"beside the leader", &Leader{Holder: "pod-0", Renewed: at, Lasts: time.Hour}, all[3:], 16 * time.Second,
-			applied + " pod-0 leads.\nNo process syncs west with --only-write: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago. " +
+			applied + " pod-0 leads.\nNo process syncs west with --only-write: pod-1 had the lease and has not renewed it since 2026-11-22T15:04:05Z, 16s ago. " +
 				"Start the process again, or delete Lease linkwright/linkwright-linkwright-west if you no longer need it.\n", false,
 		},
 		{
 			"silent", nil, all[3:], 7 * time.Second, applied + "\npod-1 leads with --only-write west, but it last renewed its Lease 7s ago: it may be gone, " +
 				"and then nothing is repaired. Another process can take over 15s after the last renewal.\n", true,
 		},
-		{"one that ended", nil, all[2:3], time.Hour, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22 15:04:05Z, 1h0m0s ago.\n", true},
+		{"one that ended", nil, all[2:3], time.Hour, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22T15:04:05Z, 1h0m0s ago.\n", true},
 		{"none", nil, nil, time.Second, applied + " No lease of linkwright run or sync is found.\n", true},
 	} {
 		o := Overview{Clusters: both, Opening: Opening{Leader: tt.leader, Writers: tt.writers, At: at.Add(tt.age)}, Ages: true}

@@ -77,7 +77,7 @@ func TestDescribeRecorded(t *testing.T) {
 	want := `Link:       west/north
 Ready:      False
 Status:     Stalled
-Since:      2026-11-22 15:04:05Z (4s ago)
+Since:      2026-11-22T15:04:05Z (4s ago)
 Revision:   0123456789abcdef0123456789abcdef01234567
 Reason:     GatewayNotAlive
 Message:    gateway not alive: GatewayNotAlive

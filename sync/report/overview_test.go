@@ -50,7 +50,7 @@ func TestOverviewOpens(t *testing.T) {
 	byJob := ended
 	byJob.Leader = &Leader{Renewed: at.Add(time.Minute), Lasts: 15 * time.Second, Last: Sync{"job-7", at}}
 	revised := func(r Revision) Opening { return Opening{Revision: r, Leader: ended.Leader, At: at.Add(time.Minute)} }
-	const inBoth, last = "Revision 0123456789ab is applied in all 2 clusters. ", "The last sync ended at 2026-11-22 15:04:05Z."
+	const inBoth, last = "Revision 0123456789ab is applied in all 2 clusters. ", "The last sync ended at 2026-11-22T15:04:05Z."
 	for _, tt := range []struct {
 		name  string
 		o     Overview
@@ -68,13 +68,13 @@ func TestOverviewOpens(t *testing.T) {
 		{
 			"dead",
 			Overview{Clusters: both, Opening: pod(16 * time.Second), Ages: true},
-			inBoth + "No process syncs: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago. Start it again, or run linkwright sync --repo URL.", false,
+			inBoth + "No process syncs: pod-1 had the lease and has not renewed it since 2026-11-22T15:04:05Z, 16s ago. Start it again, or run linkwright sync --repo URL.", false,
 		},
 		{"a sync that ended", Overview{Clusters: both, Opening: ended}, inBoth + last, true},
 		{
 			"a sync that ended, and then another command",
 			Overview{Clusters: both, Opening: byJob, Ages: true},
-			inBoth + "The last sync, by job-7, ended at 2026-11-22 15:04:05Z, 1h0m0s ago.", true,
+			inBoth + "The last sync, by job-7, ended at 2026-11-22T15:04:05Z, 1h0m0s ago.", true,
 		},
 		{
 			"two revisions",
@@ -93,7 +93,7 @@ func TestOverviewOpens(t *testing.T) {
 		{
 			"rejected",
 			Overview{Clusters: both, Ages: true, Opening: revised(Revision{Applied: commit, Observed: next, Since: at, Why: object.Because(reason.InvalidDeclarations, "a.yaml:3:1: x\x1b[31m")})},
-			inBoth + "Revision fedcba987654 is observed and not applied since 2026-11-22 15:04:05Z, 1m0s ago.\nInvalidDeclarations: a.yaml:3:1: x[31m.\nThe last sync ended at 2026-11-22 15:04:05Z, 1m0s ago.", false,
+			inBoth + "Revision fedcba987654 is observed and not applied since 2026-11-22T15:04:05Z, 1m0s ago.\nInvalidDeclarations: a.yaml:3:1: x[31m.\nThe last sync ended at 2026-11-22T15:04:05Z, 1m0s ago.", false,
 		},
 		{
 			"no repository",
@@ -242,7 +242,7 @@ func TestOverviewNotSynced(t *testing.T) {
 	}
 	live, dead, ended := lease("", "pod", at.Add(5*time.Minute)), lease("", "pod", at), lease("", "", at)
 	writers := []Leader{lease("east", "pod-1", at.Add(5*time.Minute)), lease("west", "pod-2", at)}
-	const unknown = " Unknown NotSynced: no process syncs west, so nothing is known since 2026-11-22 15:04:05Z"
+	const unknown = " Unknown NotSynced: no process syncs west, so nothing is known since 2026-11-22T15:04:05Z"
 	for name, tt := range map[string]struct {
 		leader  *Leader
 		writers []Leader
@@ -329,8 +329,8 @@ Revision 0123456789ab is applied in 2 of 3 clusters (east, west); north was not 
 SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE INVENTORY  TARGET INVENTORY  MESSAGE
 east    west    Unknown  Unknown                             Recorded          Recorded          NotReported: linkwright has not written about the link yet: run linkwright status --repo URL
 north   east    Unknown  Unknown                             Unknown           Recorded          NotRead: cluster north was not read
-west    east    True     Ready    4s   2026-11-22 15:04:05Z  Recorded          Recorded
-west    north   False    Stalled  4s   2026-11-22 15:04:05Z  Recorded          Unknown           gateway not alive: GatewayNotAlive
+west    east    True     Ready    4s   2026-11-22T15:04:05Z  Recorded          Recorded
+west    north   False    Stalled  4s   2026-11-22T15:04:05Z  Recorded          Unknown           gateway not alive: GatewayNotAlive
 west    south   False    Leaving                             Leaving           Absent            it is being removed
 
 CLUSTER  STATUS   MESSAGE

@@ -27,9 +27,9 @@ func guards() []Entry {
 		{
 			Code: PruneLimitExceeded,
 			Meaning: "The revision would remove more clusters, links or mirrored Services than its limits allow. linkwright removes " +
-				"nothing anywhere ([limits](docs/explanation/prune.md#limits)).",
+				"nothing anywhere.",
 			Remedy: "Restore the declarations, declare `state: Leaving` for a cluster that is to go, or approve it: `linkwright " +
-				"approve HASH`.",
+				"approve HASH` ([limits](docs/explanation/prune.md#limits)).",
 		},
 		{
 			Code:    PrunePolicy,

@@ -56,7 +56,7 @@ func TestDeniedIsShownEverywhere(t *testing.T) {
 	}{
 		"get revisions": {o.RevisionList().Answer(true), []string{"0123456789ab  Applied", "east,west  " + why}},
 		"events":        {o.EventList().Answer(true), []string{"Warning  PruneLimitExceeded  revision/0123456789ab  Applied is True: this revision would remove 2 clusters; run linkwright approve 0123456789ab"}},
-		"describe link": {link, []string{"Status:     Denied", "Reason:     PruneLimitExceeded", "run linkwright approve 0123456789ab", "Next step:  Restore the declarations", "or approve it: linkwright approve 0123456789ab --owner blue.\n"}},
+		"describe link": {link, []string{"Status:     Denied", "Reason:     PruneLimitExceeded", "run linkwright approve 0123456789ab", "Next step:  Restore the declarations", "or approve it: linkwright approve 0123456789ab --owner blue (see https://github.com/linkwright/linkwright/blob/main/docs/explanation/prune.md#limits).\n"}},
 		"get links":     {o.LinkList().Answer(true), []string{"PruneLimitExceeded: run linkwright approve 0123456789ab --owner blue"}},
 	} {
 		text := writtenAs(t, tt.answer, Text)

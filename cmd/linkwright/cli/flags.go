@@ -79,7 +79,7 @@ func (h *ManagementFlags) AddReading(f *pflag.FlagSet) {
 		h.AddManagement(f)
 		h.AddLocal(f)
 	})
-	Group(f, groupOther, h.Log.Add)
+	Group(f, ungrouped, h.Log.Add)
 }
 
 // DefaultNamespace is linkwright's own in the management cluster.

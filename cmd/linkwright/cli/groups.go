@@ -9,18 +9,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The groups in which --help shows flags, in this order; what is in none comes last.
+// The groups in which --help shows flags, in this order; what is in none comes first, because it is what the command is about.
 const (
+	ungrouped        = "Flags"
 	groupRepository  = "Repository"
+	GroupClusters    = "Clusters"
 	groupCredentials = "Credentials for the repository"
 	GroupTrust       = "Trust"
-	GroupClusters    = "Clusters"
 	GroupForge       = "Hooks and commit status"
-	groupOther       = "Other"
 )
 
 func groups() []string {
-	return []string{groupRepository, groupCredentials, GroupTrust, GroupClusters, GroupForge, groupOther}
+	return []string{ungrouped, groupRepository, GroupClusters, groupCredentials, GroupTrust, GroupForge}
 }
 
 const groupKey = "linkwright.dev/group"
@@ -37,7 +37,7 @@ func groupOf(flag *pflag.Flag) string {
 	if names := flag.Annotations[groupKey]; len(names) > 0 {
 		return names[0]
 	}
-	return groupOther
+	return ungrouped
 }
 
 // Grouped is what cobra says of a command's usage, with the flags in groups.

@@ -125,7 +125,7 @@ func (s *slow) waitsForEast(args ...string) {
 func (s *slow) interrupted() {
 	r := s.hang(s.east, strike.Rule{Verb: "patch", Nth: 2}, "sync").once()
 	if strings.Count(r.out, "error: interrupted before the end: interrupt signal received") != 1 || strings.Count(r.out, "east: 2 written, ") != 1 ||
-		!strings.Contains(r.out, "run linkwright sync again\n") {
+		!strings.Contains(r.out, "run linkwright sync --repo URL again\n") {
 		s.t.Errorf("the report is\n%s", r.out)
 	}
 	lease, err := s.client("west").CoordinationV1().Leases("linkwright").Get(s.t.Context(), "linkwright-linkwright", metav1.GetOptions{})

@@ -119,7 +119,7 @@ func waits(ctx context.Context, args []string, awaits string) error {
 	end(live.Stopped{Signal: os.Interrupt})
 	select {
 	case got := <-code:
-		if again := "; run linkwright sync again\n"; args[0] == "sync" && !strings.HasSuffix(said.String(), again) {
+		if again := "; run linkwright sync --repo URL again\n"; args[0] == "sync" && !strings.HasSuffix(said.String(), again) {
 			return fmt.Errorf("no %q at the end of\n%s", again, said.String())
 		}
 		return once(said.String(), got, asJSON)
@@ -151,7 +151,7 @@ func TestTerminated(t *testing.T) {
 		line, begun, words string
 		code               int
 	}{
-		{"sync --repo REPO --kubeconfig KUBECONFIG", "waiting 2s", "finishing what has begun\nlinkwright: interrupted before the end: terminated signal received; run linkwright sync again\n", cli.ExitPartial},
+		{"sync --repo REPO --kubeconfig KUBECONFIG", "waiting 2s", "finishing what has begun\nlinkwright: interrupted before the end: terminated signal received; run linkwright sync --repo URL again\n", cli.ExitPartial},
 		{"get links --kubeconfig KUBECONFIG", "waiting 2s", "linkwright: interrupted before the end: terminated signal received\n", cli.ExitPartial},
 		{"run --repo REPO --kubeconfig KUBECONFIG --listen 127.0.0.1:0", "listening", `msg=stopping why="terminated signal received"` + "\n", cli.ExitDone},
 	} {

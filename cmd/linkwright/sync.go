@@ -114,7 +114,7 @@ func resumable(err error, r report.Report, in object.Installation) error {
 	if more := len(undone) - most; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	again := "run " + in.Command("sync") + " again"
+	again := "run " + in.Command("sync --repo URL") + " again"
 	if len(names) == 0 {
 		return fmt.Errorf("%w; %s", err, again)
 	}
@@ -131,5 +131,5 @@ func unfinished(ctx context.Context, err error, in object.Installation) error {
 
 // syncHeld says what to do instead of a sync if another process has the lease.
 func syncHeld(err error, in object.Installation) error {
-	return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; if that is a daemon, run %s to have it sync now; if not, run this command again once that process ends", err, in.Command("reconcile"))}
+	return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; if that is a daemon, run %s to have it sync now; if not, run this command again once that process has ended", err, in.Command("reconcile"))}
 }

@@ -245,16 +245,16 @@ func (b *book) conclude(t *testing.T) {
 	}
 }
 
-// cameToMost says that enough of the points were come to. Of few points, some may be missed by chance, but not all.
+// cameToMost says that enough of the points were come to. Two may be missed by chance: on a busy machine, a slice is one point or two.
 func cameToMost(killed, missed int) bool {
-	return missed <= max(2, killed/4) && (killed > 0 || missed == 0)
+	return missed <= max(2, killed/4)
 }
 
 func TestCameToMost(t *testing.T) {
 	for _, c := range []struct {
 		killed, missed int
 		want           bool
-	}{{0, 0, true}, {0, 1, false}, {1, 1, true}, {3, 1, true}, {3, 2, true}, {7, 3, false}, {12, 3, true}, {100, 25, true}, {100, 26, false}} {
+	}{{0, 0, true}, {0, 1, true}, {0, 3, false}, {1, 1, true}, {3, 1, true}, {3, 2, true}, {7, 3, false}, {12, 3, true}, {100, 25, true}, {100, 26, false}} {
 		if got := cameToMost(c.killed, c.missed); got != c.want {
 			t.Errorf("cameToMost(%d, %d): %v, want %v", c.killed, c.missed, got, c.want)
 		}

@@ -51,7 +51,7 @@ func Find(c Code) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Root is where the pages are that links lead to from the root of the repository.
+// Root is the address of the repository, which links in the texts of entries are relative to.
 const Root = "https://github.com/linkwright/linkwright/blob/main/"
 
 // Plain is a text of an entry without Markdown. A link is its text with the page in parentheses; one in parentheses is the page.

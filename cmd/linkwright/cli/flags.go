@@ -70,7 +70,7 @@ func (h *ManagementFlags) AddManagement(f *pflag.FlagSet) {
 	f.StringVar(&h.Context, h.prefix+"context", "", "context of the management cluster (default: the current one)")
 	f.StringVarP(&h.Namespace, "namespace", "n", DefaultNamespace, "namespace of linkwright in the management cluster: access Secrets, lease, record")
 	h.Timeout = 15 * time.Second
-	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", "time limit of one request to a cluster; connecting may take 10s less, but at least 5s")
+	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", TimeoutUsage)
 }
 
 // AddReading are the flags of commands that read the record and the clusters' inventories, and no repository.
@@ -81,6 +81,9 @@ func (h *ManagementFlags) AddReading(f *pflag.FlagSet) {
 	})
 	Group(f, ungrouped, h.Log.Add)
 }
+
+// TimeoutUsage is that of --cluster-timeout.
+const TimeoutUsage = "time limit of one request to a cluster; connecting may take 10s less, but at least 5s"
 
 // DefaultNamespace is linkwright's own in the management cluster.
 const DefaultNamespace = "linkwright"

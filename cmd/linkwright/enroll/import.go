@@ -75,7 +75,7 @@ repository, read it, and go on with "validate", "diff" and "adopt".`,
 	cli.OneOf(c.Flags(), "access", "secret", "path")
 	c.Flags().StringVar(&f.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of the control plane in all of them")
 	c.Flags().StringVar(&f.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links in all of them")
-	c.Flags().Var(&cli.Span{At: &f.timeout}, "cluster-timeout", "time limit of one request to a cluster; connecting may take 10s less, but at least 5s")
+	c.Flags().Var(&cli.Span{At: &f.timeout}, "cluster-timeout", cli.TimeoutUsage)
 	return c
 }
 

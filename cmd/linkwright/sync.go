@@ -33,7 +33,8 @@ the same time. If another process holds the Lease, it does nothing, and the exit
 code is 5.
 
 It waits up to --wait for what happens by itself, such as a token that the API
-server issues, or pods that end. The next sync continues with the rest.`,
+server issues, or pods that end. It waits at most 10 s for the controller of a
+new link to take its Lease. The next sync continues with the rest.`,
 		Example: `  linkwright sync --repo https://git.example.com/mesh/fleet.git --git-token-file token
   linkwright sync --repo git@git.example.com:mesh/fleet.git \
       --git-ssh-key-file id --git-known-hosts-file known_hosts`,

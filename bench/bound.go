@@ -12,17 +12,17 @@ import (
 	"github.com/linkwright/linkwright/hack/bound"
 )
 
-// boundVariable is set in the process that serves the clusters: how many.
+// boundVariable is set in the process that serves all clusters but the management cluster: how many clusters there are.
 const boundVariable = "LINKWRIGHT_BENCH_BOUND"
 
 // restTime is longer than the two minutes after which Go collects garbage without need.
 const restTime = 150 * time.Second
 
-// takeBound returns the memory of a daemon with a full mesh of clusters, which another process serves. The daemon starts twice: on clusters without
+// takeBound returns the memory of a daemon with a full mesh of clusters. Another process serves them, but for the management cluster. The daemon starts twice: on clusters without
 // any link, and on clusters with all links.
 func takeBound(ctx context.Context, opts options) error {
 	if text := os.Getenv(boundVariable); text != "" {
-		return serveBound(ctx, text)
+		return serveMembers(ctx, text)
 	}
 	dir, err := os.MkdirTemp("", "linkwright-bound-")
 	if err != nil {
@@ -31,7 +31,12 @@ func takeBound(ctx context.Context, opts options) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	clusters, err := startClusters(ctx, opts.clusters)
+	members, err := startMembers(ctx, opts.clusters)
+	if err != nil {
+		return err
+	}
+	clusters, stop, err := bound.ServeManagement(members)
+	defer stop()
 	if err != nil {
 		return err
 	}
@@ -49,13 +54,13 @@ func takeBound(ctx context.Context, opts options) error {
 	return nil
 }
 
-// serveBound serves clusters until ctx ends, and prints where in the first line.
-func serveBound(ctx context.Context, count string) error {
+// serveMembers serves clusters until ctx ends, and prints where in the first line.
+func serveMembers(ctx context.Context, count string) error {
 	n, err := strconv.Atoi(count)
 	if err != nil {
 		return err
 	}
-	s, stop, err := bound.Serve(n)
+	s, stop, err := bound.ServeMembers(n)
 	defer stop()
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(s)
@@ -66,8 +71,8 @@ func serveBound(ctx context.Context, count string) error {
 	return err
 }
 
-// startClusters starts the process that serves the clusters. It ends with ctx.
-func startClusters(ctx context.Context, count int) (s bound.Served, err error) {
+// startMembers starts the process that serves all clusters but the management cluster. It ends with ctx.
+func startMembers(ctx context.Context, count int) (s bound.Served, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return s, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http/httptest"
+	"slices"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
@@ -33,36 +34,59 @@ func Needs(links int) int64 {
 	return program + liveHeap(clusters, links) + int64(clusters)*perCluster
 }
 
-// Served are clusters at addresses of this machine. The first is the management cluster, and has the kubeconfigs of all.
+// Served are clusters at addresses of this machine. Number 0 is the management cluster, which has the kubeconfigs of all.
 type Served struct {
 	Hosts []string // by number
 	CA    []byte   // PEM
 }
 
-// Serve serves clusters, each at an address of its own, until stop is called.
-func Serve(count int) (s Served, stop func(), err error) {
-	names := make([]api.ClusterName, count)
-	for i := range names {
-		names[i] = api.ClusterName(Name(i))
+// ServeMembers serves clusters 1 to count-1, each at an address of its own, until stop is called. Host 0 is empty.
+func ServeMembers(count int) (s Served, stop func(), err error) {
+	names := make([]api.ClusterName, 0, count)
+	for i := 1; i < count; i++ {
+		names = append(names, api.ClusterName(Name(i)))
 	}
-	clusters, servers := memcluster.New(memcluster.Options{}, names...), []*httptest.Server{}
-	stop = func() {
-		for _, server := range servers {
-			server.CloseClientConnections()
-			server.Close()
-		}
-	}
+	clusters, stops := memcluster.New(memcluster.Options{}, names...), []func(){}
+	s.Hosts = make([]string, 1, count)
 	for _, name := range names {
-		server := httptest.NewUnstartedServer(clusters.Cluster(name).Handler())
-		server.EnableHTTP2 = true
-		server.StartTLS()
-		servers = append(servers, server)
-		s.Hosts, s.CA = append(s.Hosts, server.URL), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-		if err := s.dress(clusters.Cluster(name)); err != nil {
-			return s, stop, err
+		host, stop, err := s.serve(clusters.Cluster(name))
+		s.Hosts, stops = append(s.Hosts, host), append(stops, stop)
+		if err != nil {
+			return s, stopAll(stops), err
 		}
 	}
-	return s, stop, s.putAccess(clusters.Cluster(names[0]))
+	return s, stopAll(stops), nil
+}
+
+func stopAll(stops []func()) func() {
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// ServeManagement serves the management cluster beside members. Its own process answers in time for the Lease, however busy the members are.
+func ServeManagement(members Served) (s Served, stop func(), err error) {
+	s = Served{Hosts: slices.Clone(members.Hosts), CA: members.CA}
+	cluster := memcluster.New(memcluster.Options{}, api.ClusterName(Name(0))).Cluster(api.ClusterName(Name(0)))
+	if s.Hosts[0], stop, err = s.serve(cluster); err == nil {
+		err = s.putAccess(cluster)
+	}
+	return s, stop, err
+}
+
+// serve serves a cluster with Linkerd, and notes the CA, which is the same for all servers.
+func (s *Served) serve(c *memcluster.Cluster) (host string, stop func(), err error) {
+	server := httptest.NewUnstartedServer(c.Handler())
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	s.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	stop = func() {
+		server.CloseClientConnections()
+		server.Close()
+	}
+	return server.URL, stop, s.dress(c)
 }
 
 // dress installs Linkerd, and publishes the CA of the server.

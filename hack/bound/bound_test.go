@@ -18,7 +18,12 @@ func TestLiveHeap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served, stop, err := Serve(clusters)
+	members, stopMembers, err := ServeMembers(clusters)
+	t.Cleanup(stopMembers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, stop, err := ServeManagement(members)
 	t.Cleanup(stop)
 	if err != nil {
 		t.Fatal(err)

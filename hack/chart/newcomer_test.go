@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -129,31 +132,51 @@ func (n *newcomer) old() {
 	}
 }
 
-// limited: a login that may read everything in a cluster and write nothing gets an error with the missing right. The next bootstrap, with another
-// login, does the rest.
+// limited: a login that may not write all that is needed gets an error with the missing right, before anything is written or halfway. A later
+// bootstrap, with another login, does the rest.
 func (n *newcomer) limited() {
 	n.Helper()
+	const binding = "reader"
 	roles := n.client("north").RbacV1()
-	_, err := roles.ClusterRoles().Create(n.Context(), &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+	role, err := roles.ClusterRoles().Create(n.Context(), &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: binding},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}},
 	}, metav1.CreateOptions{})
 	n.must(err)
 	_, err = roles.ClusterRoleBindings().Create(n.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "reader"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "reader"},
+		ObjectMeta: metav1.ObjectMeta{Name: binding},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}},
 	}, metav1.CreateOptions{})
 	n.must(err)
+	n.cannot(nil)
+	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces", "serviceaccounts"}, Verbs: []string{"*"}})
+	_, err = roles.ClusterRoles().Update(n.Context(), role, metav1.UpdateOptions{})
+	n.must(err)
+	n.cannot([]string{"north: ServiceAccount linkwright/linkwright written"})
+}
+
+// cannot runs a bootstrap of north with the login of the reader. It writes this and no more.
+func (n *newcomer) cannot(written []string) {
+	n.Helper()
 	words := append([]string{"linkwright", "bootstrap", "fleet", "--context", "north=reader", "--management-context", "west", "--yes"}, n.addresses("north")...)
-	if out := n.typed(2, words...); !strings.Contains(out, `User "reader" cannot`) || !strings.Contains(out, "use the context of a login that may do this") {
-		n.Errorf("it does not name the right that is missing:\n%s", out)
+	out := n.typed(2, words...)
+	for _, says := range append(written, `User "reader" cannot`, "use the context of a login that may do this") {
+		if !strings.Contains(out, says) {
+			n.Errorf("a login with too few rights: does not say %q:\n%s", says, out)
+		}
 	}
 	if _, err := n.client("west").CoreV1().Secrets("linkwright").Get(n.Context(), "north", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		n.Errorf("it gave access to a cluster in which it wrote nothing: %v", err)
+		n.Errorf("it gave access to a cluster in which its account has no rights: %v", err)
 	}
+	n.clean("a bootstrap without the rights")
+}
+
+// clean: the checkout is as before what was done.
+func (n *newcomer) clean(done string) {
+	n.Helper()
 	if out := n.typed(0, "git", "-C", "fleet", "status", "--porcelain"); out != "" {
-		n.Errorf("it left in the checkout: %s", out)
+		n.Errorf("%s left in the checkout: %s", done, out)
 	}
 }
 
@@ -179,33 +202,45 @@ func (n *newcomer) behind(words []string) {
 	n.must(os.Remove(theirs))
 }
 
-// grows: a bootstrap of a third cluster, killed after its first write, is finished by the next one.
+// grows: a bootstrap of a third cluster, ended by Ctrl-C and then killed, each after its first write there, is finished by the next one.
 func (n *newcomer) grows() {
 	n.Helper()
 	words := []string{"bootstrap", "fleet", "--context", "north", "--management-context", "west", "--yes"}
 	words = append(words, n.addresses("north")...)
 	n.behind(words)
-	cmd := exec.CommandContext(n.Context(), n.program, words...)
-	cmd.Dir, cmd.Env = n.dir, append(os.Environ(), "KUBECONFIG="+filepath.Join(n.dir, "logins"))
-	stderr, err := cmd.StderrPipe()
-	n.must(err)
-	n.must(cmd.Start())
-	buf, seen := make([]byte, 1<<16), ""
-	for !strings.Contains(seen, "north: ServiceAccount linkwright/linkwright written") {
-		got, err := stderr.Read(buf)
-		if seen += string(buf[:got]); err != nil {
-			n.Fatalf("it ended before it could be killed: %s", seen)
-		}
+	if out, code := n.ended(syscall.SIGINT, words); code != 4 || !strings.Contains(out, "2 of 3 clusters were not added: north, west; run the command again") {
+		n.Errorf("ended by Ctrl-C with exit code %d, it does not say what is left to do:\n%s", code, out)
 	}
-	n.must(cmd.Process.Kill())
-	_ = cmd.Wait() // it was killed
-	if out := n.typed(0, "git", "-C", "fleet", "status", "--porcelain"); out != "" {
-		n.Errorf("a killed bootstrap left: %s", out)
-	}
+	n.clean("a bootstrap ended by Ctrl-C")
+	n.ended(syscall.SIGKILL, words)
+	n.clean("a killed bootstrap")
 	if out := n.typed(0, append([]string{"linkwright"}, words...)...); strings.Contains(out, "north: ServiceAccount linkwright/linkwright written") || !strings.Contains(out, "Secret linkwright/north written") {
 		n.Error("the next bootstrap does not go on with what is missing")
 	}
 	n.typed(0, "git", "-C", "fleet", "push")
 	n.typed(0, "linkwright", "reconcile", "--context", "west")
 	n.linked(6)
+}
+
+// ended runs the program, and sends it a signal once it has written something into north. It returns what it printed, and its exit code.
+func (n *newcomer) ended(by os.Signal, words []string) (out string, code int) {
+	n.Helper()
+	cmd := exec.CommandContext(n.Context(), n.program, words...)
+	cmd.Dir, cmd.Env = n.dir, append(os.Environ(), "KUBECONFIG="+filepath.Join(n.dir, "logins"))
+	stderr, err := cmd.StderrPipe()
+	n.must(err)
+	n.must(cmd.Start())
+	wrote := regexp.MustCompile(`north: .* written`)
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if out += lines.Text() + "\n"; by != nil && wrote.MatchString(lines.Text()) {
+			n.must(cmd.Process.Signal(by))
+			by = nil
+		}
+	}
+	_ = cmd.Wait() // its exit code tells
+	if by != nil {
+		n.Fatalf("it ended before a signal could be sent:\n%s", out)
+	}
+	n.Logf("linkwright %s\n%s", strings.Join(words, " "), out)
+	return out, cmd.ProcessState.ExitCode()
 }

@@ -112,6 +112,8 @@ side:
 # Compilers, the linter and tests live for seconds to minutes: with rare garbage collection they take a sixth to a tenth less of the
 # processors. Figures are taken without it.
 check test: export GOGC = 400
+# What is built has no path of this machine in it. So all checkouts share what the go command has built.
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -trimpath)
 # Each program with the race detector sleeps for this long before it ends, so that other goroutines can still meet: a second if not told
 # otherwise, and there are some hundred such programs.
 export GORACE ?= atexit_sleep_ms=50

@@ -6,16 +6,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Dir is where the schemas are: docs/schema/output.
+// Dir is where the schemas are: docs/schema/output of the repository around the working directory, which is a test's package.
 func Dir() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "../../docs/schema/output")
+	const schemas = "docs/schema/output"
+	dir, err := os.Getwd()
+	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if at := filepath.Join(dir, schemas); isDir(at) {
+			return at
+		}
+	}
+	return schemas
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // File is the name of the schema of a kind.

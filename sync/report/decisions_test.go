@@ -14,7 +14,7 @@ func TestDecisionsAreShown(t *testing.T) {
 		{Kind: "AcceptCluster", Object: "east", UID: "1", By: "bob\x1b[31m"},
 		{Object: `{"kind":1}`, Unread: true},
 	}}}
-	r := Report{Opening: &o.Opening}
+	r := Report{Installation: Installation{Opening: &o.Opening}}
 	for format, words := range map[Format][]string{
 		Text:     {"DECISION", "Suspend        west/east", "2026-11-25T05:00:00Z  incident 42", "east=1", `{"kind":1}`, "not understood"},
 		Markdown: {"| Suspend | west/east |", "incident 42"},

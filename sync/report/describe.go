@@ -77,7 +77,7 @@ func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
 	d := o.document()
 	for _, l := range d.Links {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
-			return describeLink(o.detailed(l), page{
+			return describeLink(o.Revision.detailed(l), page{
 				revision: d.AppliedRevision, events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at, offline: true, approved: o.Revision.Approval.Given,
 				unread: unreadOf(l, d.Clusters), idle: o.idle(p.Source),
 			}), true

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -122,14 +121,6 @@ func (r Report) document() document {
 	countLinks(d.clusters, d.links)
 	return d
 }
-
-// unrecorded says of a link without inventories that it has none, since both clusters were asked, and that no process is about to write them.
-func (r Report) unrecorded(l LinkRow) bool {
-	return r.idle(l.Pair.Source) && slices.Contains(r.RecordedIn, l.Source.End.Cluster) && slices.Contains(r.RecordedIn, l.Target.End.Cluster)
-}
-
-// idle says that no process syncs a cluster now; false: one does, or nobody knows.
-func (r Report) idle(name api.ClusterName) bool { return r.Opening != nil && r.Opening.idle(name) }
 
 // neverApplied replaces reasons by which a link waits for a running sync: it was never applied, and waiting does not help.
 func (l *linkDoc) neverApplied(message string) {

@@ -111,14 +111,14 @@ func (r Report) done(changed bool) Event {
 	} {
 		e.add(n.Key, n.Value)
 	}
-	e.add("unread", r.unreadNames())
+	e.add("unread", namesOfUnread(r.Clusters))
 	return e
 }
 
-// unreadNames are the clusters that were not read.
-func (r Report) unreadNames() string {
+// namesOfUnread are the clusters that were not read.
+func namesOfUnread(clusters []Cluster) string {
 	var names []string
-	for _, c := range r.Clusters {
+	for _, c := range clusters {
 		if c.Status() == Unknown {
 			names = append(names, string(c.Name))
 		}

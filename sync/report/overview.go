@@ -159,7 +159,7 @@ func (o Overview) document() overviewDoc {
 	return overviewDoc{opening: opening, declared: o.Revision.Links, approved: o.Revision.Approval.Given, at: opening.at, Status: output.Status{
 		TypeMeta: output.Of(output.KindStatus), AsDeclared: o.AsDeclared(),
 		AppliedRevision: string(o.Revision.Applied), ObservedRevision: string(o.Revision.Observed), Error: m.line(o.Err),
-		Denied: o.denial(m), UnwrittenLinks: opening.unwritten, Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
+		Denied: o.Revision.denial(m), UnwrittenLinks: opening.unwritten, Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
 		Decisions: decisionsOf(o.Decisions), Revisions: opening.revisions, Links: links, Clusters: o.clusters(m, links),
 	}}
 }
@@ -169,7 +169,7 @@ func (o Overview) links(m mask) []output.Link {
 	for _, l := range o.Links {
 		c := o.ready(l)
 		status, why := statusWord(l, c), reasonOf(c)
-		if suspended := o.suspension(l); suspended != nil && status != string(Denied) && status != string(Unknown) {
+		if suspended := o.Revision.suspension(l); suspended != nil && status != string(Denied) && status != string(Unknown) {
 			status, why = string(Suspended), suspendedReason(suspended, l.Conditions, c)
 		}
 		all := l.Conditions
@@ -211,11 +211,11 @@ func suspendedReason(why *object.Reason, recorded []object.Condition, ready obje
 }
 
 // denial is what the applied revision may not remove; empty: it may remove everything.
-func (o Overview) denial(m mask) string {
-	if o.Revision.Denied == nil {
+func (r Revision) denial(m mask) string {
+	if r.Denied == nil {
 		return ""
 	}
-	return m.line(o.Revision.Denied.Message)
+	return m.line(r.Denied.Message)
 }
 
 // denialOf is the reason that a recorded denial names, as reports with --repo have it. An inventory records of some only the code: the reason
@@ -233,8 +233,8 @@ func (r Revision) denialOf(why *object.Reason) *object.Reason {
 }
 
 // detailed is a link with the whole message of what denies it: inventories record the code alone.
-func (o Overview) detailed(l output.Link) output.Link {
-	why := redacting(nil).reason(o.Revision.Denied)
+func (r Revision) detailed(l output.Link) output.Link {
+	why := redacting(nil).reason(r.Denied)
 	if why != nil && l.Reason != nil && l.Status == string(Denied) && l.Reason.Code == why.Code {
 		l.Reason = why
 	}

@@ -112,7 +112,7 @@ func TestApprovedIsShownWithRepository(t *testing.T) {
 	opening := overLimit().Opening
 	opening.Revision.Denied = object.Because(reason.PruneLimitExceeded, "approved by alice: the next sync removes link west/east")
 	opening.Revision.Approval = Approval{Given: true}
-	r := Report{Opening: &opening}
+	r := Report{Installation: Installation{Opening: &opening}}
 	for _, f := range []Format{Text, Markdown} {
 		if text := writtenAs(t, r.StatusAnswer(), f); !strings.Contains(text, line) {
 			t.Errorf("%s: want %q:\n%s", f, line, text)

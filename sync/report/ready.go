@@ -86,8 +86,8 @@ func (o Overview) unwritten() int {
 }
 
 // suspension says why nothing of a link is written, because people decided or declared that; nil: they did not.
-func (o Overview) suspension(l RecordedLink) *object.Reason {
-	switch r := o.Revision; {
+func (r Revision) suspension(l RecordedLink) *object.Reason {
+	switch {
 	case l.Suspended != nil:
 		return l.Suspended
 	case slices.Contains(r.SuspendedLinks, l.Pair):

@@ -42,16 +42,32 @@ type Report struct {
 	Since    time.Time     // when Commit was applied, as far as this process knows
 	Polled   time.Time     // when the repository was read; zero: it could not be
 	Took     time.Duration // of the sync; zero: not measured
-	Opening  *Opening      // what Status opens with; nil: with nothing
 	Until    time.Time     // until when a sync that is under way waits for what happens by itself; zero: it does not wait yet
-	// Recorded are conditions that inventories record; nil: they were not read for this report.
+	Installation
+}
+
+// Installation is what the record, the leases and the inventories of an installation say beside what was read; zero: they were not read for
+// this report.
+type Installation struct {
+	Opening *Opening // what Status opens with; nil: with nothing
+	// Recorded are conditions that inventories record; nil: they were not read.
 	Recorded []LinkConditions
 	// RecordedIn are the clusters whose inventories Recorded has.
 	RecordedIn []api.ClusterName
-	// Suspensions are those of an Overview; nil: the record was not read for this report.
+	// Suspensions are those of an Overview; nil: the record was not read.
 	Suspensions []Decision
 	// NeverApplied says that the installation has no record, so it never applied anything, and that no process is about to.
 	NeverApplied bool
+}
+
+// idle says that no process syncs a cluster now; false: one does, or nobody knows.
+func (i Installation) idle(name api.ClusterName) bool {
+	return i.Opening != nil && i.Opening.idle(name)
+}
+
+// unrecorded says of a link without inventories that it has none, since both clusters were asked, and that no process is about to write them.
+func (i Installation) unrecorded(l LinkRow) bool {
+	return i.idle(l.Pair.Source) && slices.Contains(i.RecordedIn, l.Source.End.Cluster) && slices.Contains(i.RecordedIn, l.Target.End.Cluster)
 }
 
 // LinkConditions are the conditions of one link as the inventories of both its ends record them, the source's first.

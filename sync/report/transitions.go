@@ -173,12 +173,12 @@ func (c Cluster) known() bool {
 	return why == nil || why.Code != reason.Unknown || c.Step.Cluster != ""
 }
 
-// left is how a subject is of which a report says nothing any more.
-func (r Report) left(s subject, was subjectState) subjectState {
+// left is how a subject is of which a report of these clusters says nothing any more.
+func left(s subject, was subjectState, clusters []Cluster) subjectState {
 	if s.message == CleanupChanged {
 		return subjectState{is: isGone}
 	}
-	for _, c := range r.Clusters {
+	for _, c := range clusters {
 		if (c.Name == s.cluster || c.Name == s.link.Source || c.Name == s.link.Target) && c.Status() != Ready {
 			return was
 		}
@@ -214,7 +214,7 @@ func transitions(was map[subject]subjectState, r Report) (map[subject]subjectSta
 	now, wrote := r.states(), r.wrote()
 	for s, before := range was {
 		if _, there := now[s]; !there {
-			now[s] = r.left(s, before)
+			now[s] = left(s, before, r.Clusters)
 		}
 	}
 	var out []transition

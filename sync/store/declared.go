@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/api"
-	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
@@ -21,11 +19,10 @@ type Declared struct {
 	confirmed api.Commit   // applied's, once a cluster was seen to carry it
 	observed  api.Commit   // the observed revision: the newest that was seen
 	departed  []fleet.Cluster
-	removed   map[api.ClusterName]bool      // of departed: in the record no more
-	epoch     int                           // of fleet: another one, another epoch
-	answers   map[[2]api.Commit]error       // of this round: whether the first may be applied after the second
-	barred    map[api.Commit]*object.Reason // made of fleet and answers; nil: to be made. Nobody changes it
-	version   int                           // of fleet and answers
+	removed   map[api.ClusterName]bool // of departed: in the record no more
+	epoch     int                      // of fleet: another one, another epoch
+	answers   answers
+	version   int // of fleet and answers
 }
 
 // enter has a fleet declared. d.mu is held.
@@ -33,7 +30,7 @@ func (d *Declared) enter(f *fleet.Fleet, departed []fleet.Cluster) {
 	if d.fleet != f {
 		d.epoch++
 	}
-	d.fleet, d.departed, d.removed, d.barred = f, departed, map[api.ClusterName]bool{}, nil
+	d.fleet, d.departed, d.removed = f, departed, map[api.ClusterName]bool{}
 	d.version++
 }
 
@@ -194,7 +191,7 @@ func (d *Declared) Confirmed(carried map[api.Commit][]api.ClusterName) api.Commi
 func (d *Declared) Answer(commit, last api.Commit) (err error, known bool) { //nolint:revive // the error is the value
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	err, known = d.answers[[2]api.Commit{commit, last}]
+	err, known = d.answers.after[[2]api.Commit{commit, last}]
 	return err, known
 }
 
@@ -202,8 +199,7 @@ func (d *Declared) Answer(commit, last api.Commit) (err error, known bool) { //n
 func (d *Declared) SetAnswer(commit, last api.Commit, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.answers[[2]api.Commit{commit, last}] = err
-	d.barred = nil
+	d.answers.set(commit, last, err)
 	d.version++
 }
 
@@ -215,23 +211,7 @@ func (d *Declared) ResetAnswers() {
 }
 
 func (d *Declared) resetAnswers() {
-	if len(d.answers) > 0 {
-		clear(d.answers)
-		d.barred = nil
+	if d.answers.reset() {
 		d.version++
 	}
-}
-
-// denies returns the commits that the declared fleet may not be applied after, as far as that was asked. Nobody changes it. d.mu is held.
-func (d *Declared) denies() map[api.Commit]*object.Reason {
-	if d.barred != nil {
-		return d.barred
-	}
-	d.barred = map[api.Commit]*object.Reason{}
-	for of, err := range d.answers {
-		if of[0] == d.fleet.Commit && err != nil {
-			d.barred[of[1]] = object.Because(reason.NonFastForward, "%v", err)
-		}
-	}
-	return d.barred
 }

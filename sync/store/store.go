@@ -64,7 +64,7 @@ type Overrides struct {
 // New returns an empty store.
 func New(settings Settings) *Store {
 	s := &Store{settings: settings}
-	s.Declared = Declared{mu: &s.mu, removed: map[api.ClusterName]bool{}, answers: map[[2]api.Commit]error{}}
+	s.Declared = Declared{mu: &s.mu, removed: map[api.ClusterName]bool{}, answers: answers{after: map[[2]api.Commit]error{}}}
 	s.Clusters = Clusters{mu: &s.mu, announced: map[api.ClusterName]conditionEntries{}, specs: map[api.ClusterName]sum{}}
 	s.Record = Record{mu: &s.mu, overrides: settings.Overrides, decided: decide(settings.Overrides, nil)}
 	s.Record.remembers = remembered(inventory.Record{}, s.Record.decided, settings.Overrides.Cap)
@@ -173,8 +173,8 @@ func (s *Store) PutCluster(name api.ClusterName, c state.Cluster, epoch int) (mo
 	if s.Declared.epoch != epoch {
 		return false, false
 	}
-	barred, was := s.Declared.denies(), s.Clusters.digests.at[name]
-	moved = was.sum != now.sum || because(barred, was.commit) != because(barred, now.commit)
+	denied, was := s.Declared.answers.denies(s.Declared.fleet), s.Clusters.digests.at[name]
+	moved = was.sum != now.sum || because(denied, was.commit) != because(denied, now.commit)
 	s.Clusters.put(name, c, now, moved)
 	s.Clusters.announced[name] = next
 	s.forgetIssued(name)

@@ -147,7 +147,7 @@ func (s *Store) ForReading(name api.ClusterName) state.Snapshot {
 func (s *Store) bare() state.Snapshot {
 	w := state.Snapshot{
 		Installation: s.settings.Installation,
-		Declarations: state.Declarations{Fleet: s.Declared.fleet, Departed: s.Declared.departed, DeniedAfter: s.Declared.denies()},
+		Declarations: state.Declarations{Fleet: s.Declared.fleet, Departed: s.Declared.departed, DeniedAfter: s.Declared.answers.denies(s.Declared.fleet)},
 		Record:       s.Record.remembers, Options: s.settings.Options, Process: s.settings.Process, Takeover: s.settings.Takeover,
 		Results: s.Corrections.asResults(), Round: s.round, Now: time.Now(),
 	}

@@ -103,7 +103,7 @@ func loop(d *declared, c lw.Clusters, home *simCluster, changes lw.Changes) *lw.
 	return &lw.Loop{
 		Options: lw.Options{Owner: object.DefaultOwner}, Declared: d, Clusters: c, Management: record.ManagementCluster{Cluster: home, Namespace: "linkwright"},
 		Renderer: render.New(object.DefaultOwner), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Explain: cluster.Explain, Changes: changes, Log: slog.New(slog.DiscardHandler),
+		Errors: lw.Errors{Explain: cluster.Explain}, Changes: changes, Log: slog.New(slog.DiscardHandler),
 	}
 }
 

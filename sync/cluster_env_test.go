@@ -247,7 +247,7 @@ func (b *clusterEnv) loop(d *declaredText, agent string) *sync.Loop {
 		Options: sync.Options{Owner: "linkwright", Patience: time.Minute}, Declared: d, Clusters: &openClusters{registry: registry, bed: b.ControlPlanes},
 		Management: record.ManagementCluster{Cluster: at, Namespace: "linkwright"},
 		Renderer:   render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Explain: cluster.Explain, Verifier: cluster.Verifier{},
+		Errors: sync.Errors{Explain: cluster.Explain}, Verifier: cluster.Verifier{},
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
 	}
 }

@@ -131,7 +131,7 @@ func (h *hub) process(daemon bool) (*sync.Loop, func()) {
 	}
 	l := &sync.Loop{
 		Options: sync.Options{Owner: "linkwright"}, Declared: h, Clusters: p, Management: record.ManagementCluster{Cluster: h.others.Cluster("home"), Namespace: "linkwright"},
-		Renderer: render.New("linkwright"), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Log: slog.New(slog.DiscardHandler),
+		Renderer: render.New("linkwright"), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Errors: sync.Errors{Explain: cluster.Explain}, Log: slog.New(slog.DiscardHandler),
 	}
 	if daemon {
 		l.Changes = p.registry

@@ -124,7 +124,7 @@ func newMemoryEnv(t *testing.T, o memcluster.Options, links string) *memoryEnv {
 func (r *memoryEnv) loop() *Loop {
 	return &Loop{
 		Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: r, Clusters: r, Management: record.ManagementCluster{Cluster: r.Cluster("home"), Namespace: "linkwright"},
-		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Rejection: cluster.Rejection,
+		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Errors: Errors{Explain: cluster.Explain, Rejection: cluster.Rejection},
 		Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -85,7 +85,7 @@ func (r *nonFastForward) begin(only ...api.ClusterName) {
 		Options: sync.Options{Owner: object.DefaultOwner, Only: only}, Declared: r.h, Clusters: r.set,
 		Management: record.ManagementCluster{Cluster: r.set.Cluster("west"), Namespace: "linkwright"},
 		Renderer:   render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Explain: cluster.Explain, Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
+		Errors: sync.Errors{Explain: cluster.Explain}, Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
 	}, 1)
 }
 

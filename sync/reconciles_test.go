@@ -300,7 +300,7 @@ func TestContested(t *testing.T) {
 // failed otherwise may be done yet.
 func TestForbiddenWrites(t *testing.T) {
 	code := func(c reason.Code) error { return errors.New(string(c)) }
-	loop := &Loop{Explain: func(err error) object.Reason { return object.Reason{Code: reason.Code(err.Error())} }}
+	loop := &Loop{Errors: Errors{Explain: func(err error) object.Reason { return object.Reason{Code: reason.Code(err.Error())} }}}
 	for _, tt := range []struct {
 		errs []error
 		want bool

@@ -198,7 +198,7 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 		Declared: s.history, Clusters: s.set,
 		Management: record.ManagementCluster{Cluster: s.management, Namespace: "linkwright"},
 		Renderer:   render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Verifier: s.set,
-		Explain: cluster.Explain, Rejection: cluster.Rejection, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Errors: sync.Errors{Explain: cluster.Explain, Rejection: cluster.Rejection}, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
 	l.ReadOnly, l.Abandoned = s.observes, s.abandon
 	if watches {

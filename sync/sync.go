@@ -93,15 +93,20 @@ type Loop struct {
 	Recorded <-chan struct{}
 	// Verifier verifies credentials before they are handed to Linkerd; nil: none is verified.
 	Verifier verify.Client
-	// Explain says what an error of Clusters means.
-	Explain func(error) object.Reason
 	// Progress gets how all stands while Once or Snapshot is under way, again and again, one report at a time, and the report of Once at its
 	// end; nil: nobody wants to know.
 	Progress func(report.Report)
-	// Rejection says why an error of a write says that the object is never changed like that; false: it says something else.
-	Rejection func(error) (object.Rejection, bool)
+	Errors
 
 	maxRendered int // ends at once; zero: defaultMaxRendered
+}
+
+// Errors reads errors of Clusters.
+type Errors struct {
+	// Explain says what one means; nil: what it says.
+	Explain func(error) object.Reason
+	// Rejection says why one of a write says that the object is never changed like that; false: it says something else.
+	Rejection func(error) (object.Rejection, bool)
 }
 
 // Options are the settings that people choose.

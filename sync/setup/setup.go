@@ -50,7 +50,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		Options: o.Sync, Clusters: c, Management: record.ManagementCluster{Cluster: c.Management(), Namespace: of.Namespace}, Log: o.Access.Log,
 		Declared: &declared.Branch{Source: o.Source, Loader: o.Loader, Dir: o.Dir, In: of},
 		Renderer: Renderer(of.Owner, o.Images, o.Loader), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Verifier: c.Trier(), Explain: cluster.Explain, Rejection: cluster.Rejection,
+		Verifier: c.Trier(), Errors: sync.Errors{Explain: cluster.Explain, Rejection: cluster.Rejection},
 	}
 	l.Owner, l.Confined = of.Owner, confine.Account{ManagementNamespace: of.Namespace, Images: o.Images}
 	return &Engine{Loop: l, Source: o.Source, Clusters: c, Loader: o.Loader}, nil

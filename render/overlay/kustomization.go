@@ -17,13 +17,19 @@ import (
 )
 
 // kustomization is one kustomization file under validation: the value that kustomize decodes, which is validated, and its
-// YAML nodes, which only have positions.
+// YAML nodes, which only have fieldPositions.
 type kustomization struct {
 	kustomizationRef
+	fieldPositions
 	validator *validator
-	nodes     *yaml.Node
 	value     types.Kustomization
 	total     cost
+}
+
+// fieldPositions are those of the fields of a file.
+type fieldPositions struct {
+	in    string // the file
+	nodes *yaml.Node
 }
 
 // kustomizationRef is the directory and file of a kustomization, and the kind that the reference to it expects.
@@ -40,7 +46,7 @@ func (g *validator) decode(p kustomizationRef, data []byte) (*kustomization, boo
 		g.fail(api.Pos{File: p.file}, "a kustomization must be one document with a mapping", "")
 		return nil, false
 	}
-	k := &kustomization{kustomizationRef: p, validator: g, nodes: found[0]}
+	k := &kustomization{kustomizationRef: p, fieldPositions: fieldPositions{p.file, found[0]}, validator: g}
 	if key := duplicateKey(k.nodes, strings.ToLower); key != nil {
 		g.fail(k.pos(key), key.Value+": this key is declared twice", "")
 		return nil, false
@@ -59,13 +65,13 @@ func (g *validator) decode(p kustomizationRef, data []byte) (*kustomization, boo
 	return k, true
 }
 
-func (k *kustomization) pos(n *yaml.Node) api.Pos {
-	return api.Pos{File: k.file, Line: n.Line, Col: n.Column}
+func (p fieldPositions) pos(n *yaml.Node) api.Pos {
+	return api.Pos{File: p.in, Line: n.Line, Col: n.Column}
 }
 
 // at is the position of the deepest field of a path that the file has.
-func (k *kustomization) at(keys ...string) api.Pos {
-	n := k.nodes
+func (p fieldPositions) at(keys ...string) api.Pos {
+	n := p.nodes
 	for _, key := range keys {
 		next := childOf(n, key)
 		if next == nil {
@@ -73,7 +79,7 @@ func (k *kustomization) at(keys ...string) api.Pos {
 		}
 		n = next
 	}
-	return k.pos(n)
+	return p.pos(n)
 }
 
 func (k *kustomization) fail(message, hint string, keys ...string) {
@@ -90,7 +96,7 @@ func (k *kustomization) checkFieldNames() bool {
 			k.validator.fail(k.pos(key), key.Value+": unknown field", api.DidYouMean(key.Value, names))
 			continue
 		}
-		if hint, refused := k.deniedField(names[n]); refused {
+		if hint, refused := deniedField(names[n], k.inOverlay()); refused {
 			k.validator.fail(k.pos(key), key.Value+": is not allowed here", hint)
 			continue
 		}
@@ -111,8 +117,8 @@ func fieldNames() (names []string) {
 	return append(names, "apiVersion", "kind")
 }
 
-// deniedField reports whether a field is not allowed, and what to write instead.
-func (k *kustomization) deniedField(field string) (hint string, denied bool) {
+// deniedField reports whether a field is not allowed, and what to write instead. A Component of an overlay may have fewer.
+func deniedField(field string, component bool) (hint string, denied bool) {
 	switch field {
 	case "generators", "transformers", "validators":
 		return "linkwright does not run plugins: write patches, labels, commonAnnotations or resources", true
@@ -123,7 +129,7 @@ func (k *kustomization) deniedField(field string) (hint string, denied bool) {
 	case "secretGenerator":
 		return "a secret does not belong in Git: have your secret manager write it to an access Secret of the management cluster, and name that in spec.access.kubeconfigSecret", true
 	}
-	if !k.inOverlay() {
+	if !component {
 		return "", false
 	}
 	return deniedInComponent(field)
@@ -202,7 +208,7 @@ func (k *kustomization) canonical() []byte {
 		TypeMeta: v.TypeMeta, MetaData: v.MetaData,
 		NamePrefix: v.NamePrefix, NameSuffix: v.NameSuffix, Namespace: v.Namespace,
 		CommonLabels: v.CommonLabels, Labels: v.Labels, CommonAnnotations: v.CommonAnnotations,
-		Patches: append(k.strategic(), v.Patches...), PatchesJson6902: v.PatchesJson6902,
+		Patches: append(strategic(v.PatchesStrategicMerge), v.Patches...), PatchesJson6902: v.PatchesJson6902,
 		Images: v.Images, Replacements: v.Replacements, Replicas: v.Replicas, Vars: v.Vars, SortOptions: v.SortOptions,
 		Resources: v.Resources, Components: v.Components, Crds: v.Crds, Configurations: v.Configurations,
 		ConfigMapGenerator: v.ConfigMapGenerator, GeneratorOptions: v.GeneratorOptions, BuildMetadata: v.BuildMetadata,
@@ -218,8 +224,8 @@ func (k *kustomization) canonical() []byte {
 }
 
 // strategic returns patchesStrategicMerge, whose entries are paths or patches, as patches.
-func (k *kustomization) strategic() (out []types.Patch) {
-	for _, entry := range k.value.PatchesStrategicMerge {
+func strategic(entries []types.PatchStrategicMerge) (out []types.Patch) {
+	for _, entry := range entries {
 		if text := string(entry); inline(text) {
 			out = append(out, types.Patch{Patch: text})
 		} else {

@@ -34,7 +34,7 @@ func (k *kustomization) checkCounts() {
 		field, what string
 		n, most     int
 	}{
-		{"patches", "patches", k.patchCount(), maxPatches},
+		{"patches", "patches", countPatches(k.value), maxPatches},
 		{"labels", "labels", len(v.Labels), maxLabels},
 		{"configMapGenerator", "generators", len(v.ConfigMapGenerator), maxGenerators},
 		{"replacements", "replacements and vars", len(v.Replacements) + len(v.Vars), maxReplacements},
@@ -46,15 +46,15 @@ func (k *kustomization) checkCounts() {
 	}
 }
 
-func (k *kustomization) patchCount() int {
-	return len(k.value.Patches) + len(k.value.PatchesStrategicMerge) + len(k.value.PatchesJson6902)
+func countPatches(v types.Kustomization) int {
+	return len(v.Patches) + len(v.PatchesStrategicMerge) + len(v.PatchesJson6902)
 }
 
 // steps adds the changes of a kustomization to the total cost. Those of a Component apply to the objects of the kustomization
 // that uses it.
 func (k *kustomization) steps(total cost) cost {
 	v := &k.value
-	n := k.patchCount() + len(v.Labels) + len(v.Images) + len(v.ImageTags) + len(v.Replicas) + len(v.Replacements)
+	n := countPatches(k.value) + len(v.Labels) + len(v.Images) + len(v.ImageTags) + len(v.Replicas) + len(v.Replacements)
 	for _, written := range []bool{
 		v.NamePrefix != "", v.NameSuffix != "", v.Namespace != "", len(v.CommonLabels) > 0, len(v.CommonAnnotations) > 0,
 	} {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/labels"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
@@ -32,6 +33,7 @@ import (
 // mirrorFlags are those of the service mirror.
 type mirrorFlags struct {
 	kubeconfig, context, namespace string
+	selector                       string
 	listen                         string
 	headless                       []string
 	namespaces, local              bool
@@ -65,11 +67,15 @@ because gateways are probed through the proxy. It serves /metrics, /ready and
 					return cli.Usage("link %q: %v", name, err)
 				}
 			}
+			selector, err := labels.Parse(f.selector)
+			if err != nil {
+				return cli.Usage("--selector %q: %v", f.selector, err)
+			}
 			log, err := f.log.Open(c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			return f.run(c.Context(), links, log)
+			return f.run(c.Context(), links, selector, log)
 		},
 	}
 	cli.Group(c.Flags(), cli.GroupClusters, f.addCluster)
@@ -87,13 +93,14 @@ func (f *mirrorFlags) addCluster(flags *pflag.FlagSet) {
 
 func (f *mirrorFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.listen, "listen", fmt.Sprintf(":%d", linkerd.AdminPort), "address of the HTTP server")
+	flags.StringVarP(&f.selector, "selector", "l", "", "labels of the Links to mirror (default: all)")
 	flags.StringSliceVar(&f.headless, "enable-headless-services", nil, `links whose headless services get a service for each named address; "*": all`)
 	flags.BoolVar(&f.namespaces, "enable-namespace-creation", false, "create the namespace of an exported service if it is missing")
 	flags.BoolVar(&f.local, "local", true, "make this cluster's own services members of federated services, unless Linkerd's local mirror does")
 }
 
 // run mirrors until ctx ends.
-func (f *mirrorFlags) run(ctx context.Context, links []string, log *slog.Logger) error {
+func (f *mirrorFlags) run(ctx context.Context, links []string, selector labels.Selector, log *slog.Logger) error {
 	limitMemory(log)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50) // caches are most of the memory, and rarely change
@@ -116,8 +123,9 @@ func (f *mirrorFlags) run(ctx context.Context, links []string, log *slog.Logger)
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mirrors, err := controller.New(controller.Options{
 		Source: cfg, Namespace: f.namespace, Expected: links, Local: f.local, Headless: f.headless, CreateNamespaces: f.namespaces, Log: log, Metrics: metrics,
-		Mirrors: func(link string) bool { return len(links) == 0 || slices.Contains(links, link) },
-		Config:  func(raw []byte) (*rest.Config, error) { return cluster.ParseKubeconfig(raw, "", cluster.Trust{}) },
+		Selector: selector,
+		Mirrors:  func(link string) bool { return len(links) == 0 || slices.Contains(links, link) },
+		Config:   func(raw []byte) (*rest.Config, error) { return cluster.ParseKubeconfig(raw, "", cluster.Trust{}) },
 		Lease: func(name string) controller.Lease {
 			return lease.Lock{
 				Client: client, Namespace: f.namespace, Name: name, Identity: host, Borrowed: true,

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -34,6 +35,8 @@ type Options struct {
 	Mirrors func(link string) bool
 	// Expected names links that should exist. The log warns of each that does not when Run begins.
 	Expected []string
+	// Selector selects Links by their labels; default: all.
+	Selector labels.Selector
 	// Local makes the source's own Services members of federated Services, unless Linkerd's local mirror does.
 	Local bool
 	// Lease returns the Lease of a name in the namespace. One process at a time holds it.
@@ -42,7 +45,8 @@ type Options struct {
 	Config func(kubeconfig []byte) (*rest.Config, error)
 	Log    *slog.Logger
 
-	// Headless names the links whose headless Services get a Service for each named address; "*": all.
+	// Headless names the links whose headless Services get a Service for each named address; "*": all. A Link may also ask for that itself, by
+	// linkerd.HeadlessAnnotation.
 	Headless []string
 	// CreateNamespaces creates the namespace of an exported Service if the source has none.
 	CreateNamespaces bool
@@ -77,6 +81,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ProbeService == nil {
 		o.ProbeService = func(link string) string { return linkerd.ProbeService(api.ClusterName(link)) }
+	}
+	if o.Selector == nil {
+		o.Selector = labels.Everything()
 	}
 	if o.Mirrors == nil {
 		o.Mirrors = func(string) bool { return true }
@@ -136,7 +143,7 @@ func New(o Options) (*Controller, error) {
 		linkKeys: workqueue.NewTypedRateLimitingQueue(backOff[string]()),
 		targets:  map[string]*target{}, led: map[string]bool{},
 	}
-	c.links = linkCache{client: dyn, namespace: o.Namespace, mirrors: o.Mirrors}
+	c.links = linkCache{client: dyn, namespace: o.Namespace, mirrors: o.Mirrors, selector: o.Selector}
 	c.source = newSource(core, o.Namespace, c)
 	return c, nil
 }

@@ -32,6 +32,11 @@ type link struct {
 	Status   linkStatus        `json:"status"`
 }
 
+// isHeadless reports whether headless Services of the target get a Service for each named address.
+func (l link) isHeadless(o Options) bool {
+	return l.Metadata.Annotations[linkerd.HeadlessAnnotation] == "true" || o.isHeadless(l.Metadata.Name)
+}
+
 // linkSpec is LinkSpec with all fields of the probeSpec.
 type linkSpec struct {
 	linkerd.LinkSpec
@@ -44,6 +49,7 @@ type linkCache struct {
 	client    dynamic.Interface
 	namespace string
 	mirrors   func(name string) bool
+	selector  labels.Selector
 	version   string
 	cache     cache.SharedIndexInformer
 }
@@ -71,7 +77,7 @@ func (c *linkCache) resource() dynamic.ResourceInterface {
 // run watches until ctx ends, and calls changed with the name of each Link that was added, changed or deleted.
 // It calls failed if they cannot be read.
 func (c *linkCache) run(ctx context.Context, running *sync.WaitGroup, changed func(name string), failed func(error)) {
-	c.cache = informer(c.resource().List, c.resource().Watch, &unstructured.Unstructured{}, labels.Everything(), stripLink, nil)
+	c.cache = informer(c.resource().List, c.resource().Watch, &unstructured.Unstructured{}, c.selector, stripLink, nil)
 	on(c.cache, func(o metav1.Object) {
 		if c.mirrors(o.GetName()) {
 			changed(o.GetName())

@@ -10,6 +10,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 )
@@ -251,6 +253,55 @@ func TestHeadless(t *testing.T) {
 	b.ok(nil, b.east.CoreV1().Services(b.ns).Delete(t.Context(), "db", metav1.DeleteOptions{}))
 	b.gone("db-" + b.link)
 	b.gone("db-0-" + b.link)
+}
+
+// TestSelector: only Links with the label are mirrored. A Link that gets the label may ask for headless Services by its annotation. One that loses it
+// keeps its mirrors, for the next controller, and its Lease is released.
+func TestSelector(t *testing.T) {
+	b := newBed(t)
+	b.createLink(nil)
+	o := b.options(b.agent)
+	o.Mirrors, o.Headless = nil, nil
+	o.Selector = labels.SelectorFromSet(labels.Set{"linkwright.dev/mirror": b.link})
+	b.run(o)
+	b.export("web", b.exported())
+	time.Sleep(time.Second)
+	if _, err := b.service("web-" + b.link); err == nil {
+		t.Error("a Link without the label is mirrored")
+	}
+	b.labelLink(`{"labels":{"linkwright.dev/mirror":"` + b.link + `"}}`)
+	b.mirrored("web-"+b.link, true)
+	b.labelLink(`{"annotations":{"linkwright.dev/enable-headless-services":"true"}}`)
+	meta := metav1.ObjectMeta{Name: "db", Labels: b.exported()}
+	b.ok(b.east.CoreV1().Services(b.ns).Create(t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+		ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": "db"}, Ports: []corev1.ServicePort{{Name: "sql", Port: 5432}},
+	}}, metav1.CreateOptions{}))
+	e := ready(meta)
+	e.Subsets[0].Addresses[0].Hostname = "db-0"
+	b.ok(b.east.CoreV1().Endpoints(b.ns).Create(t.Context(), e, metav1.CreateOptions{}))
+	b.mirrored("db-0-"+b.link, true)
+
+	since := time.Now()
+	b.labelLink(`{"labels":{"linkwright.dev/mirror":null}}`)
+	b.eventually(func() error {
+		l, err := b.west.CoordinationV1().Leases(testbed.Multicluster).Get(t.Context(), "service-mirror-write-"+b.link, metav1.GetOptions{})
+		if err == nil && l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "" {
+			err = fmt.Errorf("the lease is held by %s", *l.Spec.HolderIdentity)
+		}
+		return err
+	})
+	for _, w := range b.written(b.agent, since) {
+		if !strings.Contains(w, "leases") {
+			t.Errorf("%s, though the Link is another controller's", w)
+		}
+	}
+	b.mirrored("web-"+b.link, true)
+}
+
+// labelLink changes the metadata of the Link.
+func (b *bed) labelLink(metadata string) {
+	b.Helper()
+	b.ok(b.links().Patch(b.Context(), b.link, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{}))
 }
 
 // TestLocal: the source's own Service is a member of the federated one, unless Linkerd's local mirror runs.

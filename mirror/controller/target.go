@@ -76,7 +76,7 @@ func (t *target) set(l link) {
 	}
 	t.link = l
 	t.mu.Unlock()
-	if reflect.DeepEqual(was.Spec, l.Spec) && was.Metadata.UID == l.Metadata.UID {
+	if reflect.DeepEqual(was.Spec, l.Spec) && was.Metadata.UID == l.Metadata.UID && was.isHeadless(t.options) == l.isHeadless(t.options) {
 		return
 	}
 	signal(t.edited)
@@ -157,7 +157,7 @@ func (t *target) state(key types.NamespacedName) mirror.Link {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := mirror.Link{
-		Name: t.name, Created: t.link.Metadata.CreationTimestamp.Time, Spec: t.link.Spec.LinkSpec, Headless: t.options.isHeadless(t.name), Gateway: t.gateway.Gateway,
+		Name: t.name, Created: t.link.Metadata.CreationTimestamp.Time, Spec: t.link.Spec.LinkSpec, Headless: t.link.isHeadless(t.options), Gateway: t.gateway.Gateway,
 	}
 	out.Gateway.Dead = t.prober.Dead() != nil
 	if !t.gateway.isOf(t.link) || t.services == nil || t.services.selectors != selectorsOf(t.link.Spec.LinkSpec, out.Headless) {

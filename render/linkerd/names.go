@@ -22,6 +22,9 @@ const (
 	MirroredLabel    = "mirror.linkerd.io/mirrored-service"
 	ExportedLabel    = "mirror.linkerd.io/exported"
 
+	// HeadlessAnnotation with the value "true" on a Link has linkwright's service mirror mirror headless services as such.
+	HeadlessAnnotation = object.Prefix + "enable-headless-services"
+
 	// RemoteClusterLabel marks the control plane's secret; the destination controller lists by it.
 	RemoteClusterLabel = "multicluster.linkerd.io/cluster-name"
 	TrustDomain        = "multicluster.linkerd.io/trust-domain"

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -19,7 +20,8 @@ import (
 	"github.com/linkwright/linkwright/mirror/controller"
 )
 
-// MirrorAgent begins the user agent of the mirror of link foo, in the source and in the target: "testbed-mirror/foo". The part that looks for
+// MirrorAgent begins the user agent of the mirror of link foo, in the source and in the target: "testbed-mirror/foo". That of a controller for several
+// links is "testbed-mirror/shared". The part that looks for
 // pods is "testbed-mirror".
 const MirrorAgent = "testbed-mirror"
 
@@ -41,7 +43,7 @@ const mirrorPods = "component in (controller, linkerd-service-mirror)"
 
 // RunMirrors plays the kubelet for the service mirror controllers of one source, until ctx ends. While a pod of Linkerd's controller of a link is
 // Running, whoever made it, linkwright's own service mirror runs in this process for that link, as the pod's service account, with the pod's name
-// in the Lease, and with the flags among the pod's arguments that it has, too. Gateways count as alive: nothing here asks the network.
+// in the Lease, and with the flags among the pod's arguments that it has, too. A pod of linkwright mirror does so for all links that it selects. Gateways count as alive: nothing here asks the network.
 //
 // A finalizer on the pod makes "no pod" mean "no more writes", as a process that ended would.
 func RunMirrors(ctx context.Context, cfg *rest.Config, opts MirrorOptions) error {
@@ -115,7 +117,7 @@ func (m *mirrorControllers) reconcile(ctx context.Context) error {
 	m.releasePods(ctx, pods.Items)
 	for uid, pod := range desired {
 		if m.running[uid] == nil {
-			m.failed(flagsOf(pod).link, m.startReplica(ctx, pod))
+			m.failed(flagsOf(pod).name(), m.startReplica(ctx, pod))
 		}
 	}
 	return nil
@@ -142,7 +144,7 @@ func (m *mirrorControllers) startReplica(ctx context.Context, pod *corev1.Pod) e
 // options are those of the controller of a pod.
 func (m *mirrorControllers) options(pod *corev1.Pod) (controller.Options, error) {
 	flags := flagsOf(pod)
-	cfg := as(m.cfg, MirrorAgent+"/"+flags.link)
+	cfg := as(m.cfg, MirrorAgent+"/"+flags.name())
 	cfg.Impersonate = rest.ImpersonationConfig{
 		UserName: "system:serviceaccount:" + pod.Namespace + ":" + pod.Spec.ServiceAccountName,
 		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + pod.Namespace, "system:authenticated"},
@@ -152,19 +154,23 @@ func (m *mirrorControllers) options(pod *corev1.Pod) (controller.Options, error)
 		return controller.Options{}, err
 	}
 	o := controller.Options{
-		Source: cfg, Namespace: pod.Namespace, CreateNamespaces: flags.namespaces, Transport: alive{}, Log: m.opts.Log.With("link", flags.link),
-		Mirrors:      func(link string) bool { return link == flags.link },
-		ProbeService: func(string) string { return flags.probe },
-		Resolve:      func(context.Context, string) ([]string, error) { return nil, errNoNetwork },
+		Source: cfg, Namespace: pod.Namespace, CreateNamespaces: flags.namespaces, Transport: alive{}, Log: m.opts.Log.With("link", flags.name()),
+		Resolve: func(context.Context, string) ([]string, error) { return nil, errNoNetwork },
 		Config: func(raw []byte) (*rest.Config, error) {
 			target, err := clientcmd.RESTConfigFromKubeConfig(raw)
 			if err == nil {
-				target.UserAgent = MirrorAgent + "/" + flags.link
+				target.UserAgent = MirrorAgent + "/" + flags.name()
 			}
 			return target, err
 		},
 		Lease: func(name string) controller.Lease { return elected{client, pod.Namespace, name, pod.Name} },
 	}
+	if flags.selector != "" {
+		o.Selector, err = labels.Parse(flags.selector)
+		return o, err
+	}
+	o.Mirrors = func(link string) bool { return link == flags.link }
+	o.ProbeService = func(string) string { return flags.probe }
 	if flags.headless {
 		o.Headless = []string{flags.link}
 	}

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -8,7 +9,8 @@ import (
 
 // flags are what the arguments of a controller's container ask for.
 type flags struct {
-	link       string
+	link       string // empty: those of selector
+	selector   string // of linkwright mirror
 	probe      string // name of the probe Service
 	headless   bool
 	namespaces bool // are created
@@ -29,10 +31,15 @@ func flagsOf(pod *corev1.Pod) flags {
 	return f
 }
 
+// name is that of the link, or of all.
+func (f flags) name() string { return cmp.Or(f.link, "shared") }
+
 func (f *flags) read(arg string) {
 	name, value, set := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	on := !set || value == "true"
 	switch name {
+	case "selector":
+		f.selector = value
 	case "probe-service":
 		f.probe = value
 	case "enable-headless-services":

@@ -32,3 +32,14 @@ func TestMirrorFlagsOfPods(t *testing.T) {
 		}
 	}
 }
+
+// TestMirrorFlagsOfSharedPods: a pod of linkwright mirror is for the links that it selects, and has no link of its own.
+func TestMirrorFlagsOfSharedPods(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"component": "controller", "linkwright.dev/mirror": "blue"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Args: []string{"mirror", "--selector=linkwright.dev/mirror=blue", "--local=false", "--log-level=info"}}}},
+	}
+	if got := flagsOf(pod); got.selector != "linkwright.dev/mirror=blue" || got.link != "" || got.name() != "shared" {
+		t.Errorf("flagsOf: %+v", got)
+	}
+}

@@ -61,6 +61,8 @@ func docs(of string) string {
 		return "leaves it to the user's Helm chart."
 	case "ControllerMode=PerLink":
 		return "lets linkwright render the controller. It is the default."
+	case "ControllerMode=Shared":
+		return "lets linkwright render one controller for all links of the source that are Shared: linkwright's own service mirror. Its settings must be the same for all of them, except headless."
 	case "CredentialMode":
 		return "CredentialMode sets where a link's credential comes from."
 	case "CredentialMode=Bound":

@@ -109,6 +109,9 @@ type ControllerMode string
 const (
 	// PerLink lets linkwright render the controller. It is the default.
 	PerLink ControllerMode = "PerLink"
+	// Shared lets linkwright render one controller for all links of the source that are Shared: linkwright's own service mirror. Its
+	// settings must be the same for all of them, except headless.
+	Shared ControllerMode = "Shared"
 	// External leaves it to the user's Helm chart.
 	External ControllerMode = "External"
 )

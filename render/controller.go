@@ -12,6 +12,7 @@ import (
 	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
 	policyac "k8s.io/client-go/applyconfigurations/policy/v1"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -41,26 +42,32 @@ func (b *builder) selector() map[string]string {
 func controller(b *builder) {
 	key := object.Key{Group: "apps", Kind: "Deployment", Namespace: b.source().MulticlusterNamespace, Name: linkerd.Controller(b.target())}
 	c := b.Link.Spec.Controller
-	spec := appsac.DeploymentSpec().WithReplicas(*c.Replicas).WithRevisionHistoryLimit(10).
-		WithSelector(matching(b.selector())).WithTemplate(b.pod(key.Name))
-	if c.PodAntiAffinity {
-		spec.WithStrategy(appsac.DeploymentStrategy().WithRollingUpdate(
-			appsac.RollingUpdateDeployment().WithMaxUnavailable(intstr.FromInt32(1))))
-	}
+	spec := workload(c, b.selector(), antiAffinity(linkerd.ClusterNameLabel, string(b.target())), key.Name, b.container())
 	d := appsac.Deployment(key.Name, key.Namespace).WithSpec(spec)
 	b.add(identity{key: key, version: "v1", phase: object.PhaseControllers, meta: &d.ObjectMetaApplyConfiguration, labels: b.controllerLabels()}, d)
 }
 
-func (b *builder) pod(account string) *coreac.PodTemplateSpecApplyConfiguration {
-	labels := b.selector()
-	maps.Copy(labels, map[string]string{linkerd.ExtensionLabel: linkerd.Extension})
+// workload is the spec of a controller's Deployment.
+func workload(
+	c api.Controller, selector map[string]string, apart *coreac.AffinityApplyConfiguration, account string, container *coreac.ContainerApplyConfiguration,
+) *appsac.DeploymentSpecApplyConfiguration {
+	template := pod(selector, account, container)
+	spec := appsac.DeploymentSpec().WithReplicas(*c.Replicas).WithRevisionHistoryLimit(10).WithSelector(matching(selector)).WithTemplate(template)
+	if c.PodAntiAffinity {
+		spec.WithStrategy(appsac.DeploymentStrategy().WithRollingUpdate(
+			appsac.RollingUpdateDeployment().WithMaxUnavailable(intstr.FromInt32(1))))
+		template.Spec.WithAffinity(apart)
+	}
+	return spec
+}
+
+func pod(selector map[string]string, account string, container *coreac.ContainerApplyConfiguration) *coreac.PodTemplateSpecApplyConfiguration {
+	labels := maps.Clone(selector)
+	labels[linkerd.ExtensionLabel] = linkerd.Extension
 	spec := coreac.PodSpec().
 		WithServiceAccountName(account).WithAutomountServiceAccountToken(false).
 		WithSecurityContext(coreac.PodSecurityContext().WithSeccompProfile(runtimeDefault())).
-		WithContainers(b.container()).WithVolumes(token())
-	if b.Link.Spec.Controller.PodAntiAffinity {
-		spec.WithAffinity(b.antiAffinity())
-	}
+		WithContainers(container).WithVolumes(token())
 	return coreac.PodTemplateSpec().WithLabels(labels).WithAnnotations(map[string]string{
 		"linkerd.io/inject": "enabled",
 		"cluster-autoscaler.kubernetes.io/safe-to-evict":         "true",
@@ -78,8 +85,12 @@ func (b *builder) container() *coreac.ContainerApplyConfiguration {
 		args = append(args, "-enable-headless-services")
 	}
 	args = append(args, "-enable-pprof=false", "-probe-service="+linkerd.ProbeService(b.target()), string(b.target()))
-	container := coreac.Container().WithName("controller").
-		WithImage(cmp.Or(c.Image, linkerd.ControllerImage+":"+b.Source.Version)).WithArgs(args...).
+	return confined(c, cmp.Or(c.Image, linkerd.ControllerImage+":"+b.Source.Version), args)
+}
+
+// confined is the container of a controller, without privileges.
+func confined(c api.Controller, image string, args []string) *coreac.ContainerApplyConfiguration {
+	container := coreac.Container().WithName("controller").WithImage(image).WithArgs(args...).
 		WithPorts(coreac.ContainerPort().WithName(adminPort).WithContainerPort(linkerd.AdminPort)).
 		WithSecurityContext(coreac.SecurityContext().
 			WithAllowPrivilegeEscalation(false).WithReadOnlyRootFilesystem(true).WithRunAsNonRoot(true).
@@ -111,11 +122,11 @@ func token() *coreac.VolumeApplyConfiguration {
 }
 
 // antiAffinity keeps replicas off one node, and off one zone where possible.
-func (b *builder) antiAffinity() *coreac.AffinityApplyConfiguration {
+func antiAffinity(label, value string) *coreac.AffinityApplyConfiguration {
 	term := func(topology string) *coreac.PodAffinityTermApplyConfiguration {
 		return coreac.PodAffinityTerm().WithTopologyKey(topology).WithLabelSelector(
 			metaac.LabelSelector().WithMatchExpressions(metaac.LabelSelectorRequirement().
-				WithKey(linkerd.ClusterNameLabel).WithOperator("In").WithValues(string(b.target()))))
+				WithKey(label).WithOperator("In").WithValues(value)))
 	}
 	return coreac.Affinity().WithPodAntiAffinity(coreac.PodAntiAffinity().
 		WithPreferredDuringSchedulingIgnoredDuringExecution(coreac.WeightedPodAffinityTerm().

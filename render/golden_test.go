@@ -157,11 +157,19 @@ func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w setting
 		}
 		ends = append(ends, r.Source(in), r.Target(in))
 	}
+	for _, c := range f.Clusters {
+		if base := r.Complete(c, nil)[0]; len(base.Objects) > 0 {
+			ends = append(ends, base)
+		}
+	}
 	return ends
 }
 
 // nameOf is where an end stands in an archive.
 func nameOf(e object.End) string {
+	if e.IsBase() {
+		return fmt.Sprintf("ends/%s/base.yaml", e.Cluster)
+	}
 	return fmt.Sprintf("ends/%s/%s-%s.yaml", e.Cluster, e.Link.Source, e.Link.Target)
 }
 

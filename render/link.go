@@ -34,7 +34,7 @@ func link(b *builder) {
 		b.err = err
 		return
 	}
-	b.addEncoded(identity{key: key, version: version, phase: object.PhaseLinks}, content, nil)
+	b.addEncoded(identity{key: key, version: version, phase: object.PhaseLinks, labels: b.mirrorLabels()}, content, b.mirrorAnnotations())
 }
 
 func (b *builder) linkSpec() linkerd.LinkSpec {

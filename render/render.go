@@ -30,6 +30,8 @@ type Input struct {
 	// AppliedIn is the older version in which the live Linkerd Link was last applied, if its fields must be those of that version
 	// (linkerd.AppliedIn); empty: no restriction.
 	AppliedIn string
+	// StillShared keeps the link with the source's shared controller, although its declared mode is another: what takes its place does not run yet.
+	StillShared bool
 	// CredentialMark is the linkerd.CredentialMark of the live Secret of the source's control plane; empty: there is none.
 	CredentialMark string
 	// Generations are the Secrets that tokens of mode Bound are bound to, in the target; Tokens are those that hold tokens of mode
@@ -56,9 +58,12 @@ func (r Renderer) Source(in Input) object.Desired {
 	if why := sourceBlocked(in); why != nil {
 		return object.Desired{End: end, Blocked: why}
 	}
-	families := make([]family, 0, 3) // nearly in the order of their phases, so that there is little to sort
-	if in.Link.Spec.Controller.Mode == api.PerLink {
+	families := make([]family, 0, 4) // nearly in the order of their phases, so that there is little to sort
+	if in.Link.Spec.Controller.Mode != api.External {
 		families = append(families, r.controllerObjects)
+	}
+	if in.isShared() {
+		families = append(families, sharedBinding)
 	}
 	if in.Link.Spec.Credentials.Mode != api.Existing {
 		families = append(families, credentials)
@@ -78,9 +83,14 @@ func (r Renderer) Target(in Input) object.Desired {
 	return r.build(end, in, []family{access})
 }
 
-// Complete adds the base: the objects that a cluster holds once. Only overlays add objects to it.
+// Complete adds the base: the objects that a cluster holds once. They are the shared controller of its links, if one is declared Shared, and what
+// overlays add.
 func (r Renderer) Complete(c fleet.Cluster, ends []object.Desired) []object.Desired {
-	return append(slices.Clone(ends), object.Desired{End: object.End{Cluster: c.Name}})
+	base := object.Desired{End: object.End{Cluster: c.Name}}
+	if c.Shared != nil {
+		base = r.build(base.End, sharedInput(c), []family{sharedController})
+	}
+	return append(slices.Clone(ends), base)
 }
 
 func (r Renderer) build(end object.End, in Input, families []family) object.Desired {

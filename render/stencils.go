@@ -55,7 +55,11 @@ func (s *shape) objects(target api.ClusterName) ([]object.Object, error) {
 		Source: &linkerd.Facts{Version: s.version},
 		Target: &linkerd.Facts{Gateway: linkerd.Gateway{Disabled: s.disabled, Probe: linkerd.Probe{Port: s.probe}}},
 	}}
-	for _, f := range []family{rights, probe, controller, disruption} {
+	families := []family{rights, probe, controller, disruption}
+	if s.controller.Mode == api.Shared {
+		families = families[:2]
+	}
+	for _, f := range families {
 		f(&b)
 	}
 	return b.objects, b.err

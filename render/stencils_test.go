@@ -60,7 +60,7 @@ func anyInput(r *rand.Rand) Input {
 	replicas := int32(r.IntN(3))
 	spec := api.LinkSpec{
 		Controller: api.Controller{
-			Mode: api.PerLink, Replicas: &replicas, LogLevel: api.LogLevel(one("info", "debug")), Headless: r.IntN(2) == 0,
+			Mode: api.ControllerMode(one(string(api.PerLink), string(api.Shared))), Replicas: &replicas, LogLevel: api.LogLevel(one("info", "debug")), Headless: r.IntN(2) == 0,
 			Image: one("", "", "a/b:c", "~target~"), PodAntiAffinity: r.IntN(2) == 0,
 		},
 		Credentials: api.Credentials{Mode: api.LegacyToken},

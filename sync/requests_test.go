@@ -43,7 +43,7 @@ func collections() map[string]int {
 		"apis/coordination.k8s.io/v1" + mc + "leases":                            1,
 		"apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies":       1,
 		"apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": 1,
-		"api/v1" + mc + "pods?mirror.linkerd.io/cluster-name,component in (controller,linkerd-service-mirror)": 1,
+		"api/v1" + mc + "pods?component in (controller,linkerd-service-mirror)":  1,
 	}
 }
 

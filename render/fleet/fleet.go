@@ -19,6 +19,8 @@ type Cluster struct {
 	Spec    api.Cluster
 	At      api.Pos
 	Overlay *Overlay // nil: none
+	// Shared are the settings of the controller that the links of this source share; nil: no link is Shared.
+	Shared *api.Controller
 }
 
 // Canonical is the name of the cluster that has this one's ends: its own, or that of the cluster it is a second name of.

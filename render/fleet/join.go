@@ -38,6 +38,7 @@ func (j *joiner) build(commit api.Commit) *lintInput {
 	if !j.tooManyLinks(e) {
 		f.out, f.in = e.expand()
 	}
+	j.sharedControllers(f)
 	f.canonical()
 	j.addAll(e.problems())
 	return &lintInput{Fleet: f, expansion: e, joiner: j, docs: docs}

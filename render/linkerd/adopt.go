@@ -73,6 +73,7 @@ func objectForms() []objectForm {
 		{kind: "Service", name: ProbeService, labels: probe},
 		{group: rbacGroup, kind: "Role", name: ReadCredentials, labels: current},
 		{group: rbacGroup, kind: "RoleBinding", name: ReadCredentials, labels: current},
+		{group: rbacGroup, kind: "RoleBinding", name: sharedBinding, labels: current},
 		{group: rbacGroup, kind: "ClusterRoleBinding", name: LocalAccess, labels: current, scope: clusterWide},
 		{group: "policy", kind: "PodDisruptionBudget", name: Controller, labels: map[string]string{ComponentLabel: Component}, targetLabel: "-"},
 

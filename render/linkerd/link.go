@@ -154,6 +154,12 @@ func anyMap(m map[string]string) map[string]any {
 	return out
 }
 
+// MirrorOf is the owner of the installation whose shared controller mirrors a Link; empty: none does.
+func MirrorOf(link object.Body) string {
+	o, _ := decodeObject(link)
+	return o.Metadata.Labels[MirrorLabel]
+}
+
 // UsesDiscovery reports whether a Link's JSON makes the source's control plane use its credential.
 func UsesDiscovery(link object.Body) bool {
 	s := decodeSpec(link)

@@ -14,7 +14,7 @@ import (
 // Mirror are the objects of Linkerd's controller for one link, in order of their keys. Apart from Discovered and Unverified, it has only
 // objects that such a controller provably made (controller_made.go).
 type Mirror struct {
-	Pods       []object.Key // of the controller, also of one that `linkerd multicluster link` made
+	Pods       []object.Key // of the link's own controller, also of one that `linkerd multicluster link` made
 	Services   []object.Key // mirrors of the target's services
 	Discovered []object.Key // those of them that the control plane resolves in the target
 	Endpoints  []object.Key // of mirrors, and without a Service too
@@ -55,12 +55,13 @@ func MirrorWatches(l api.Linkerd) []object.Watch {
 	return []object.Watch{
 		{Version: "v1", Kind: "Service", Selector: MirroredLabel, Depth: object.Metadata},
 		{Version: "v1", Kind: "Endpoints", Selector: ClusterNameLabel, Depth: object.Metadata, Health: true},
-		{Version: "v1", Kind: "Pod", Namespace: l.MulticlusterNamespace, Selector: ClusterNameLabel + "," + ComponentLabel + " in (" + Component + "," + LegacyComponent + ")", Depth: object.Metadata},
+		{Version: "v1", Kind: "Pod", Namespace: l.MulticlusterNamespace, Selector: ComponentLabel + " in (" + Component + "," + LegacyComponent + ")", Depth: object.Metadata},
 		{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease", Namespace: l.MulticlusterNamespace, Health: true},
 	}
 }
 
-// MirrorsOf groups the objects of Linkerd's controllers in a source by target; keys are in order.
+// MirrorsOf groups the objects of Linkerd's controllers in a source by target; keys are in order. The empty target has the pods of shared
+// controllers.
 func MirrorsOf(l api.Linkerd, observed object.Observation) map[api.ClusterName]Mirror {
 	out := map[api.ClusterName]Mirror{}
 	for key, body := range observed.Bodies() {
@@ -97,6 +98,7 @@ type controllerObject struct {
 // classify adds one object to the Mirror of its target:
 //
 //	Pod        cluster-name: foo                             foo's controller
+//	Pod        linkwright.dev/mirror                         a shared controller
 //	Endpoints  cluster-name: foo, named probe[-gateway]-foo  foo's probe
 //	Endpoints  cluster-name: foo                             of a mirror
 //	Service    mirrored, cluster-name: foo                   a mirror
@@ -111,7 +113,7 @@ func classify(out map[api.ClusterName]Mirror, l api.Linkerd, o controllerObject)
 		addMembers(out, o)
 		return
 	}
-	if name == "" {
+	if name == "" && (o.key.Kind != "Pod" || o.meta.Labels[MirrorLabel] == "") {
 		return
 	}
 	m := out[name]

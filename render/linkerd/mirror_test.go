@@ -155,6 +155,11 @@ func TestMirrorsOf(t *testing.T) {
 			Probe: []object.Key{core("Endpoints", mc, "probe-east")}, Pods: []object.Key{core("Pod", mc, "controller-east-1")},
 			Lease: []object.Key{lease("service-mirror-write-east")},
 		}}},
+		{"pods of a shared controller, and of another one of the chart", []testObject{
+			{core("Pod", mc, "linkwright-mirror-1"), map[string]string{MirrorLabel: "linkwright", ComponentLabel: Component}, nil},
+			{core("Pod", mc, "other-1"), map[string]string{ComponentLabel: Component}, nil},
+			{core("Service", "shop", "web"), map[string]string{MirrorLabel: "linkwright"}, nil},
+		}, map[api.ClusterName]Mirror{"": {Pods: []object.Key{core("Pod", mc, "linkwright-mirror-1")}}}},
 		{"the probe Service, and Endpoints of somebody else's", []testObject{
 			{core("Service", mc, "probe-east"), of("east", GatewayLabel, "true"), nil},
 			{core("Endpoints", "shop", "probe-east"), of("east"), nil},
@@ -195,6 +200,29 @@ func TestMirrorsOf(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: -want +got\n%s", tt.name, diff)
 		}
+	}
+}
+
+// TestSharedBinding: the RoleBinding of the shared controller is part of its link, and no other object has such a name.
+func TestSharedBinding(t *testing.T) {
+	at := api.Cluster{}.WithDefaults().Linkerd
+	k := SharedBinding(at, "east")
+	for key, shared := range map[object.Key]bool{
+		k: true,
+		{Group: k.Group, Kind: k.Kind, Namespace: mc, Name: ReadCredentials("east")}: false,
+		{Group: k.Group, Kind: "Role", Namespace: mc, Name: k.Name}:                  false,
+		{Group: k.Group, Kind: k.Kind, Namespace: "shop", Name: k.Name}:              false,
+		{Group: k.Group, Kind: k.Kind, Namespace: mc, Name: Shared("linkwright")}:    false,
+	} {
+		if IsSharedBinding(at, key) != shared {
+			t.Errorf("IsSharedBinding(%s): %t", key, !shared)
+		}
+	}
+	if target, ok := TargetOf(at, k); target != "east" || !ok {
+		t.Errorf("TargetOf(%s): %s, %t", k, target, ok)
+	}
+	if _, ok := BelongsTo(at, k, "east"); !ok {
+		t.Errorf("%s cannot be adopted", k)
 	}
 }
 

@@ -22,7 +22,9 @@ const (
 	MirroredLabel    = "mirror.linkerd.io/mirrored-service"
 	ExportedLabel    = "mirror.linkerd.io/exported"
 
-	// HeadlessAnnotation with the value "true" on a Link has linkwright's service mirror mirror headless services as such.
+	// MirrorLabel marks the Links that a shared controller mirrors, and its pods. Its value is the owner of the installation.
+	MirrorLabel = object.Prefix + "mirror"
+	// HeadlessAnnotation with the value "true" on such a Link mirrors headless services as such.
 	HeadlessAnnotation = object.Prefix + "enable-headless-services"
 
 	// RemoteClusterLabel marks the control plane's secret; the destination controller lists by it.
@@ -94,6 +96,25 @@ func ReadCredentials(target api.ClusterName) string {
 	return "controller-read-remote-creds-" + string(target)
 }
 
+// SharedBinding is the key of the RoleBinding that lets a source's shared controller mirror a link. Only links that it mirrors have one.
+func SharedBinding(l api.Linkerd, target api.ClusterName) object.Key {
+	return object.Key{Group: rbacGroup, Kind: "RoleBinding", Namespace: l.MulticlusterNamespace, Name: sharedBinding(target)}
+}
+
+func sharedBinding(target api.ClusterName) string { return ReadCredentials(target) + SharedSuffix }
+
+// SharedSuffix ends the name of a SharedBinding. No name of a cluster has a dot.
+const SharedSuffix = ".shared"
+
+// IsSharedBinding reports whether a key is that of the SharedBinding of any link.
+func IsSharedBinding(l api.Linkerd, k object.Key) bool {
+	target, ok := TargetOf(l, k)
+	return ok && k == SharedBinding(l, target)
+}
+
+// Shared is the name of a source's shared controller: of its Deployment, account, rights and disruption budget.
+func Shared(owner string) string { return owner + "-mirror" }
+
 // LocalAccess is the name of the binding of a controller to LocalAccessRole.
 func LocalAccess(target api.ClusterName) string { return LocalAccessRole + "-" + string(target) }
 
@@ -118,6 +139,9 @@ func TargetOf(l api.Linkerd, k object.Key) (api.ClusterName, bool) {
 		prefix, namespaces = Credentials(""), append(namespaces, l.Namespace)
 	case "Role", "RoleBinding":
 		prefix = ReadCredentials("")
+		if k.Kind == "RoleBinding" {
+			k.Name = strings.TrimSuffix(k.Name, SharedSuffix)
+		}
 	case "ClusterRoleBinding":
 		prefix, namespaces = LocalAccess(""), []string{""}
 	default:

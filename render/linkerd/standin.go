@@ -62,8 +62,12 @@ func portString(n int32) string {
 	return strconv.Itoa(int(n))
 }
 
-// StandInPod is a pod of the controller of a Link, for simulations: nothing applies it.
-func StandInPod(l api.Linkerd, target api.ClusterName) (object.Key, object.Body) {
+// StandInPod is a pod of the controller of a Link, for simulations: nothing applies it. Links that share a controller have the same one.
+func StandInPod(l api.Linkerd, target api.ClusterName, link object.Body) (object.Key, object.Body) {
+	if owner := MirrorOf(link); owner != "" {
+		k := object.Key{Kind: "Pod", Namespace: l.MulticlusterNamespace, Name: Shared(owner)}
+		return k, object.NewBody(fmt.Appendf(nil, `{"kind":"Pod","metadata":{"name":%q,"labels":{%q:%q,%q:%q}}}`, k.Name, MirrorLabel, owner, ComponentLabel, Component))
+	}
 	k := object.Key{Kind: "Pod", Namespace: l.MulticlusterNamespace, Name: Controller(target)}
 	return k, object.NewBody(fmt.Appendf(nil, `{"kind":"Pod","metadata":{"name":%q,"labels":{%q:%q,%q:%q}}}`,
 		k.Name, ClusterNameLabel, target, ComponentLabel, Component))

@@ -128,7 +128,7 @@ func merge(into, from map[string]any) {
 const maxRounds = 50
 
 // Simulate does all steps of all clusters without a cluster until none has anything left to do. It returns the resulting snapshot, and the steps of
-// each cluster in order. Controllers count as prompt: a new one takes the Lease of its link, pods disappear with their Deployment, and mirrors with
+// each cluster in order. Controllers count as prompt: a new one takes the Lease of its link, and releases it with the Link; pods disappear with their Deployment, and mirrors with
 // the selectors that chose them.
 // Credentials must be given as Fresh, because nobody issues any.
 func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot, map[api.ClusterName][]Step) {
@@ -162,7 +162,8 @@ func WithControllers(w state.Snapshot) state.Snapshot {
 	for name, current := range w.Clusters {
 		observed := current.Live.Edit()
 		for k := range current.Live.Kind(linkerd.Group, "Link") {
-			pod, body := linkerd.StandInPod(w.Spec(name).Linkerd, api.ClusterName(k.Name))
+			link, _ := current.Live.Body(k)
+			pod, body := linkerd.StandInPod(w.Spec(name).Linkerd, api.ClusterName(k.Name), link)
 			observed.Put(pod, object.Record{}, body)
 		}
 		current.Live = observed.Observation()
@@ -182,6 +183,10 @@ func withControllers(l api.Linkerd, current state.Cluster, s Step) state.Cluster
 			held := current.Live.Record(lease)
 			held.Health = object.Health{}
 			observed.Put(lease, held, object.Body{})
+		case c.Action == object.Delete && c.Key.Kind == "Link" && !current.Live.Record(lease).IsZero():
+			free := current.Live.Record(lease)
+			free.Health = object.HealthOf("Lease", []byte("{}"))
+			observed.Put(lease, free, object.Body{})
 		case c.Action == object.Delete && c.Key.Kind == "Deployment":
 			for _, pod := range linkerd.MirrorsOf(l, current.Live)[c.End.Link.Target].Pods {
 				observed.Drop(pod)

@@ -110,7 +110,7 @@ func (r withExtras) Complete(c fleet.Cluster, ends []object.Desired) []object.De
 	ends = r.Renderer.Complete(c, ends)
 	for i, want := range ends {
 		if want.End.IsBase() {
-			ends[i].Objects = r.extras[c.Name]
+			ends[i].Objects = append(ends[i].Objects, r.extras[c.Name]...)
 		}
 		if r.change != nil {
 			ends[i] = r.change(ends[i])

@@ -80,7 +80,8 @@ func Extras(w state.Snapshot, c fleet.Cluster, r Renderer) []object.Watch {
 	for _, want := range r.Complete(c, nil) {
 		for _, o := range want.Objects {
 			kind := object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Health: true}
-			listed := render.VersionOf(o.Key.Group, o.Key.Kind) == o.Version && o.Key.Namespace == c.Spec.Linkerd.MulticlusterNamespace
+			listed := render.VersionOf(o.Key.Group, o.Key.Kind) == o.Version &&
+				(o.Key.Namespace == c.Spec.Linkerd.MulticlusterNamespace || o.Key.Namespace == "")
 			if !listed && !slices.ContainsFunc(out, func(w object.Watch) bool { return sameList(w, kind) && w.Version == kind.Version }) {
 				out = append(out, kind)
 			}

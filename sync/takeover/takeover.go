@@ -76,7 +76,7 @@ func managed(l fleet.Link, k object.Key) bool {
 	case "Secret":
 		return l.Spec.Credentials.Mode != api.Existing
 	}
-	return l.Spec.Controller.Mode == api.PerLink
+	return l.Spec.Controller.Mode != api.External
 }
 
 // Unlabelled returns why an adoption of the link would be denied because of an object that lacks labels of Linkerd's own tools; nil: of those

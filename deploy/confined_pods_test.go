@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/linkwright/linkwright/hack/testbed"
@@ -60,9 +61,52 @@ func lawful() []attack {
 	deployments, services, endpoints := resource("apps", "deployments"), resource("", "services"), resource("", "endpoints")
 	return []attack{
 		{"make a controller", deployments, testbed.Multicluster, "", "", "create", controller},
+		{"make the controller that links share", deployments, testbed.Multicluster, "", "", "create", sharedController("linkwright-mirror", sharedArguments)},
+		{"make its account", resource("", "serviceaccounts"), testbed.Multicluster, "", "", "create", `{metadata: {name: linkwright-mirror}}`},
+		{
+			"write its Role", resource(rbacv1.GroupName, "roles"), testbed.Multicluster, "linkwright-mirror", "", "patch",
+			`{rules: [{apiGroups: [multicluster.linkerd.io], resources: [links], verbs: [list, get, watch]}, {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create, get, update, patch]}]}`,
+		},
+		{"bind its Role", resource(rbacv1.GroupName, "rolebindings"), testbed.Multicluster, "", "", "create", sharedBinding("linkwright-mirror", "Role", "linkwright-mirror", "linkwright-mirror")},
+		{"bind a link's Role to it", resource(rbacv1.GroupName, "rolebindings"), testbed.Multicluster, "", "", "create", sharedBinding("controller-read-remote-creds-east.shared", "Role", "controller-read-remote-creds-east", "linkwright-mirror")},
+		{"bind Linkerd's role to it", resource(rbacv1.GroupName, "clusterrolebindings"), "", "", "", "create", sharedBinding("linkwright-mirror", "ClusterRole", linkerd.LocalAccessRole, "linkwright-mirror")},
 		{"delete the probe of a link", services, testbed.Multicluster, "probe-east", "", "delete", ""},
 		{"delete its Endpoints", endpoints, testbed.Multicluster, "probe-east", "", "delete", ""},
 	}
+}
+
+const sharedArguments = "mirror, --selector=linkwright.dev/mirror=linkwright, --multicluster-namespace=linkerd-multicluster, --local=false, --log-level=info"
+
+// sharedController is the Deployment of the controller that links share, with arguments of its own.
+func sharedController(name, arguments string) string {
+	own := regexp.MustCompile(`args: \[.*\]`).ReplaceAllLiteralString(controller, "args: ["+arguments+"]")
+	return strings.ReplaceAll(own, "controller-thief", name)
+}
+
+// sharedBinding binds a role to an account beside links.
+func sharedBinding(name, kind, role, account string) string {
+	return `{metadata: {name: ` + name + `}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ` + kind + `, name: ` + role + `}, ` +
+		`subjects: [{kind: ServiceAccount, name: ` + account + `, namespace: linkerd-multicluster}]}`
+}
+
+// sharedAttacks are about the controller that links share.
+func sharedAttacks() (out []attack) {
+	for aim, arguments := range map[string]string{
+		"run another program as the shared controller": "identity",
+		"mirror another installation's Links":          strings.Replace(sharedArguments, "mirror=linkwright", "mirror=thief", 1),
+		"mirror the Links of another namespace":        strings.Replace(sharedArguments, "=linkerd-multicluster", "=linkerd", 1),
+		"have it connect elsewhere":                    sharedArguments + ", --kubeconfig=/thief",
+		"run a link's controller with its account":     "service-mirror, linkwright-mirror",
+	} {
+		out = append(out, attack{aim, resource("apps", "deployments"), testbed.Multicluster, "", "", "create", sharedController("linkwright-mirror", arguments)})
+	}
+	roles, clusterRoles := resource(rbacv1.GroupName, "rolebindings"), resource(rbacv1.GroupName, "clusterrolebindings")
+	return append(out,
+		attack{"run linkwright mirror as a link's controller", resource("apps", "deployments"), testbed.Multicluster, "", "", "create", sharedController("controller-thief", sharedArguments)},
+		attack{"bind the shared Role to another account", roles, testbed.Multicluster, "", "", "create", sharedBinding("linkwright-mirror", "Role", "linkwright-mirror", "linkwright-mirror-thief")},
+		attack{"bind a link's Role to an account like the shared one", roles, testbed.Multicluster, "", "", "create", sharedBinding("controller-read-remote-creds-east.shared", "Role", "controller-read-remote-creds-east", "linkwright-mirror-thief")},
+		attack{"bind Linkerd's role to an account like it", clusterRoles, "", "", "", "create", sharedBinding("linkwright-mirror", "ClusterRole", linkerd.LocalAccessRole, "linkwright-mirror-thief")},
+	)
 }
 
 // podAttacks are controllers that differ in one thing from what linkwright makes: a path of the Deployment, and what stands there instead.

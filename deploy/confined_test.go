@@ -42,7 +42,7 @@ func resource(group, plural string) schema.GroupVersionResource {
 func attacks() []attack {
 	apps, services, secrets := resource("apps", "deployments"), resource("", "services"), resource("", "secrets")
 	bindings, mc, cp := resource(rbacv1.GroupName, "clusterrolebindings"), testbed.Multicluster, testbed.ControlPlane
-	return slices.Concat(podAttacks(), kubeconfigAttacks(), []attack{
+	return slices.Concat(podAttacks(), sharedAttacks(), kubeconfigAttacks(), []attack{
 		{
 			"mount the issuer's key", apps, cp, linkerd.DestinationName, "", "patch",
 			`{spec: {template: {spec: {volumes: [{name: key, secret: {secretName: linkerd-identity-issuer}}]}}}}`,
@@ -238,6 +238,8 @@ func (b *testEnv) victims() {
 	}
 	role := thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil)
 	role.SetName("controller-read-remote-creds-east")
+	shared := role.DeepCopy()
+	shared.SetName("linkwright-mirror")
 	mirror := metav1.ObjectMeta{Name: "victim-east", Labels: map[string]string{linkerd.MirroredLabel: "true", linkerd.ClusterNameLabel: "east"}}
 	for _, meta := range []metav1.ObjectMeta{{Name: "victim"}, {Name: "victim", Namespace: testbed.Multicluster}, alike, mirror, probe} {
 		ns := cmp.Or(meta.Namespace, "default")
@@ -248,7 +250,7 @@ func (b *testEnv) victims() {
 	}
 	b.apply("west", []*unstructured.Unstructured{
 		thing("v1", "Secret", testbed.Multicluster, nil), thing("v1", "Secret", "linkwright-access", nil), thing("v1", "ServiceAccount", testbed.Multicluster, nil),
-		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, others(b),
+		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, shared, others(b),
 		b.held(testbed.ControlPlane, "cluster-credentials-east", ""), b.held(testbed.Multicluster, "cluster-credentials-good", theirs()),
 		b.held(testbed.Multicluster, "cluster-credentials-made", "apiVersion: v1\nkind: Config\n"),
 		thing(rbacv1.GroupName+"/v1", "RoleBinding", testbed.Multicluster, map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": "view"}),

@@ -116,6 +116,9 @@ func written() []admissionv1.OperationType {
 	return []admissionv1.OperationType{admissionv1.Create, admissionv1.Update, admissionv1.Delete}
 }
 
+// isShared is the CEL expression that an object has the name of the controller that links share.
+func (a Account) isShared() string { return "variables.name == " + quoted(linkerd.Shared(a.Owner)) }
+
 // quoted is a literal of CEL.
 func quoted(text string) string { return strconv.Quote(text) }
 

@@ -75,7 +75,7 @@ func accounts(a Account) rules {
 		variables: annotationVariables(),
 		checks: []check{
 			{
-				inAccess + " ? " + startsWith("variables.name", a.namePrefix()) + " : " + startsWith("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
+				inAccess + " ? " + startsWith("variables.name", a.namePrefix()) + " : " + a.isShared() + " || " + startsWith("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
 				"linkwright writes only accounts of links, and of their controllers",
 			},
 			{

@@ -52,7 +52,7 @@ func deployments(a Account) rules {
 		},
 		checks: append([]check{
 			{
-				destination + ` ? request.operation == "UPDATE" : ` + startsWith("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
+				destination + ` ? request.operation == "UPDATE" : ` + a.isShared() + " || " + startsWith("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
 				"linkwright changes only the Deployments of links' controllers, and " + linkerd.DestinationName,
 			},
 			{
@@ -95,9 +95,11 @@ func pods(a Account, controller func(string) string) []check {
 			"a link's controller runs as the account of its own name, without access to its node, and only with fields that linkwright renders",
 		},
 		{
-			controller("variables.containers.size() <= 1 && variables.containers.all(c, c.image.matches(" + quoted(a.images()) + `) && has(c.args) && c.args.size() > 0 && c.args[0] == "service-mirror" && ` +
+			controller("variables.containers.size() <= 1 && variables.containers.all(c, c.image.matches(" + quoted(a.images()) + `) && has(c.args) && c.args.size() > 0 && (` + a.isShared() + ` ? ` +
+				`c.args[0] == "mirror" && c.args.all(a, a.matches(` + quoted(sharedArguments) + `) || a == "--multicluster-namespace=" + request.namespace || ` +
+				`a == ` + quoted("--selector="+linkerd.MirrorLabel+"="+a.Owner) + `) : c.args[0] == "service-mirror" && ` +
 				`c.args[c.args.size() - 1] == variables.target && c.args.all(a, a.matches(` + quoted(arguments) + `) || a == variables.target || ` +
-				`a == "-namespace=" + request.namespace || a == "-probe-service=` + linkerd.ProbeService("") + `" + variables.target))`),
+				`a == "-namespace=" + request.namespace || a == "-probe-service=` + linkerd.ProbeService("") + `" + variables.target)))`),
 			"a link's controller is one container that runs service-mirror of Linkerd's image, or of an image that linkwright rbac got with --allow-controller-image",
 		},
 		{
@@ -140,6 +142,9 @@ func pods(a Account, controller func(string) string) []check {
 
 // arguments are those that package render gives a controller, beside its namespace, its probe and its target.
 const arguments = `^(service-mirror|-log-level=[a-z]+|-log-format=plain|-event-requeue-limit=[0-9]+|-enable-headless-services|-enable-pprof=false)$`
+
+// sharedArguments are those that it gives the controller that links share, beside its namespace and the links it mirrors.
+const sharedArguments = `^(mirror|--local=false|--log-level=[a-z]+)$`
 
 // podFields are those of a controller's pod: rendered, of overlays (docs/how-to/overlays.md), filled in by the API server.
 func podFields() []string {

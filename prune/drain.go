@@ -50,7 +50,7 @@ type drain struct {
 
 func (u unlink) drain() drain {
 	d := drain{end: u.inv.End, since: u.inv.Since, until: u.inv.Since.Add(u.Policy.Prune.Deadline())}
-	if u.peer.State.reachable() && !u.revoked() && u.within(d.until) && len(u.mirror().Pods) > 0 {
+	if u.peer.State.reachable() && !u.revoked() && u.within(d.until) && u.hasController() {
 		d.links = u.drainable()
 	}
 	return d
@@ -60,6 +60,11 @@ func (u unlink) drain() drain {
 // others wrote may still be valid.
 func (u unlink) revoked() bool {
 	return u.peer.State.gone() && u.inv.Has(linkerd.MirrorSecret(u.Linkerd, u.inv.End.Link.Target))
+}
+
+// hasController reports whether a pod of a controller is there that mirrors the link.
+func (u unlink) hasController() bool {
+	return len(u.mirror().Pods) > 0 || u.isShared() && len(u.Mirrors()[""].Pods) > 0
 }
 
 // within reports whether a deadline is ahead, and no farther than it can be: a clock that was wrong once must not stop an unlink.

@@ -151,6 +151,9 @@ func (j evaluation) leaveBase(inv inventory.Inventory, denied *object.Reason) Ve
 		v.Waiting = object.Because(reason.WaitingForLinks, "linkwright is still removing links of this cluster")
 		return v
 	}
+	if v.Waiting = j.waitsForReplacement(inv.End); v.Waiting != nil {
+		return v
+	}
 	v = v.openGates([]gate{j.entries(inv.End, "objects of the cluster", inv.Entries)})
 	v.Drop = len(v.Changes) == 0 && v.Waiting == nil
 	return v

@@ -53,7 +53,7 @@ func (h holdings) releasable(end object.End) func(object.Key) bool {
 	_, external := h.External[end]
 	return func(k object.Key) bool {
 		target, ok := linkerd.TargetOf(h.Linkerd, k)
-		return external && ok && target == end.Link.Target && k.Kind != "Link" && k.Kind != "Secret"
+		return external && ok && target == end.Link.Target && k.Kind != "Link" && k.Kind != "Secret" && k != linkerd.SharedBinding(h.Linkerd, target)
 	}
 }
 

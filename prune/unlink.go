@@ -188,13 +188,31 @@ func (u unlink) gates() []gate {
 		u.leftovers("probe endpoints", left.Probe), u.leftovers("lease", left.Lease),
 		credentials, u.controlPlaneSecret(end, inv.Entries),
 	}
-	if inv.Has(u.account(end)) && !u.foreignController(end) {
+	if inv.Has(u.account(end)) && !u.foreignController(end) && !u.isShared() {
 		return append([]gate{u.selectors(d), u.mirrorsRemaining(d), u.workloads(inv), u.podsGone(), u.mirrors(), link, rest}, last...)
 	}
-	// The user's chart runs the controller, or did: without its Link it stops.
+	// The user's chart runs the controller, or did, or other links share it: without its Link it stops.
 	return append([]gate{
-		u.selectors(d), u.mirrorsRemaining(d), u.workloads(inv), link, u.mirrors(), u.secondCheck(), rest, u.terminatingPodsGone(),
+		u.selectors(d), u.mirrorsRemaining(d), u.workloads(inv), link, u.leaseReleased(d), u.mirrors(), u.secondCheck(), rest, u.terminatingPodsGone(),
 	}, last...)
+}
+
+// isShared reports whether the source's shared controller mirrors the link, and does not stop with it.
+func (u unlink) isShared() bool {
+	return u.inv.Has(linkerd.SharedBinding(u.Linkerd, u.inv.End.Link.Target))
+}
+
+// leaseReleased waits until the shared controller has released the Lease of the link, which it does after its last write. A pod that was killed
+// releases nothing: the wait ends with the drain's deadline.
+func (u unlink) leaseReleased(d drain) gate {
+	return gate{name: "shared controller", remaining: func() ([]object.Change, []object.Key) {
+		if !u.isShared() || len(u.Mirrors()[""].Pods) == 0 || !u.within(d.until) {
+			return nil, nil
+		}
+		return nil, slices.DeleteFunc(slices.Clone(u.mirror().Lease), func(k object.Key) bool {
+			return u.Observation.Record(k).Health.Cause() == object.NoHolder
+		})
+	}}
 }
 
 // openGates adds what the first gate that is not open deletes or waits for.

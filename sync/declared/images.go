@@ -7,6 +7,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -19,8 +20,24 @@ type Images struct {
 
 // Source implements plan.Renderer.
 func (r Images) Source(in render.Input) object.Desired {
-	want := r.Renderer.Source(in)
-	c := in.Link.Spec.Controller
+	return r.blocked(r.Renderer.Source(in), in.Link.Spec.Controller)
+}
+
+// Complete implements plan.Renderer: the base has the controller that links share.
+func (r Images) Complete(c fleet.Cluster, ends []object.Desired) []object.Desired {
+	out := r.Renderer.Complete(c, ends)
+	if c.Shared == nil {
+		return out
+	}
+	for i, want := range out {
+		if want.End.IsBase() {
+			out[i] = r.blocked(want, *c.Shared)
+		}
+	}
+	return out
+}
+
+func (r Images) blocked(want object.Desired, c api.Controller) object.Desired {
 	if c.Image == "" || c.Mode == api.External || r.allows(c.Image) {
 		return want
 	}

@@ -57,6 +57,8 @@ func TestImagesAreHeldUnlessAllowed(t *testing.T) {
 		{api.Controller{Mode: api.PerLink, Image: "registry.example.com/linkerd/controller:1"}, nil, true},
 		{api.Controller{Mode: api.PerLink, Image: "registry.example.com/linkerd/controller:1"}, mine, false},
 		{api.Controller{Mode: api.PerLink, Image: "registry.example.com/other:1"}, mine, true},
+		{api.Controller{Mode: api.Shared, Image: "registry.example.com/linkwright:1"}, nil, true},
+		{api.Controller{Mode: api.Shared, Image: "registry.example.com/linkwright:1"}, []string{"registry.example.com/linkwright"}, false},
 		{api.Controller{Mode: api.External, Image: "registry.example.com/other:1"}, nil, false},
 	}
 	for _, tt := range tests {
@@ -66,6 +68,25 @@ func TestImagesAreHeldUnlessAllowed(t *testing.T) {
 		got := Images{plain{}, tt.allowed}.Source(in)
 		if held := got.Blocked != nil && got.Blocked.Code == "ImageNotAllowed"; held != tt.held || got.End != (plain{}).Source(in).End {
 			t.Errorf("Source(%+v), allowed %v: got %+v, want held %v", tt.controller, tt.allowed, got, tt.held)
+		}
+	}
+}
+
+// TestImageOfSharedController: the base of a cluster has the image of the controller that its links share. Other ends are as they were.
+func TestImageOfSharedController(t *testing.T) {
+	base, link := object.End{Cluster: "west"}, object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
+	for _, tt := range []struct {
+		shared  *api.Controller
+		allowed []string
+		held    bool
+	}{
+		{nil, nil, false},
+		{&api.Controller{Mode: api.Shared, Image: "registry.example.com/linkwright:1"}, nil, true},
+		{&api.Controller{Mode: api.Shared, Image: "registry.example.com/linkwright:1"}, []string{"registry.example.com"}, false},
+	} {
+		got := Images{plain{}, tt.allowed}.Complete(fleet.Cluster{Name: "west", Shared: tt.shared}, []object.Desired{{End: base}, {End: link}})
+		if held := got[0].Blocked != nil && got[0].Blocked.Code == "ImageNotAllowed"; held != tt.held || got[1].Blocked != nil {
+			t.Errorf("Complete(%+v), allowed %v: got %+v, want held %v", tt.shared, tt.allowed, got, tt.held)
 		}
 	}
 }

@@ -83,6 +83,7 @@ func First(all []Verdict) (Verdict, bool) {
 // Link is a link with both its ends as they were seen, asked whether it works.
 type Link struct {
 	credential.Pair
+	Owner   string  // of the installation
 	Loading Verdict // whether its source's control plane runs with its credential; zero: it always does, once that is written
 }
 
@@ -95,7 +96,7 @@ type Link struct {
 //	access works            as the last try of the credential; unknown before one
 //	credentials written     every Secret of the link is there
 //	credentials loaded      as the view has it; not asked where nothing is seen of it
-//	controller leads        its Deployment is ready, and its lease has a holder
+//	controller leads        its Deployment, or the one that it shares, is ready, and its lease has a holder
 //	gateway alive           not all mirrors' addresses are not ready; not asked without a gateway
 //	mirrors have endpoints  every mirror has an address
 //
@@ -193,8 +194,8 @@ func (v Link) leads() Verdict {
 	if !v.Source.Known() {
 		return Verdict{ControllerLeads, Unknown, notRead(v.Link.Source.Name)}
 	}
-	if v.Link.Spec.Controller.Mode == api.PerLink {
-		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: linkerd.Controller(target)}
+	if v.Link.Spec.Controller.Mode != api.External {
+		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: v.controller()}
 		switch r := observed.Record(controller); {
 		case observed.Hides(controller) != nil:
 			return Verdict{ControllerLeads, Unknown, observed.Hides(controller)}
@@ -215,13 +216,21 @@ func (v Link) leads() Verdict {
 	return Verdict{Stage: ControllerLeads, Result: Passed}
 }
 
+// controller is the name of the Deployment that linkwright renders for the link.
+func (v Link) controller() string {
+	if v.Link.Spec.Controller.Mode == api.Shared {
+		return linkerd.Shared(v.Owner)
+	}
+	return linkerd.Controller(v.Link.Target.Name)
+}
+
 // seeLog says how to see the log of the link's controller.
 func (v Link) seeLog() string {
 	ns := v.Link.Source.Spec.Linkerd.MulticlusterNamespace
-	if v.Link.Spec.Controller.Mode != api.PerLink {
+	if v.Link.Spec.Controller.Mode == api.External {
 		return fmt.Sprintf("in cluster %s, see the log of the controller that your Helm chart runs in %s", v.Link.Source.Name, ns)
 	}
-	return fmt.Sprintf("in cluster %s, run kubectl -n %s logs deployment/%s", v.Link.Source.Name, ns, linkerd.Controller(v.Link.Target.Name))
+	return fmt.Sprintf("in cluster %s, run kubectl -n %s logs deployment/%s", v.Link.Source.Name, ns, v.controller())
 }
 
 func (v Link) gateway(p linkerd.GatewayHealth) Verdict {

@@ -33,6 +33,14 @@ func controllerOf(Link) object.Key {
 	return object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-east"}
 }
 
+// share has the link share a controller instead of its own, and returns that.
+func (v *Link) share() object.Key {
+	own := controllerOf(*v)
+	lost(v, own)
+	v.Link.Spec.Controller.Mode, v.Owner, own.Name = api.Shared, "linkwright", "linkwright-mirror"
+	return own
+}
+
 func leaseOf(Link) object.Key {
 	return object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: "linkerd-multicluster", Name: "service-mirror-write-east"}
 }
@@ -105,6 +113,20 @@ func TestHealth(t *testing.T) {
 		"no controller of ours": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
 			lost(v, controllerOf(*v))
 			v.Link.Spec.Controller.Mode = api.External
+			return nil
+		}, ControllerLeads, Passed, ""},
+		"no shared controller": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { v.share(); return nil }, ControllerLeads, Failed, string(reason.ControllerMissing)},
+		"shared controller not ready": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
+			seen(v, v.share(), object.Record{UID: "u", Health: object.HealthOf("Deployment", []byte(`{"metadata":{"generation":1}}`))})
+			return nil
+		}, ControllerLeads, Failed, string(reason.ControllerNotReady)},
+		"shared controller without the lease": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
+			seen(v, v.share(), object.Record{UID: "u"})
+			lost(v, leaseOf(*v))
+			return nil
+		}, ControllerLeads, Failed, string(reason.ControllerNotLeading)},
+		"shared controller leads": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason {
+			seen(v, v.share(), object.Record{UID: "u"})
 			return nil
 		}, ControllerLeads, Passed, ""},
 		"no lease": {func(v *Link, _ *linkerd.GatewayHealth) *object.Reason { lost(v, leaseOf(*v)); return nil }, ControllerLeads, Failed, string(reason.ControllerNotLeading)},

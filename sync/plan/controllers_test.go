@@ -112,6 +112,31 @@ func playControllers(s *state.Cluster) {
 	}
 }
 
+// playShared is linkwright's own service mirror: it mirrors the Links that it selects, and releases the Leases of others.
+func playShared(s *state.Cluster) {
+	k := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: linkerd.Shared(owner)}
+	pod := object.Key{Kind: "Pod", Namespace: mc, Name: k.Name + "-1"}
+	if s.Live.Record(k).IsZero() {
+		remove(s, pod)
+		return
+	}
+	put(s, pod, nil, metav1.ObjectMeta{Labels: map[string]string{linkerd.MirrorLabel: owner, "component": "controller"}})
+	for k, body := range s.Live.Bodies() {
+		if k.Kind == "Link" && linkerd.MirrorOf(body) == owner {
+			mirrorFrom(s, mc, k.Name)
+			if s.Live.Record(deployment(k.Name)).IsZero() {
+				remove(s, object.Key{Kind: "Pod", Namespace: mc, Name: "controller-" + k.Name})
+			}
+		}
+	}
+	for k, r := range s.Live.Records() {
+		if target, ok := strings.CutPrefix(k.Name, "service-mirror-write-"); ok && k.Kind == "Lease" && s.Live.Record(linkKey(target)).IsZero() {
+			r.Health = object.HealthOf("Lease", []byte("{}"))
+			record(&s.Live, k, r)
+		}
+	}
+}
+
 func deployment(target string) object.Key {
 	return object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-" + target}
 }

@@ -83,7 +83,7 @@ func (d *desired) source(l fleet.Link) object.Desired {
 		return object.Desired{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Blocked: why}
 	}
 	in.Target = d.withLastAddresses(l, in.Target)
-	in.Credential = cred
+	in.Credential, in.StillShared = cred, stillShared(d.Set, l)
 	in.ControlPlaneSecretLive, in.WithoutControlPlaneSecret = d.Discovers(l), d.Undiscovered(l) != nil
 	link, observed := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name), d.Clusters[l.Source.Name].Live
 	body, _ := observed.Body(link)

@@ -57,6 +57,14 @@ func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 	return c.Fleet.Link(row.End.Link)
 }
 
+// podsOf is the key of linkerd.MirrorsOf that has the pods of a link's controller.
+func podsOf(l fleet.Link) api.ClusterName {
+	if l.Spec.Controller.Mode == api.Shared {
+		return ""
+	}
+	return l.Target.Name
+}
+
 // leaderDelay is how long the pods of a link's controller may take to lead since the link was written. They try every 2 s.
 const leaderDelay = 10 * time.Second
 
@@ -69,7 +77,7 @@ func (h healthChecks) awaitLeader(row Row, l fleet.Link, mirrors func() map[api.
 	}
 	lease := linkerd.LeaseKey(l.Source.Spec.Linkerd, l.Target.Name)
 	free := h.current.Live.Record(lease).Health
-	if free.Cause() == object.NoHolder || h.Now.Before(row.Times.Ready.Add(leaderDelay)) && len(mirrors()[l.Target.Name].Pods) > 0 {
+	if free.Cause() == object.NoHolder || h.Now.Before(row.Times.Ready.Add(leaderDelay)) && len(mirrors()[podsOf(l)].Pods) > 0 {
 		row.Phase, row.Why, row.Unready = Waiting, v.Why, []Unready{{Key: lease, Why: cmp.Or(free.String(), "nobody has taken it yet")}}
 	}
 	return row
@@ -81,7 +89,7 @@ func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.GatewayHealth)
 	if row.Phase == Blocked {
 		blocked = row.Why
 	}
-	v := health.Link{Pair: h.Identified(l), Loading: restarts(h).loaded(l)}
+	v := health.Link{Pair: h.Identified(l), Owner: h.Owner, Loading: restarts(h).loaded(l)}
 	if cred, why := h.Link(l); v.Verification != nil && cred != nil && why == nil {
 		v.Verification = v.Verified(v.VerificationOf(cred)) // not what another one gave
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // nextEnd returns the end that continues a link recorded by a former name of its source: the declared link to the same target.
@@ -21,6 +20,11 @@ func (d *desired) nextEnd(in api.ClusterName, end object.End) (object.End, bool)
 // awaitsReplacement returns why a recorded end stays: its replacement is not written and ready yet. The replacement is the end as declared now, or,
 // for a source with another name, the declared link to the same target.
 func (d *desired) awaitsReplacement(in api.ClusterName, end object.End, declared bool) *object.Reason {
+	if end.IsBase() {
+		if why := sharedInUse(d.Set, in); why != nil {
+			return why
+		}
+	}
 	next, ok := end, declared
 	if !declared {
 		next, ok = d.nextEnd(in, end)
@@ -29,8 +33,8 @@ func (d *desired) awaitsReplacement(in api.ClusterName, end object.End, declared
 		return nil
 	}
 	lacks := d.notReady(next)
-	if declared && lacks == "" {
-		lacks = d.controllerNotRunning(next, d.Clusters[in].Live)
+	if lacks == "" {
+		lacks = d.controllerNotRunning(next, declared)
 	}
 	if lacks == "" {
 		return nil
@@ -42,18 +46,18 @@ func (d *desired) awaitsReplacement(in api.ClusterName, end object.End, declared
 		"to give up the replacement, declare the former state, or remove the new link", next, lacks)
 }
 
-// controllerNotRunning returns why the user's chart does not run the controller of a link of mode External; empty: it does.
-func (d *desired) controllerNotRunning(end object.End, observed object.Observation) string {
+// controllerNotRunning returns why what runs the controller of a link besides its end does not do so: the user's chart for mode External, the
+// cluster's base for Shared. Empty: it does. A controller that goes to the chart with the source's former name is released, and awaits nothing.
+func (d *desired) controllerNotRunning(end object.End, declared bool) string {
 	l, ok := d.Fleet.Link(end.Link)
-	if !ok || !end.IsSource() || l.Spec.Controller.Mode != api.External {
+	if !ok || !end.IsSource() {
 		return ""
 	}
-	k := object.Key{Group: "apps", Kind: "Deployment", Namespace: d.Spec(end.Cluster).Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
-	switch live := observed.Record(k); {
-	case live.IsZero():
-		return k.String() + " does not exist: let Linkerd's Helm chart run it"
-	case !live.Health.IsZero():
-		return k.String() + ": " + live.Health.String()
+	switch mode := l.Spec.Controller.Mode; {
+	case mode == api.External && declared:
+		return notRunning(l, d.Clusters[end.Cluster].Live)
+	case mode == api.Shared:
+		return d.notReady(object.End{Cluster: end.Cluster})
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func newSim(t testing.TB, f *fleet.Fleet, names ...api.ClusterName) *sim {
 			Installation: object.Installation{Owner: owner}, Process: state.Process{Leadership: 1}, Declarations: state.Declarations{Fleet: f},
 			Record: state.Record{UIDs: map[api.ClusterName]string{}}, Options: state.Options{UnreachableSourceTimeout: 24 * time.Hour}, Now: time.Unix(1_800_000_000, 0),
 		},
-		controllers: []func(*state.Cluster){playTokens, playControllers},
+		controllers: []func(*state.Cluster){playTokens, playControllers, playShared},
 	}
 	for i, name := range names {
 		s.live[name] = dressed(name, fmt.Sprintf("192.0.2.%d", i+1))

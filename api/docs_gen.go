@@ -40,11 +40,11 @@ func docs(of string) string {
 	case "Commit":
 		return "Commit is a full hash, or empty for a tree that does not come from Git."
 	case "Controller":
-		return "Controller is the service mirror controller of one link."
+		return "Controller is the service mirror controller of a link. Links of mode Shared have one together."
 	case "Controller.headless":
 		return "headless mirrors headless services as such."
 	case "Controller.image":
-		return "image of the controller; left out, it is cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one needs linkwright's --allow-controller-image, which allows none by default: until then, the link is Blocked with ImageNotAllowed."
+		return "image of the controller; left out, it is cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one needs linkwright's --allow-controller-image, which allows none by default: until then, the link is Blocked with ImageNotAllowed. Mode Shared needs one: that of linkwright itself."
 	case "Controller.logLevel":
 		return "logLevel is how much the controller logs."
 	case "Controller.mode":

@@ -75,7 +75,7 @@ func TestFind(t *testing.T) {
 		"Cluster":                               "object required",
 		"cluster.metadata.labels":               "map",
 		"LINK.spec.source":                      "string required",
-		"link.spec.controller.mode":             "string PerLink External",
+		"link.spec.controller.mode":             "string PerLink Shared External",
 		"mesh.spec.except.source":               "string required",
 		"mesh.spec.template.suspend":            "boolean",
 		"mesh.spec.hubs.matchExpressions":       "list",

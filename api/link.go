@@ -119,7 +119,7 @@ const (
 // LogLevel is how much a controller logs.
 type LogLevel string
 
-// Controller is the service mirror controller of one link.
+// Controller is the service mirror controller of a link. Links of mode Shared have one together.
 type Controller struct {
 	// Mode is what runs the controller.
 	Mode ControllerMode `json:"mode,omitempty"`
@@ -129,7 +129,7 @@ type Controller struct {
 	LogLevel LogLevel `json:"logLevel,omitempty"`
 	// Image of the controller; left out, it is cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one
 	// needs linkwright's --allow-controller-image, which allows none by default: until then, the link is Blocked with
-	// ImageNotAllowed.
+	// ImageNotAllowed. Mode Shared needs one: that of linkwright itself.
 	Image string `json:"image,omitempty"`
 	// Headless mirrors headless services as such.
 	Headless bool `json:"headless,omitempty"`
@@ -259,6 +259,9 @@ func (c Controller) check() []Finding {
 	)
 	if c.Replicas != nil && *c.Replicas < 1 {
 		found = append(found, prefixed("replicas", findingWithHint("remove the link instead", "%d is less than 1", *c.Replicas))...)
+	}
+	if c.Mode == Shared && c.Image == "" {
+		found = append(found, findingWithHint("declare the image of linkwright itself, and start linkwright with --allow-controller-image and its repository", "mode Shared needs an image")...)
 	}
 	if strings.ContainsAny(c.Image, " \t\n") {
 		found = append(found, prefixed("image", finding("%q is not an image, because it contains a space", c.Image))...)

@@ -19,7 +19,7 @@ func (CredentialMode) Words() []string { return words(LegacyToken, Bound, Existi
 func (Strictness) Words() []string { return words(Warn, Require, Skip) }
 
 // Words are the modes of a controller.
-func (ControllerMode) Words() []string { return words(PerLink, External) }
+func (ControllerMode) Words() []string { return words(PerLink, Shared, External) }
 
 // Words are the log levels of Linkerd's service mirror, from few messages to many.
 func (LogLevel) Words() []string {

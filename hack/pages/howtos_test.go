@@ -1,8 +1,10 @@
 package pages
 
+import "strings"
+
 // howTos are the pages in the order in which they are followed. The last one leaves nothing of linkwright in east.
 func howTos() []howTo {
-	return []howTo{readme(), install(), operate(), monitor(), decisions(), rotate(), upgrade(), ci(), git(), overlays(), recovery(), retire(), takeOver(), access()}
+	return []howTo{readme(), install(), operate(), monitor(), decisions(), rotate(), share(), upgrade(), ci(), git(), overlays(), recovery(), retire(), takeOver(), access()}
 }
 
 // readme declares what the page declares. From the section Use on, the fleet is that of all pages.
@@ -115,6 +117,25 @@ func rotate() howTo {
 		{at: "linkwright resume NAME", before: func(r *reader) { r.do("linkwright suspend west/east --reason incident") }, words: map[string]string{"NAME": "west/east"}},
 		{at: "linkwright cluster add NAME PATH --context CONTEXT", words: map[string]string{"NAME": "east", "CONTEXT": "east"}},
 		{at: "linkwright rotate LINK --revoke --repo URL", words: map[string]string{"LINK": "west-east"}, after: synced},
+	}}
+}
+
+// share moves the link to the shared controller, whose replicas share the only node. The next page declares the link without that, and so moves it back.
+func share() howTo {
+	return howTo{file: "docs/how-to/share-a-controller.md", given: (*reader).linked, acts: []act{
+		{
+			at:    "linkwright cluster add NAME PATH --context CONTEXT --allow-controller-image registry.example.com/linkwright",
+			words: map[string]string{"NAME": "west", "CONTEXT": "west"},
+		},
+		{at: "controller:", words: map[string]string{"podAntiAffinity: true": "podAntiAffinity: false"}, run: func(r *reader, text string) {
+			r.write("fleet/links.yaml", strings.Replace(links, "{source: west, target: east}", "\n  source: west\n  target: east\n  "+strings.ReplaceAll(text, "\n", "\n  "), 1))
+			r.push("Share a controller")
+		}},
+		{at: "linkwright sync --repo URL --allow-controller-image registry.example.com/linkwright"},
+		{at: "linkwright status", shows: []string{"Ready"}, after: func(r *reader) {
+			r.do(`kubectl --context west --namespace linkerd-multicluster get deployment linkwright-mirror
+! kubectl --context west --namespace linkerd-multicluster get deployment controller-east`)
+		}},
 	}}
 }
 

@@ -24,7 +24,7 @@ const all = "  remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exporte
 func TestLinkAndUnlink(t *testing.T) {
 	for name, spec := range map[string]string{
 		"gateway": "", "all modes": all, "external": "  controller: {mode: External}\n",
-		"spread": "  controller: {replicas: 2, podAntiAffinity: true}\n",
+		"spread": "  controller: {replicas: 2, podAntiAffinity: true}\n", "shared": shared,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSim(t, declare(t, two, linkDoc("west", "east", spec)), two...)

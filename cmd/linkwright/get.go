@@ -157,6 +157,7 @@ func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(rep
 	if err != nil {
 		return err
 	}
+	showNotRead(o, c, l.out.Format)
 	if all.Len() == 0 && (l.out.Format == report.Text || l.out.Format == report.Wide) {
 		cli.Say(c.ErrOrStderr(), nothing(c.Name(), o))
 		return nil
@@ -182,6 +183,14 @@ func nothing(command string, o report.Overview) string {
 func showAge(o report.Overview, c *cobra.Command, as report.Format) {
 	if text := as == report.Text || as == report.Wide; text && o.AsRecorded() != "" {
 		cli.Say(c.ErrOrStderr(), o.AsRecorded())
+	}
+}
+
+// showNotRead says on standard error which clusters a list lacks. Links and clusters have rows that say it.
+func showNotRead(o report.Overview, c *cobra.Command, as report.Format) {
+	text, lacks := as == report.Text || as == report.Wide, c.Name() == "events" || c.Name() == "revisions"
+	if text && lacks && o.NotRead() != "" {
+		cli.Say(c.ErrOrStderr(), o.NotRead())
 	}
 }
 

@@ -118,6 +118,20 @@ func (o Overview) AsRecorded() string {
 	return fmt.Sprintf("No process syncs%s: this is as recorded %s ago.%s", which, age(newest, o.At), died)
 }
 
+// NotRead says which clusters were not read, so that a list of what clusters record may lack something; empty: all were.
+func (o Overview) NotRead() string {
+	var names []string
+	for _, c := range o.Clusters {
+		if c.Why != nil {
+			names = append(names, string(c.Name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Not read: %s. This list may be incomplete. To see why, run linkwright get clusters.", strings.Join(names, ", "))
+}
+
 // Unread says that no cluster could be read at all.
 func (o Overview) Unread() bool {
 	return len(o.Clusters) > 0 && !slices.ContainsFunc(o.Clusters, func(c RecordedCluster) bool { return c.Why == nil })

@@ -269,6 +269,20 @@ func TestOverviewNotSynced(t *testing.T) {
 	}
 }
 
+// A list without the records of a cluster that was not read says so.
+func TestOverviewNotRead(t *testing.T) {
+	why := &object.Reason{Code: reason.Timeout}
+	for want, clusters := range map[string][]RecordedCluster{
+		"": {{Name: "east"}, {Name: "west"}},
+		"Not read: east. This list may be incomplete. To see why, run linkwright get clusters.":        {{Name: "east", Why: why}, {Name: "west"}},
+		"Not read: east, north. This list may be incomplete. To see why, run linkwright get clusters.": {{Name: "east", Why: why}, {Name: "north", Why: why}, {Name: "west"}},
+	} {
+		if got := (Overview{Clusters: clusters}).NotRead(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // Links that are declared, and of which nothing was ever written, are in no inventory: the applied revision says how many there are.
 func TestOverviewUnwritten(t *testing.T) {
 	one := RecordedLink{Source: RecordedEnd, Conditions: []object.Condition{{Type: object.Ready, Status: object.True}}}

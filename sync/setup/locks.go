@@ -102,7 +102,7 @@ func (e *Engine) Lead(ctx context.Context, locks []lease.Lock, how LockMode, f f
 		err = e.Clusters.Management().Unanswered(err)
 	}
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%w: create the namespace in the management cluster, or name another with --namespace", err)
+		return fmt.Errorf("%w: run linkwright cluster add --all PATH, which creates it and gives access to all clusters, or name another with --namespace", err)
 	}
 	if errors.Is(err, lease.ErrOther) {
 		return fmt.Errorf("%w, or give one of the two installations another --owner", err)

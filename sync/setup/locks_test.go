@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
@@ -40,6 +42,21 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 	if took := time.Since(begun); took > lease.DefaultRenew/2 {
 		t.Errorf("Lead took %v", took)
+	}
+}
+
+// Before access was given there is no namespace for the lease: the error names the command that creates it.
+func TestNoNamespace(t *testing.T) {
+	clusters, err := access.Open(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, access.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clusters.Close(t.Context())
+	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "linkwright")
+	locked := func(lease.Lock, context.Context, func(context.Context, int64) error) error { return missing }
+	err = (&Engine{Clusters: clusters}).Lead(t.Context(), []lease.Lock{{}}, locked, nil)
+	if err == nil || !strings.Contains(err.Error(), "run linkwright cluster add --all PATH") {
+		t.Errorf("Lead: got %v", err)
 	}
 }
 

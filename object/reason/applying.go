@@ -79,7 +79,7 @@ func states() []Entry {
 		{
 			Code:    Suspended,
 			Meaning: "The link or one of its clusters has `suspend: true`, or somebody ran `linkwright suspend`.",
-			Remedy:  "Nothing. To go on, remove `suspend`, or run `linkwright resume` as the message says.",
+			Remedy:  "If linkwright is to write again, remove `suspend`, or run `linkwright resume` as the message says.",
 		},
 		{
 			Code:    Resumed,

@@ -39,7 +39,7 @@ func guards() []Entry {
 		{
 			Code:    PruneDisabled,
 			Meaning: "An object has the annotation `linkwright.dev/prune: disabled`.",
-			Remedy:  "Remove the annotation to let linkwright delete it.",
+			Remedy:  "If linkwright is to delete it, remove the annotation: `kubectl -n NAMESPACE annotate KIND NAME linkwright.dev/prune-`.",
 		},
 		{
 			Code:    NoDeclarations,

@@ -17,6 +17,7 @@ import (
 // page is what describe shows of one link or cluster, beside its item.
 type page struct {
 	revision string
+	observed string // why the observed revision is not applied
 	problems string
 	writes   string
 	links    []output.Link  // of a cluster
@@ -78,7 +79,7 @@ func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
 	for _, l := range d.Links {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
 			return describeLink(o.Revision.detailed(l), page{
-				revision: d.AppliedRevision, events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at, offline: true, approved: o.Revision.Approval.Given,
+				revision: d.AppliedRevision, observed: o.Revision.notApplied(), events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at, offline: true, approved: o.Revision.Approval.Given,
 				unread: unreadOf(l, d.Clusters), idle: o.idle(p.Source),
 			}), true
 		}
@@ -92,15 +93,23 @@ func (o Overview) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 	for _, c := range d.Clusters {
 		if c.Name == string(name) {
 			links := touching(d.Links, c.Name)
-			return describeCluster(c, page{revision: c.Revision, links: links, events: o.eventsAbout(links, c.Name), now: d.at, offline: true}), true
+			return describeCluster(c, page{revision: c.Revision, observed: o.Revision.notApplied(), links: links, events: o.eventsAbout(links, c.Name), now: d.at, offline: true}), true
 		}
 	}
 	return Answer{}, false
 }
 
+// notApplied is the observed revision and why it is not applied; empty: it is applied, or none was observed.
+func (r Revision) notApplied() string {
+	if r.Why == nil || r.Observed == "" || r.Observed == r.Applied {
+		return ""
+	}
+	return string(r.Observed) + ", not applied: " + message("", redacting(nil).reason(r.Why))
+}
+
 func describeLink(l output.Link, p page) Answer {
 	return Answer{Document: l, texts: map[Format]func() string{Text: func() string {
-		heading := fields("Link", l.Source+"/"+l.Target, "Ready", l.Ready, "Status", words(l.Status, l.Leaving), "Since", since(l.Since, p.now), "Revision", p.revision)
+		heading := fields("Link", l.Source+"/"+l.Target, "Ready", l.Ready, "Status", words(l.Status, l.Leaving), "Since", since(l.Since, p.now), "Revision", p.revision, "Observed", p.observed)
 		shown := shownOnce{}
 		shown.whole("", l.Reason)
 		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l, shown), stagesTable(l, shown), p.writes, p.eventsText(), p.next(l.Ready, l.Reason, "link "+l.Source+"/"+l.Target))
@@ -109,7 +118,7 @@ func describeLink(l output.Link, p page) Answer {
 
 func describeCluster(c output.Cluster, p page) Answer {
 	return Answer{Document: c, texts: map[Format]func() string{Text: func() string {
-		heading := fields("Cluster", c.Name, "Ready", c.Ready, "Status", c.Status, "Revision", p.revision)
+		heading := fields("Cluster", c.Name, "Ready", c.Ready, "Status", c.Status, "Revision", p.revision, "Observed", p.observed)
 		links := cmp.Or(table(linkRows(p.links, p.now, false, shownOnce{})), "It has no links.\n")
 		return paragraphs(p.problems, heading+meaning(c.Reason), about(c), links, p.writes, p.eventsText(), p.next(c.Ready, c.Reason, "cluster "+c.Name))
 	}}}

@@ -79,6 +79,7 @@ Ready:      False
 Status:     Stalled
 Since:      2026-11-22T15:04:05Z (4s ago)
 Revision:   0123456789abcdef0123456789abcdef01234567
+Observed:   fedcba9876543210fedcba9876543210fedcba98, not applied: InvalidDeclarations: a.yaml:3:1: x
 Reason:     GatewayNotAlive
 Message:    gateway not alive: GatewayNotAlive
 Meaning:    Requests to mirrors fail, because the controller's probe of the target's gateway fails. No mirror has a ready address.

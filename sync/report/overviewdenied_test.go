@@ -135,7 +135,7 @@ func TestRecordedCause(t *testing.T) {
 	}{
 		{
 			reason.Denied, "PruneDisabled: Secret a/b and 2 more: remove the annotation", "Denied", "PruneDisabled: Secret a/b and 2 more",
-			"Remove the annotation to let linkwright delete it.",
+			"If linkwright is to delete it, remove the annotation: kubectl -n NAMESPACE annotate KIND NAME linkwright.dev/prune-.",
 		},
 		{reason.NotRendered, "GatewayIncomplete", "Blocked", "NotRendered: GatewayIncomplete", "Repair the gateway"},
 		{reason.NotRendered, "renders", "Blocked", "NotRendered: renders", "See the reason of the source's end"},

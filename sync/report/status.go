@@ -58,11 +58,28 @@ func (r Report) status() statusDoc {
 	}
 	if r.Opening != nil {
 		out.opening = o.line()
-		if why := o.observed.reason; why != nil && why.Message != "" && strings.HasSuffix(d.Error, why.Message) {
-			out.doc.Error = "" // a text shows it once
-		}
+		out.doc = d.without(o.observed.reason)
 	}
 	return out
+}
+
+// without is a document whose text does not repeat why the observed revision is not applied: an error, or the first error of its declarations.
+func (d document) without(why *object.Reason) document {
+	if why == nil || why.Message == "" {
+		return d
+	}
+	if strings.HasSuffix(d.Error, why.Message) {
+		d.Error = ""
+		return d
+	}
+	first := slices.IndexFunc(d.Problems, func(p output.Problem) bool {
+		return p.Severity == severityError && strings.HasPrefix(why.Message, problemLine(p))
+	})
+	if first >= 0 {
+		_, d.Error, _ = strings.Cut(d.Error, "; ") // what follows the line that says that they are invalid
+		d.Problems = slices.Delete(slices.Clone(d.Problems), first, first+1)
+	}
+	return d
 }
 
 // withoutWrites are clusters as they are, without what was written. Nobody reads an abandoned cluster.

@@ -25,7 +25,7 @@ func TestSuspendedLinkThatDoesNotWork(t *testing.T) {
 		ready, more, do  string
 		worksAsFarAsSeen bool
 	}{
-		"works":         {[]health.Verdict{{Stage: health.ControllerLeads, Result: health.Passed}}, []object.Condition{recorded}, object.True, "", "Nothing. To go on, remove suspend, or run linkwright resume as the message says.", true},
+		"works":         {[]health.Verdict{{Stage: health.ControllerLeads, Result: health.Passed}}, []object.Condition{recorded}, object.True, "", "If linkwright is to write again, remove suspend, or run linkwright resume as the message says.", true},
 		"does not work": {gone, []object.Condition{recorded}, object.False, "; it is not ready: ControllerMissing: Deployment.apps linkerd-multicluster/controller-east is missing", "Resume it, so that linkwright repairs it: run linkwright resume west/east.", false},
 		"never written": {gone, nil, object.False, "; it is not ready: ControllerMissing: Deployment.apps linkerd-multicluster/controller-east is missing", "Resume it, so that linkwright repairs it: run linkwright resume west/east.", true},
 	} {

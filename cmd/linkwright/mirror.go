@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -122,9 +121,8 @@ func (f *mirrorFlags) run(ctx context.Context, links []string, selector labels.S
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mirrors, err := controller.New(controller.Options{
-		Source: cfg, Namespace: f.namespace, Expected: links, Local: f.local, Headless: f.headless, CreateNamespaces: f.namespaces, Log: log, Metrics: metrics,
+		Source: cfg, Namespace: f.namespace, Links: links, Local: f.local, Headless: f.headless, CreateNamespaces: f.namespaces, Log: log, Metrics: metrics,
 		Selector: selector,
-		Mirrors:  func(link string) bool { return len(links) == 0 || slices.Contains(links, link) },
 		Config:   func(raw []byte) (*rest.Config, error) { return cluster.ParseKubeconfig(raw, "", cluster.Trust{}) },
 		Lease: func(name string) controller.Lease {
 			return lease.Lock{

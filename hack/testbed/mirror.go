@@ -169,7 +169,7 @@ func (m *mirrorControllers) options(pod *corev1.Pod) (controller.Options, error)
 		o.Selector, err = labels.Parse(flags.selector)
 		return o, err
 	}
-	o.Mirrors = func(link string) bool { return link == flags.link }
+	o.Links = []string{flags.link}
 	o.ProbeService = func(string) string { return flags.probe }
 	if flags.headless {
 		o.Headless = []string{flags.link}

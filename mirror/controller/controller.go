@@ -31,10 +31,8 @@ import (
 type Options struct {
 	Source    *rest.Config
 	Namespace string // of the Links, their Secrets, Leases and probe Services
-	// Mirrors reports whether a link is mirrored; default: all of the namespace are.
-	Mirrors func(link string) bool
-	// Expected names links that should exist. The log warns of each that does not when Run begins.
-	Expected []string
+	// Links names those that are mirrored; none: all of the namespace are. The log warns of each that does not exist when Run begins.
+	Links []string
 	// Selector selects Links by their labels; default: all.
 	Selector labels.Selector
 	// Local makes the source's own Services members of federated Services, unless Linkerd's local mirror does.
@@ -66,6 +64,11 @@ type Lease interface {
 	Hold(ctx context.Context, f func(ctx context.Context, leadership int64) error) error
 }
 
+// mirrors reports whether a link is one of those that are mirrored, if it has their labels.
+func (o Options) mirrors(link string) bool {
+	return len(o.Links) == 0 || slices.Contains(o.Links, link)
+}
+
 func (o Options) withDefaults() Options {
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport
@@ -84,9 +87,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Selector == nil {
 		o.Selector = labels.Everything()
-	}
-	if o.Mirrors == nil {
-		o.Mirrors = func(string) bool { return true }
 	}
 	return o
 }
@@ -143,7 +143,7 @@ func New(o Options) (*Controller, error) {
 		linkKeys: workqueue.NewTypedRateLimitingQueue(backOff[string]()),
 		targets:  map[string]*target{}, led: map[string]bool{},
 	}
-	c.links = linkCache{client: dyn, namespace: o.Namespace, mirrors: o.Mirrors, selector: o.Selector}
+	c.links = linkCache{client: dyn, namespace: o.Namespace, mirrors: o.mirrors, selector: o.Selector}
 	c.source = newSource(core, o.Namespace, c)
 	return c, nil
 }
@@ -189,7 +189,7 @@ func (c *Controller) Run(ctx context.Context) error {
 
 // warnOfMissing logs which links are expected and do not exist.
 func (c *Controller) warnOfMissing() {
-	for _, name := range c.options.Expected {
+	for _, name := range c.options.Links {
 		if _, found, _ := c.links.get(name); !found {
 			c.options.Log.Warn("link not found: it is mirrored as soon as it exists", "link", name, "namespace", c.options.Namespace)
 		}

@@ -222,7 +222,7 @@ func (b *bed) options(agent string) controller.Options {
 	cfg.UserAgent = agent
 	client := kubernetes.NewForConfigOrDie(cfg)
 	return controller.Options{
-		Source: cfg, Namespace: testbed.Multicluster, Mirrors: func(link string) bool { return link == b.link },
+		Source: cfg, Namespace: testbed.Multicluster, Links: []string{b.link},
 		Lease: func(name string) controller.Lease {
 			return lease.Lock{
 				Client: client.CoordinationV1(), Namespace: testbed.Multicluster, Name: name, Identity: agent, Borrowed: true,

@@ -208,8 +208,9 @@ func (h *history) changeProcess() string {
 func (h *history) start(name string) {
 	h.starts++
 	o := h.options(fmt.Sprintf("%s-%s-%d", h.agent, name, h.starts))
-	o.Mirrors = func(link string) bool {
-		return link == h.links[1].link || link == h.link && name != "single"
+	o.Links = []string{h.links[1].link}
+	if name != "single" {
+		o.Links = append(o.Links, h.link)
 	}
 	h.processes[name] = h.run(o)
 }

@@ -122,7 +122,7 @@ func TestMissingLink(t *testing.T) {
 	b.createLink(nil)
 	var log buffer
 	o := b.options(b.agent)
-	o.Log, o.Expected = slog.New(slog.NewTextHandler(&log, nil)), []string{b.link, "no-such-link"}
+	o.Log, o.Links = slog.New(slog.NewTextHandler(&log, nil)), []string{b.link, "no-such-link"}
 	b.run(o)
 	const warning = `msg="link not found: it is mirrored as soon as it exists" link=`
 	b.eventually(func() error { return log.contains(warning + "no-such-link") })

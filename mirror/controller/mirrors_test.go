@@ -261,7 +261,7 @@ func TestSelector(t *testing.T) {
 	b := newBed(t)
 	b.createLink(nil)
 	o := b.options(b.agent)
-	o.Mirrors, o.Headless = nil, nil
+	o.Links, o.Headless = nil, nil
 	o.Selector = labels.SelectorFromSet(labels.Set{"linkwright.dev/mirror": b.link})
 	b.run(o)
 	b.export("web", b.exported())

@@ -2,6 +2,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func (w *writer) all(ctx context.Context, changes []object.Change) {
 	for i, ch := range changes {
 		out[i].Change = ch
 		if w.stopped || w.failed[ch.End] {
-			out[i].Err = ErrSkipped
+			out[i].Err = cmp.Or(ended(ctx), ErrSkipped)
 			continue
 		}
 		todo = append(todo, &out[i])
@@ -112,14 +113,22 @@ const drainTimeout = 4 * time.Second
 // write begins nothing once ctx has ended, but lets what has begun come to its end; what waits for its turn in the connection
 // has begun.
 func (w *writer) write(ctx context.Context, c object.Change) (object.Record, error) {
-	if ctx.Err() != nil {
-		return object.Record{}, fmt.Errorf("%w: %w", errEnded, context.Cause(ctx))
+	if err := ended(ctx); err != nil {
+		return object.Record{}, err
 	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, cancel) })
 	defer stop()
 	return w.to.Write(inner, c)
+}
+
+// ended says why nothing more begins; nil: it may.
+func ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errEnded, context.Cause(ctx))
 }
 
 // Untried reports whether a write was not made because its step was cut short, or an earlier one failed.

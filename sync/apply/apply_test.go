@@ -153,3 +153,22 @@ func TestActDrains(t *testing.T) {
 		}
 	})
 }
+
+// A step that is cut short says so of every write that was not made: none of them failed.
+func TestStepCutShort(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	h := &hand{begun: func(_ context.Context, name string) {
+		if strings.HasPrefix(name, "inventory") {
+			cancel(errors.New("interrupted"))
+		}
+	}}
+	for _, o := range Step(ctx, h, step()) {
+		begun := o.Change.Key.Name == "base" || strings.HasPrefix(o.Change.Key.Name, "inventory")
+		switch {
+		case begun && o.Err != nil && !NotBegun(o):
+			t.Errorf("%s: %v", o.Change.Key.Name, o.Err)
+		case !begun && (o.Err == nil || errors.Is(o.Err, ErrSkipped) || !strings.Contains(o.Err.Error(), "interrupted")):
+			t.Errorf("%s: %v, want that it was interrupted", o.Change.Key.Name, o.Err)
+		}
+	}
+}

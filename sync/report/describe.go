@@ -112,7 +112,7 @@ func describeLink(l output.Link, p page) Answer {
 		heading := fields("Link", l.Source+"/"+l.Target, "Ready", l.Ready, "Status", words(l.Status, l.Leaving), "Since", since(l.Since, p.now), "Revision", p.revision, "Observed", p.observed)
 		shown := shownOnce{}
 		shown.whole("", l.Reason)
-		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l, shown), stagesTable(l, shown), p.writes, p.eventsText(), p.next(l.Ready, l.Reason, "link "+l.Source+"/"+l.Target))
+		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l, shown), stagesTable(l, shown), p.writes, p.eventsText(l.Reason), p.next(l.Ready, l.Reason, "link "+l.Source+"/"+l.Target))
 	}}}
 }
 
@@ -120,7 +120,7 @@ func describeCluster(c output.Cluster, p page) Answer {
 	return Answer{Document: c, texts: map[Format]func() string{Text: func() string {
 		heading := fields("Cluster", c.Name, "Ready", c.Ready, "Status", c.Status, "Revision", p.revision, "Observed", p.observed)
 		links := cmp.Or(table(linkRows(p.links, p.now, false, shownOnce{})), "It has no links.\n")
-		return paragraphs(p.problems, heading+meaning(c.Reason), about(c), links, p.writes, p.eventsText(), p.next(c.Ready, c.Reason, "cluster "+c.Name))
+		return paragraphs(p.problems, heading+meaning(c.Reason), about(c), links, p.writes, p.eventsText(c.Reason), p.next(c.Ready, c.Reason, "cluster "+c.Name))
 	}}}
 }
 
@@ -199,8 +199,19 @@ func cause(why *object.Reason) reason.Code {
 	return why.Code
 }
 
-func (p page) eventsText() string {
-	text := table(eventRows(p.events, p.now))
+// eventsText are the events. A long message is shown once; why is what the page began with.
+func (p page) eventsText(why *object.Reason) string {
+	shown, all := map[string]bool{}, slices.Clone(p.events)
+	if why != nil {
+		shown[why.Message] = true
+	}
+	for i, e := range all {
+		if len(e.Message) > maxRepeated && shown[e.Message] {
+			all[i].Message = "see above"
+		}
+		shown[e.Message] = true
+	}
+	text := table(eventRows(all, p.now))
 	if text == "" {
 		return ""
 	}

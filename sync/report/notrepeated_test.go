@@ -47,3 +47,21 @@ func TestDescribeSaysWhatIsNotApplied(t *testing.T) {
 		}
 	}
 }
+
+// The events of a page repeat no long message: that of the link itself, or of an event above.
+func TestDescribeShowsAMessageOnce(t *testing.T) {
+	o := everything()
+	long := "PruneDisabled: " + strings.Repeat("the Link has the annotation ", 9)
+	for i, l := range o.Links {
+		if l.Pair == (api.Pair{Source: "west", Target: "north"}) {
+			for at := range l.Conditions {
+				o.Links[i].Conditions[at].Message = long
+			}
+		}
+	}
+	link, _ := o.LinkAnswer(api.Pair{Source: "west", Target: "north"})
+	got := writtenAs(t, link, Text)
+	if strings.Count(got, strings.TrimSpace(long)) != 1 || !strings.Contains(got, "Stalled is True: see above") {
+		t.Errorf("it shows a message more than once:\n%s", got)
+	}
+}

@@ -223,7 +223,7 @@ func ofCommand(check cobra.PositionalArgs) cobra.PositionalArgs {
 		if len(args) > 0 {
 			got = strings.Join(args, " ")
 		}
-		return fmt.Errorf("%s: wrong arguments: %s\nUsage: %s\nSee: %s --help", c.CommandPath(), got, c.UseLine(), c.CommandPath())
+		return fmt.Errorf("wrong arguments: %s\nUsage: %s\nSee: %s --help", got, c.UseLine(), c.CommandPath())
 	}
 }
 

@@ -18,8 +18,12 @@ func DidYouMean(word string, among []string) string {
 	return "; did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// Similar are the words that somebody may have meant, by cobra's measure for names of commands; the nearest is first.
+// Similar are the words that somebody may have meant: those that begin with the word, or else those near it by cobra's measure for names of
+// commands. The nearest is first.
 func Similar(word string, among []string) []string {
+	if begun := slices.DeleteFunc(slices.Clone(among), func(w string) bool { return word == "" || !strings.HasPrefix(w, strings.ToLower(word)) }); len(begun) > 0 {
+		return begun
+	}
 	measure := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range among {
 		measure.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})

@@ -20,6 +20,7 @@ type outcome struct {
 	stays     []state.Pending // in an abandoned cluster
 	details   []string        // lines about what was recorded, also in a dry run
 	after     []string        // lines for people, once the record is written
+	result    string          // how to see what comes of it, if a process follows it
 	note      string          // why what was recorded has no effect yet
 }
 
@@ -71,6 +72,9 @@ func (o outcome) text(w cli.Writing) string {
 			lines = append(lines, string(o.following))
 		}
 		lines = append(lines, o.after...)
+		if o.result != "" && o.following != ByNobody {
+			lines = append(lines, o.result)
+		}
 	}
 	if o.note != "" {
 		lines = append(lines, fmt.Sprintf("Note: %s.", o.note))

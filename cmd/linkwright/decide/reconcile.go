@@ -58,6 +58,6 @@ func (d *deciding) reconcile(r *inventory.Record, by string, names []string) (ou
 		decisions[i] = inventory.Decision{Kind: inventory.Reconcile, Cluster: name}
 	}
 	out := d.record(r, by, "", decisions...)
-	out.after = append(out.after, "To see the result: "+d.command("status", "--watch"))
+	out.result = "To see the result: " + d.command("status", "--watch")
 	return out, nil
 }

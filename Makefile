@@ -73,7 +73,7 @@ chart: ## lint the Helm chart, and write bin/chart/linkwright-VERSION.tgz, equal
 
 # -count=1: the cache of test results knows no files outside of the module, such as the chart.
 chart-test: ## render the Helm chart, and install, upgrade and uninstall it on a real API server
-	LINKWRIGHT_CLUSTERS=1 $(GO) -C hack/chart test -vet=off -count=1 .
+	LINKWRIGHT_CLUSTERS=1 $(GO) -C hack/chart test -vet=off -count=1 -timeout $(CLUSTER_TIMEOUT) .
 
 .PHONY: chart-render
 chart-render:

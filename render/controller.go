@@ -42,16 +42,15 @@ func (b *builder) selector() map[string]string {
 func controller(b *builder) {
 	key := object.Key{Group: "apps", Kind: "Deployment", Namespace: b.source().MulticlusterNamespace, Name: linkerd.Controller(b.target())}
 	c := b.Link.Spec.Controller
-	spec := workload(c, b.selector(), antiAffinity(linkerd.ClusterNameLabel, string(b.target())), key.Name, b.container())
+	spec := workload(c, b.selector(), pod(b.selector(), key.Name, b.container()), antiAffinity(linkerd.ClusterNameLabel, string(b.target())))
 	d := appsac.Deployment(key.Name, key.Namespace).WithSpec(spec)
 	b.add(identity{key: key, version: "v1", phase: object.PhaseControllers, meta: &d.ObjectMetaApplyConfiguration, labels: b.controllerLabels()}, d)
 }
 
-// workload is the spec of a controller's Deployment.
+// workload is the spec of a controller's Deployment. Its pods have the labels of selector, and are kept apart if c asks for that.
 func workload(
-	c api.Controller, selector map[string]string, apart *coreac.AffinityApplyConfiguration, account string, container *coreac.ContainerApplyConfiguration,
+	c api.Controller, selector map[string]string, template *coreac.PodTemplateSpecApplyConfiguration, apart *coreac.AffinityApplyConfiguration,
 ) *appsac.DeploymentSpecApplyConfiguration {
-	template := pod(selector, account, container)
 	spec := appsac.DeploymentSpec().WithReplicas(*c.Replicas).WithRevisionHistoryLimit(10).WithSelector(matching(selector)).WithTemplate(template)
 	if c.PodAntiAffinity {
 		spec.WithStrategy(appsac.DeploymentStrategy().WithRollingUpdate(

@@ -82,7 +82,7 @@ func sharedController(b *builder) {
 
 	controller := in("apps", "Deployment", object.PhaseControllers)
 	c, selector := b.Link.Spec.Controller, map[string]string{linkerd.ComponentLabel: linkerd.Component, linkerd.MirrorLabel: b.owner}
-	d := appsac.Deployment(name, ns).WithSpec(workload(c, selector, antiAffinity(linkerd.MirrorLabel, b.owner), name, b.sharedContainer()))
+	d := appsac.Deployment(name, ns).WithSpec(workload(c, selector, pod(selector, name, b.sharedContainer()), antiAffinity(linkerd.MirrorLabel, b.owner)))
 	controller.meta = &d.ObjectMetaApplyConfiguration
 	b.add(controller, d)
 

@@ -79,8 +79,8 @@ func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
 	for _, l := range d.Links {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
 			return describeLink(o.Revision.detailed(l), page{
-				revision: d.AppliedRevision, observed: o.Revision.notApplied(), events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at, offline: true, approved: o.Revision.Approval.Given,
-				unread: unreadOf(l, d.Clusters), idle: o.idle(p.Source),
+				revision: d.AppliedRevision, observed: d.notApplied(), events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at,
+				offline: true, approved: o.Revision.Approval.Given, unread: unreadOf(l, d.Clusters), idle: o.idle(p.Source),
 			}), true
 		}
 	}
@@ -93,18 +93,19 @@ func (o Overview) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 	for _, c := range d.Clusters {
 		if c.Name == string(name) {
 			links := touching(d.Links, c.Name)
-			return describeCluster(c, page{revision: c.Revision, observed: o.Revision.notApplied(), links: links, events: o.eventsAbout(links, c.Name), now: d.at, offline: true}), true
+			return describeCluster(c, page{revision: c.Revision, observed: d.notApplied(), links: links, events: o.eventsAbout(links, c.Name), now: d.at, offline: true}), true
 		}
 	}
 	return Answer{}, false
 }
 
 // notApplied is the observed revision and why it is not applied; empty: it is applied, or none was observed.
-func (r Revision) notApplied() string {
-	if r.Why == nil || r.Observed == "" || r.Observed == r.Applied {
+func (d overviewDoc) notApplied() string {
+	is := d.opening.observed
+	if is.reason == nil || is.commit == "" || is.commit == d.AppliedRevision {
 		return ""
 	}
-	return string(r.Observed) + ", not applied: " + message("", redacting(nil).reason(r.Why))
+	return is.commit + ", not applied: " + message("", is.reason)
 }
 
 func describeLink(l output.Link, p page) Answer {

@@ -96,6 +96,6 @@ func NoRecord(owner, namespace, which string) error {
 	if which != "" {
 		which = " " + which
 	}
-	return fmt.Errorf("there is no record of installation %s in namespace %s of the management cluster%s: %s is missing; check --context, then --owner and --namespace; if nothing was ever applied, run linkwright cluster add for each cluster, and then linkwright sync --repo URL",
+	return fmt.Errorf("there is no record of installation %s in namespace %s of the management cluster%s: %s is missing; check --context, then --owner and --namespace; if nothing was ever applied, run linkwright cluster add --all PATH, and then linkwright sync --repo URL",
 		owner, namespace, which, inventory.RecordKey(owner, namespace))
 }

@@ -224,6 +224,19 @@ func TestCreateNamespaces(t *testing.T) {
 	b.mirrored("web-"+b.link, true)
 }
 
+// exportHeadless exports the headless Service db, whose one address has the name db-0, and waits until that has a mirror.
+func (b *bed) exportHeadless() {
+	b.Helper()
+	meta := metav1.ObjectMeta{Name: "db", Labels: b.exported()}
+	b.ok(b.east.CoreV1().Services(b.ns).Create(b.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+		ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": "db"}, Ports: []corev1.ServicePort{{Name: "sql", Port: 5432}},
+	}}, metav1.CreateOptions{}))
+	e := ready(meta)
+	e.Subsets[0].Addresses[0].Hostname = "db-0"
+	b.ok(b.east.CoreV1().Endpoints(b.ns).Create(b.Context(), e, metav1.CreateOptions{}))
+	b.mirrored("db-0-"+b.link, true)
+}
+
 // TestHeadless: each named address of a headless Service has a Service of its own, whose cluster IP the mirror has.
 func TestHeadless(t *testing.T) {
 	b := newBed(t)
@@ -231,14 +244,7 @@ func TestHeadless(t *testing.T) {
 	o := b.options(b.agent)
 	o.Headless = []string{b.link}
 	b.run(o)
-	meta := metav1.ObjectMeta{Name: "db", Labels: b.exported()}
-	b.ok(b.east.CoreV1().Services(b.ns).Create(t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
-		ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": "db"}, Ports: []corev1.ServicePort{{Name: "sql", Port: 5432}},
-	}}, metav1.CreateOptions{}))
-	e := ready(meta)
-	e.Subsets[0].Addresses[0].Hostname = "db-0"
-	b.ok(b.east.CoreV1().Endpoints(b.ns).Create(t.Context(), e, metav1.CreateOptions{}))
-	b.mirrored("db-0-"+b.link, true)
+	b.exportHeadless()
 	b.eventually(func() error {
 		one, err := b.service("db-0-" + b.link)
 		if err != nil {
@@ -272,14 +278,7 @@ func TestSelector(t *testing.T) {
 	b.labelLink(`{"labels":{"linkwright.dev/mirror":"` + b.link + `"}}`)
 	b.mirrored("web-"+b.link, true)
 	b.labelLink(`{"annotations":{"linkwright.dev/enable-headless-services":"true"}}`)
-	meta := metav1.ObjectMeta{Name: "db", Labels: b.exported()}
-	b.ok(b.east.CoreV1().Services(b.ns).Create(t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
-		ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": "db"}, Ports: []corev1.ServicePort{{Name: "sql", Port: 5432}},
-	}}, metav1.CreateOptions{}))
-	e := ready(meta)
-	e.Subsets[0].Addresses[0].Hostname = "db-0"
-	b.ok(b.east.CoreV1().Endpoints(b.ns).Create(t.Context(), e, metav1.CreateOptions{}))
-	b.mirrored("db-0-"+b.link, true)
+	b.exportHeadless()
 
 	b.labelLink(`{"labels":{"linkwright.dev/mirror":null}}`)
 	b.eventually(func() error {

@@ -21,15 +21,16 @@ func DidYouMean(word string, among []string) string {
 // Similar are the words that somebody may have meant: those that begin with the word, or else those near it by cobra's measure for names of
 // commands. The nearest is first.
 func Similar(word string, among []string) []string {
-	if begun := slices.DeleteFunc(slices.Clone(among), func(w string) bool { return word == "" || !strings.HasPrefix(w, strings.ToLower(word)) }); len(begun) > 0 {
-		return begun
+	if word == "" {
+		return nil
+	}
+	begins := func(w string) bool { return strings.HasPrefix(w, strings.ToLower(word)) }
+	if slices.ContainsFunc(among, begins) {
+		return slices.DeleteFunc(slices.Clone(among), func(w string) bool { return !begins(w) })
 	}
 	measure := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range among {
 		measure.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	if word == "" {
-		return nil
 	}
 	like := measure.SuggestionsFor(word)
 	if near, ok := api.Nearest(word, among); ok { // two swapped letters are one edit there

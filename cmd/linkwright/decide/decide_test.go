@@ -123,6 +123,16 @@ func TestDecisionsOfCommands(t *testing.T) {
 			[]string{"the record has no cluster east-west (did you mean east/west?): linkwright wrote only to east, west"},
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
+		{
+			"reconcile, and nobody follows", func() (outcome, error) {
+				out, err := d.reconcile(&r, "bob", []string{"east"})
+				out.following = ByNobody
+				if strings.Contains(out.text(cli.Writing{}), "To see the result") {
+					t.Error("reconcile says how to see a result that does not come")
+				}
+				return out, err
+			}, []string{"nothing follows it yet"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
+		},
 		{"suspend a link", func() (outcome, error) {
 			back := d.suspend(&r, "alice", []string{"east/west"}, []inventory.Decision{{Kind: inventory.Suspend, Source: "east", Target: "west"}})
 			_, err := d.resume(&r, "alice", nil)

@@ -18,8 +18,8 @@ const boundVariable = "LINKWRIGHT_BENCH_BOUND"
 // restTime is longer than the two minutes after which Go collects garbage without need.
 const restTime = 150 * time.Second
 
-// takeBound returns the memory of a daemon with a full mesh of clusters. Another process serves them, but for the management cluster. The daemon starts twice: on clusters without
-// any link, and on clusters with all links.
+// takeBound returns the memory of a daemon with a full mesh of clusters. Another process serves them, but for the management cluster. The daemon
+// starts twice: on clusters without any link, and on clusters with all links.
 func takeBound(ctx context.Context, opts options) error {
 	if text := os.Getenv(boundVariable); text != "" {
 		return serveMembers(ctx, text)

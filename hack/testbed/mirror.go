@@ -21,8 +21,7 @@ import (
 )
 
 // MirrorAgent begins the user agent of the mirror of link foo, in the source and in the target: "testbed-mirror/foo". That of a controller for several
-// links is "testbed-mirror/shared". The part that looks for
-// pods is "testbed-mirror".
+// links is "testbed-mirror/shared". The part that looks for pods is "testbed-mirror".
 const MirrorAgent = "testbed-mirror"
 
 // MirrorOptions change how RunMirrors plays.
@@ -43,7 +42,8 @@ const mirrorPods = "component in (controller, linkerd-service-mirror)"
 
 // RunMirrors plays the kubelet for the service mirror controllers of one source, until ctx ends. While a pod of Linkerd's controller of a link is
 // Running, whoever made it, linkwright's own service mirror runs in this process for that link, as the pod's service account, with the pod's name
-// in the Lease, and with the flags among the pod's arguments that it has, too. A pod of linkwright mirror does so for all links that it selects. Gateways count as alive: nothing here asks the network.
+// in the Lease, and with the flags among the pod's arguments that it has, too. A pod of linkwright mirror does so for all links that it selects.
+// Gateways count as alive: nothing here asks the network.
 //
 // A finalizer on the pod makes "no pod" mean "no more writes", as a process that ended would.
 func RunMirrors(ctx context.Context, cfg *rest.Config, opts MirrorOptions) error {

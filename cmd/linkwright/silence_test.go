@@ -111,7 +111,7 @@ func waits(ctx context.Context, args []string, awaits string) error {
 		words = `"msg":"waiting","seconds":2,"why":"for ` + awaits + ` (2s)"}` + "\n"
 	}
 	for !strings.Contains(said.String(), words) {
-		if time.Since(began) > 10*time.Second { // a busy machine is slow; that it says 2s is what counts
+		if time.Since(began) > 30*time.Second { // a busy machine is slow; that it says 2s is what counts
 			return fmt.Errorf("after %s it says\n%s", time.Since(began), said.String())
 		}
 		time.Sleep(20 * time.Millisecond)

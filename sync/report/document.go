@@ -108,6 +108,8 @@ func (r Report) document() document {
 		doc := linkDocOf(m, l, recorded[l.Pair])
 		if doc.Reason == nil {
 			doc.Reason = r.toWrite(changes, l.Source, l.Target)
+		} else if l.Why != nil && l.Why.Code == reason.WaitingForSource {
+			doc.Reason = cmp.Or(r.toWrite(changes, l.Source), doc.Reason)
 		}
 		if _, applied := recorded[l.Pair]; r.NeverApplied {
 			doc.neverApplied(nothingApplied)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -139,5 +140,31 @@ func TestLeavingLinkShowsItsSource(t *testing.T) {
 	delete(ends, endOf{pair, true})
 	if got := linkRow(Report{}, pair, ends); got.Why != target.Why {
 		t.Errorf("the source was not read: reason %v, want that of the target", got.Why)
+	}
+}
+
+// Of a link whose access waits for the source, the report counts what is to be written there: a sync shows why that fails.
+func TestLeavingLinkCountsItsSource(t *testing.T) {
+	pair := api.Pair{Source: "west", Target: "east"}
+	source := plan.Row{End: object.End{Cluster: "west", Link: pair}, Phase: plan.Changing, Leaving: true}
+	target := plan.Row{
+		End: object.End{Cluster: "east", Link: pair}, Phase: plan.Waiting, Leaving: true,
+		Why: object.Because(reason.WaitingForSource, "the access of cluster west stays until it has removed its end of the link"),
+	}
+	left := []object.Change{{End: source.End, Action: object.Delete}, {End: source.End, Action: object.Delete}}
+	r := Report{ReadOnly: true, Clusters: []Cluster{
+		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{target}}},
+		{Name: "west", Step: plan.Step{Cluster: "west", Rows: []plan.Row{source}, Changes: left}},
+	}}
+	a, _ := r.LinkAnswer(pair)
+	for name, text := range map[string]string{"status": writtenAs(t, r.StatusAnswer(), Text), "describe": writtenAs(t, a, Text)} {
+		if !strings.Contains(text, "the next sync writes 2 changes in west") {
+			t.Errorf("%s does not count what is left in the source:\n%s", name, text)
+		}
+	}
+	r.Clusters[1].Step.Changes = nil
+	r.Clusters[1].Step.Rows[0].Why = object.Because(reason.Draining, "2 mirrored Services left")
+	if text := writtenAs(t, r.StatusAnswer(), Text); !strings.Contains(text, "2 mirrored Services left") {
+		t.Errorf("status does not say what the source waits for:\n%s", text)
 	}
 }

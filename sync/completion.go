@@ -211,7 +211,7 @@ func (r *reconcile) explainFailures() {
 			o, ok = failed[object.End{Cluster: r.cluster.Name}]
 		}
 		if ok && row.Why == nil && (row.Phase == plan.Changing || row.Phase == plan.Removed || row.Phase == plan.Released) {
-			r.step.Rows[i].Phase, r.step.Rows[i].Why = plan.Changing, r.loop.explain(o.Err)
+			r.step.Rows[i].Phase, r.step.Rows[i].Why = plan.Changing, r.loop.Explained(o.Err)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (l *Loop) withAdvice(outcomes []object.Outcome) []object.Outcome {
 		if o.Err == nil {
 			continue
 		}
-		if why := l.explain(o.Err); why.Code == reason.Forbidden {
+		if why := l.Explained(o.Err); why.Code == reason.Forbidden {
 			out[i].Err = advice{o.Err, why.Message}
 		}
 	}
@@ -178,8 +178,8 @@ func (a advice) Error() string { return a.message }
 
 func (a advice) Unwrap() error { return a.cause }
 
-// explain returns what an error of Clusters means, and which command grants a right that is missing.
-func (l *Loop) explain(err error) *object.Reason {
+// Explained returns what an error of Clusters means, and which command grants a right that is missing.
+func (l *Loop) Explained(err error) *object.Reason {
 	if l.Explain == nil {
 		return object.Because(reason.Unknown, "%v", err)
 	}
@@ -195,7 +195,10 @@ func sweepFlag(forbidden string) string {
 	if strings.Contains(forbidden, `"probe-`) {
 		return "" // it stands in the multicluster namespace, where everybody has the right
 	}
-	for _, of := range []string{`delete resource "services"`, `patch resource "services"`, `delete resource "endpoints"`} {
+	for _, of := range []string{
+		`delete resource "services"`, `patch resource "services"`, `delete resource "endpoints"`,
+		`get resource "services"`, `get resource "endpoints"`, // of diff and dry runs
+	} {
 		if strings.Contains(forbidden, of) {
 			return " --sweep"
 		}

@@ -1,13 +1,17 @@
 package sync
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -78,4 +82,22 @@ func TestReportsWhileASyncWaits(t *testing.T) {
 			r.t.Errorf("%d reports in 30 s in which little changes", len(all))
 		}
 	})
+}
+
+// A missing right is named with the command that grants it, also if it is one of the dry runs, which read first.
+func TestExplainedRight(t *testing.T) {
+	const grant = "linkwright cluster add --all PATH"
+	l := &Loop{Options: Options{Owner: "linkwright"}, Management: record.ManagementCluster{Namespace: "linkwright"}}
+	l.Explain = func(err error) object.Reason { return object.Reason{Code: reason.Forbidden, Message: err.Error()} }
+	for message, want := range map[string]string{
+		`services "web-east" is forbidden: cannot delete resource "services"`:   grant + " --sweep",
+		`services "web-east" is forbidden: cannot get resource "services"`:      grant + " --sweep",
+		`endpoints "web-east" is forbidden: cannot get resource "endpoints"`:    grant + " --sweep",
+		`services "probe-east" is forbidden: cannot delete resource "services"`: grant,
+		`secrets "a" is forbidden: cannot get resource "secrets"`:               grant,
+	} {
+		if got := l.Explained(errors.New(message)).Message; got != message+": "+want {
+			t.Errorf("%s: %s", message, got)
+		}
+	}
 }

@@ -53,7 +53,7 @@ func (r reader) read(ctx context.Context) state.Cluster {
 		return r.observe(ctx, conn, &live)
 	})
 	if err != nil {
-		failed := state.Cluster{Watches: watches, Err: r.loop.explain(err), Reading: live.Reading} // its watches stay as they are
+		failed := state.Cluster{Watches: watches, Err: r.loop.Explained(err), Reading: live.Reading} // its watches stay as they are
 		if r.mode != byWatches {
 			failed.Round = r.round
 		}

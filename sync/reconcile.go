@@ -175,7 +175,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 		return nil
 	})
 	if err != nil {
-		r.step.Denied = r.loop.explain(err)
+		r.step.Denied = r.loop.Explained(err)
 	}
 }
 
@@ -183,7 +183,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 func (r *reconcile) forbidden() bool {
 	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, apply.ErrSkipped) })
 	may := func(o object.Outcome) bool {
-		return o.Err == nil || !slices.Contains([]reason.Code{reason.Forbidden, reason.AdmissionDenied}, r.loop.explain(o.Err).Code)
+		return o.Err == nil || !slices.Contains([]reason.Code{reason.Forbidden, reason.AdmissionDenied}, r.loop.Explained(o.Err).Code)
 	}
 	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
 }

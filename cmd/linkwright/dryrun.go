@@ -33,7 +33,7 @@ func (e engine) rehearse(ctx context.Context, changes []object.Change) error {
 		if err == nil {
 			continue
 		}
-		if why := cluster.Explain(err); why.Code != reason.NotFound {
+		if why := e.Loop.Explained(err); why.Code != reason.NotFound {
 			failed = append(failed, fmt.Errorf("cluster %s: dry run: %s %s: %s: %s", ch.End.Cluster, ch.Action, ch.Key, why.Code, why.Message))
 		}
 	}

@@ -47,11 +47,11 @@ func (e engine) try(ctx context.Context, w state.Snapshot, ch object.Change) (re
 	if err == nil {
 		return od, nil
 	}
-	why := cluster.Explain(err)
+	why := e.Loop.Explained(err)
 	if why.Code == reason.NotFound { // a create where our namespace is still to be made
 		return od, nil
 	}
-	return od, &why
+	return od, why
 }
 
 func (e engine) preview(ctx context.Context, ch object.Change) (report.ObjectDiff, error) {

@@ -24,7 +24,7 @@ func (e engine) dryRun(ctx context.Context, ch object.Change) error {
 	return e.Clusters.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) error { return c.DryRun(ctx, ch) })
 }
 
-// rehearse sends changes by dryRun=All, each on its own: one that needs what an earlier one makes is NotFound, which is no failure.
+// rehearse sends changes by dryRun=All, each on its own.
 func (e engine) rehearse(ctx context.Context, changes []object.Change) error {
 	defer e.Live.Show(ctx, live.DryRuns)()
 	var failed []error
@@ -33,7 +33,7 @@ func (e engine) rehearse(ctx context.Context, changes []object.Change) error {
 		if err == nil {
 			continue
 		}
-		if why := e.Loop.Explained(err); why.Code != reason.NotFound {
+		if why := e.Loop.Explained(err); !harmless(ch, why.Code) {
 			failed = append(failed, fmt.Errorf("cluster %s: dry run: %s %s: %s: %s", ch.End.Cluster, ch.Action, ch.Key, why.Code, why.Message))
 		}
 	}
@@ -44,6 +44,12 @@ func (e engine) rehearse(ctx context.Context, changes []object.Change) error {
 		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}
 	return nil
+}
+
+// harmless says that a dry run does not show whether a write fails. A change may need what an earlier one makes. An object that goes may have changed
+// since it was read, as a Lease does every few seconds: a sync reads it again.
+func harmless(ch object.Change, code reason.Code) bool {
+	return code == reason.NotFound || code == reason.Conflict && ch.Action == object.Delete
 }
 
 // liveChanges are the changes of simulated steps, against what is live: what is deleted is the object that is there now.

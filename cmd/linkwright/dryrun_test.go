@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
@@ -38,6 +40,24 @@ func TestDryRunFormats(t *testing.T) {
 		}
 		if err := (difference{}).write(&out, as); err != nil || out.Len() == 0 {
 			t.Errorf("-o %s: %v, %q", as, err, out.String())
+		}
+	}
+}
+
+// A dry run fails only by what would make the write fail, too.
+func TestHarmless(t *testing.T) {
+	for _, tt := range []struct {
+		action object.Action
+		code   reason.Code
+		want   bool
+	}{
+		{object.Create, reason.NotFound, true},
+		{object.Delete, reason.Conflict, true},
+		{object.Update, reason.Conflict, false},
+		{object.Delete, reason.Forbidden, false},
+	} {
+		if got := harmless(object.Change{Action: tt.action}, tt.code); got != tt.want {
+			t.Errorf("%s, %s: %t", tt.action, tt.code, got)
 		}
 	}
 }

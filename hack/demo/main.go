@@ -16,10 +16,14 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
 func main() {
+	klog.SetLogger(logr.Discard()) // client-go logs each watch that breaks when you stop an API server, as step 4 says
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	code := run(ctx, os.Stdout, os.Getenv)
 	stop()

@@ -259,7 +259,7 @@ func sayLeft(out printer, left []plan.LeftOver, what string) {
 	for _, l := range left {
 		switch {
 		case l.Unread != nil:
-			cli.Say(out.notes, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
+			cli.Say(out.notes, fmt.Sprintf("%s: linkwright does not know what is left there: it was not read (%s)", l.Cluster, l.Unread.Code))
 		case len(l.Objects) > 0:
 			cli.Say(out.notes, fmt.Sprintf("%s: %s: %s, the first is %s", l.Cluster, what, object.Count(len(l.Objects), "object"), l.Objects[0]))
 		}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -59,5 +61,15 @@ spec: {source: west, target: east}
 		if got := stillDeclared(f); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("warns %q, want %q", got, want)
 		}
+	}
+}
+
+// Why a cluster was not read stands above what is left, and is not said again.
+func TestSayLeftUnread(t *testing.T) {
+	var notes strings.Builder
+	why := object.Because(reason.Timeout, "the API server does not answer")
+	sayLeft(printer{notes: &notes}, []plan.LeftOver{{Cluster: "east", Unread: why}}, "left")
+	if got, want := notes.String(), "east: linkwright does not know what is left there: it was not read (Timeout)\n"; got != want {
+		t.Errorf("says %q, want %q", got, want)
 	}
 }

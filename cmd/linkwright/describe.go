@@ -117,7 +117,12 @@ func (d described) offline(h *cli.ManagementFlags, c *cobra.Command, arg string,
 	if err := checkNoRepository(c); err != nil {
 		return err
 	}
-	o, err := overviewOnce(h, c)
+	var about []api.Pair
+	if c.Name() == "link" {
+		p, _ := cli.ParsePair(arg)
+		about = []api.Pair{p}
+	}
+	o, err := overviewOnce(h, c, about)
 	if err != nil {
 		return err
 	}
@@ -177,13 +182,14 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status with the same --repo lists what there is%s", c.Name(), arg, events)
 }
 
-// overviewOnce reads an installation once.
-func overviewOnce(h *cli.ManagementFlags, c *cobra.Command) (report.Overview, error) {
+// overviewOnce reads an installation once, or only the clusters of some links.
+func overviewOnce(h *cli.ManagementFlags, c *cobra.Command, about []api.Pair) (report.Overview, error) {
 	cs, err := openInstalled(h, c)
 	if err != nil {
 		return report.Overview{}, err
 	}
 	defer cs.Close(c.Context())
+	cs.about = about
 	o, err := cs.firstOverview(c.Context(), false)
 	if err == nil && o.Unread() {
 		err = errUnread()

@@ -78,6 +78,7 @@ clusters' inventories. It needs no repository and no daemon, and writes nothing.
 type listFlags struct {
 	out              cli.Format
 	watch, noHeaders bool
+	about            []api.Pair // the links that are asked for; empty: all
 }
 
 func (l *listFlags) add(c *cobra.Command, formats []report.Format) {
@@ -104,6 +105,9 @@ func (r resource) command() *cobra.Command {
 						hint = cli.DidYouMeanLink(name, nil)
 					}
 					return cli.Usage("%q names no %s: write %s%s", name, r.kind, strings.Trim(r.use, "[.]"), hint)
+				}
+				if p, ok := cli.ParsePair(name); ok && r.kind == "link" {
+					l.about = append(l.about, p)
 				}
 			}
 			return l.show(&h, c, func(o report.Overview) (report.Listing, error) { return r.chosen(o, args) })
@@ -149,7 +153,7 @@ func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(rep
 		p := &listPrinter{out: c.OutOrStdout(), flags: l, list: list}
 		return cs.watch(c.Context(), p.print)
 	}
-	o, err := overviewOnce(h, c)
+	o, err := overviewOnce(h, c, l.about)
 	if err != nil {
 		return err
 	}

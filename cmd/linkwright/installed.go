@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
@@ -21,6 +22,7 @@ type installed struct {
 	owner, namespace string
 	log              *slog.Logger
 	live             *live.Display
+	about            []api.Pair // only the clusters of these links are read, if they have all of them; empty: all clusters
 }
 
 // openInstalled checks the flags of a command first.
@@ -33,12 +35,12 @@ func openInstalled(h *cli.ManagementFlags, c *cobra.Command) (installed, error) 
 		return installed{}, err
 	}
 	clusters, err := h.OpenClusters(c.Context(), log)
-	return installed{clusters, h.Owner, h.Namespace, log, show}, err
+	return installed{Clusters: clusters, owner: h.Owner, namespace: h.Namespace, log: log, live: show}, err
 }
 
 // installedOf is the installation of an engine.
 func installedOf(e *cli.Engine) installed {
-	return installed{e.Clusters, e.Loop.Owner, e.Loop.Management.Namespace, e.Loop.Log, e.Live}
+	return installed{Clusters: e.Clusters, owner: e.Loop.Owner, namespace: e.Loop.Management.Namespace, log: e.Loop.Log, live: e.Live}
 }
 
 // recorded is the management cluster as what keeps the record.

@@ -144,17 +144,41 @@ func (p *statusPrinter) print(o report.Overview) error {
 func (c installed) firstOverview(ctx context.Context, watching bool) (report.Overview, error) {
 	defer c.live.Show(ctx, live.Management)()
 	o, err := c.overview(ctx, watching)
+	if c.lacks(o) && err == nil && ctx.Err() == nil {
+		c.about = nil
+		o, err = c.overview(ctx, watching)
+	}
 	return o, cmp.Or(cli.Interrupted(ctx), err)
 }
 
-// overview reads all clusters of the management cluster's record; watching: from watches that are kept open.
+// lacks reports whether other clusters may say more about the links that are asked for.
+func (c installed) lacks(o report.Overview) bool {
+	has := o.Pairs()
+	return len(c.about) > 0 && o.Unread() || slices.ContainsFunc(c.about, func(p api.Pair) bool { return !slices.Contains(has, p) })
+}
+
+// toRead are the clusters of a record to read: those of the links that are asked for, by any of their names.
+func (c installed) toRead(known inventory.Record) []api.ClusterName {
+	all := slices.Sorted(maps.Keys(known.Clusters))
+	asked := func(name api.ClusterName) bool {
+		return slices.ContainsFunc(c.about, func(p api.Pair) bool { return name == p.Source || name == p.Target })
+	}
+	if len(c.about) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(name api.ClusterName) bool {
+		return !asked(name) && !slices.ContainsFunc(known.Clusters[name].Names, asked)
+	})
+}
+
+// overview reads the clusters of the management cluster's record; watching: from watches that are kept open.
 func (c installed) overview(ctx context.Context, watching bool) (report.Overview, error) {
 	known, err := c.record(ctx)
 	if err != nil {
 		return report.Overview{}, err
 	}
 	c.live.Wait(live.Clusters)
-	names := slices.Sorted(maps.Keys(known.Clusters))
+	names := c.toRead(known)
 	failed := c.Follow(ctx, recordedClusters(known, names))
 	found := make([]clusterInventories, len(names))
 	answered := c.live.Clusters(names)

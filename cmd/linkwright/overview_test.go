@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -231,6 +232,35 @@ func (l *lab) watched() {
 	}
 	if err := c.Wait(); err != nil {
 		l.t.Errorf("--watch was interrupted: %v", err)
+	}
+}
+
+// For a link only its clusters are read, by any of their names, so that no other one that is down delays it. If they do not have it, all are read.
+func TestReadsClustersOfLinks(t *testing.T) {
+	known := inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {Names: []api.ClusterName{"orient"}}, "north": {}, "west": {}}}
+	for _, tt := range []struct{ about, reads string }{
+		{"", "[east north west]"}, {"west/east", "[east west]"}, {"west/orient", "[east west]"}, {"west/south", "[west]"}, {"south/pole", "[]"},
+	} {
+		var c installed
+		if p, ok := cli.ParsePair(tt.about); ok {
+			c.about = []api.Pair{p}
+		}
+		if got := fmt.Sprint(c.toRead(known)); got != tt.reads {
+			t.Errorf("%q: %s, want %s", tt.about, got, tt.reads)
+		}
+	}
+	unread := report.Overview{Clusters: []report.RecordedCluster{{Name: "west", Why: object.Because(reason.Timeout, "")}}}
+	for about, want := range map[string]bool{"": false, "west/north": false, "east/west": false, "west/east": true} {
+		var c installed
+		if p, ok := cli.ParsePair(about); ok {
+			c.about = []api.Pair{p}
+		}
+		if got := c.lacks(listed()); got != want {
+			t.Errorf("%q: other clusters may say more: %t", about, got)
+		}
+		if got := c.lacks(unread); got != (about != "") {
+			t.Errorf("%q, and nothing was read: other clusters may say more: %t", about, got)
+		}
 	}
 }
 

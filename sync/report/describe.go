@@ -50,10 +50,14 @@ func (r Report) LinkAnswer(p api.Pair) (Answer, bool) {
 // ClusterAnswer is all that a report has about a cluster; false: the report has no such cluster.
 func (r Report) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 	d := r.document()
-	for _, c := range d.clusters {
+	for i, c := range d.clusters {
 		if c.Name == string(name) {
+			revision := cmp.Or(c.Revision, d.AppliedRevision)
+			if r.Clusters[i].hasLeft() {
+				revision = ""
+			}
 			return describeCluster(c.withSuspension(), page{
-				revision: cmp.Or(c.Revision, d.AppliedRevision), problems: d.problems(), writes: c.writesText(d.ReadOnly),
+				revision: revision, problems: d.problems(), writes: c.writesText(d.ReadOnly),
 				links: touching(linksOf(d.links), c.Name), now: d.at,
 			}), true
 		}

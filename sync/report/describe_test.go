@@ -227,3 +227,22 @@ func TestDescribeComparedEvents(t *testing.T) {
 		t.Errorf("events:\n%s", got)
 	}
 }
+
+// A cluster that has left carries no revision, and lacks none.
+func TestClusterHasLeft(t *testing.T) {
+	r := asDeclared()
+	r.Opening = &Opening{}
+	r.Clusters[0].Applied, r.Clusters[2].Applied = commit, commit
+	want := "Revision " + commit.Short() + " is applied in 2 of 3 clusters (east, west); nothing is left in north. "
+	if got := writtenAs(t, r.StatusAnswer(), Text); !strings.HasPrefix(got, want) {
+		t.Errorf("status does not begin with %q:\n%s", want, got)
+	}
+	r.Clusters = r.Clusters[1:2]
+	if got := writtenAs(t, r.StatusAnswer(), Text); !strings.HasPrefix(got, "Nothing is left in north. ") {
+		t.Errorf("status of the only cluster:\n%s", got)
+	}
+	a, _ := r.ClusterAnswer("north")
+	if got := writtenAs(t, a, Text); strings.Contains(got, "Revision:") || !strings.Contains(got, "CleanupComplete") {
+		t.Errorf("describe cluster:\n%s", got)
+	}
+}

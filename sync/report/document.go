@@ -260,6 +260,12 @@ func (c Cluster) base() (base plan.Row) {
 	return base
 }
 
+// hasLeft reports whether a cluster that is declared to leave holds nothing of linkwright any more.
+func (c Cluster) hasLeft() bool {
+	why := c.base().Why
+	return why != nil && why.Code == reason.CleanupComplete
+}
+
 func writeOf(m mask, c object.Change, err error) output.Write {
 	w := output.Write{
 		Cluster: string(c.End.Cluster), Action: c.Action.String(), Object: c.Key, Reason: m.reason(&c.Why), Times: 1,

@@ -93,6 +93,7 @@ type observedDoc struct {
 type carried struct {
 	name, commit string
 	read         bool
+	left         bool // it is declared to leave, and holds nothing of linkwright any more
 }
 
 // whyNotApplied is why the observed revision is not applied, without how to allow it once people have.
@@ -152,14 +153,17 @@ func (d openingDoc) line() string {
 	return line + writerLines(d.writers, ago)
 }
 
-// applied says which revision is applied in which clusters, and which were not read: the newest knowledge is that of each cluster.
+// applied says which revision is applied in which clusters, which were not read, and which have left: the newest knowledge is that of each cluster.
 func (d openingDoc) applied() string {
 	in := map[string][]string{}
-	var parts, unread []string
+	var parts, unread, left []string
 	for _, c := range d.clusters {
-		if c.read {
+		switch {
+		case c.left:
+			left = append(left, c.name)
+		case c.read:
 			in[c.commit] = append(in[c.commit], c.name)
-		} else {
+		default:
 			unread = append(unread, c.name)
 		}
 	}
@@ -170,12 +174,15 @@ func (d openingDoc) applied() string {
 	switch {
 	case len(d.clusters) == 0:
 		return ""
-	case len(parts) == 0:
+	case len(parts)+len(left) == 0:
 		return "It is unknown which revision is applied: no cluster was read. "
 	case len(unread) == 1:
 		parts = append(parts, unread[0]+" was not read")
 	case len(unread) > 1:
 		parts = append(parts, strings.Join(unread, ", ")+" were not read")
+	}
+	if len(left) > 0 {
+		parts = append(parts, "nothing is left in "+strings.Join(left, ", "))
 	}
 	line := strings.Join(parts, "; ")
 	return strings.ToUpper(line[:1]) + line[1:] + ". "

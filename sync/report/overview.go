@@ -162,7 +162,7 @@ func (o Overview) Write(w io.Writer, f Format) error { return o.Answer().Write(w
 func (o Overview) document() overviewDoc {
 	m, in := redacting(nil), make([]carried, 0, len(o.Clusters))
 	for _, c := range o.Clusters {
-		in = append(in, carried{string(c.Name), string(c.Applied), c.Why == nil})
+		in = append(in, carried{name: string(c.Name), commit: string(c.Applied), read: c.Why == nil})
 	}
 	opening := openingDocOf(m, o.Opening, in)
 	opening.unwritten = o.unwritten()

@@ -43,7 +43,7 @@ func (r Report) status() statusDoc {
 		opening = *r.Opening
 	}
 	for _, c := range r.Clusters {
-		in = append(in, carried{string(c.Name), string(c.Applied), c.Status() != Unknown})
+		in = append(in, carried{name: string(c.Name), commit: string(c.Applied), read: c.Status() != Unknown, left: c.hasLeft()})
 	}
 	o := openingDocOf(redacting(bodiesOf(r)), opening, in)
 	out := statusDoc{doc: d, Status: output.Status{

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,7 +30,7 @@ func (s *scheduler) end(ctx context.Context, r *reconcile) {
 		s.loop.Meter.Reconciled(r.cluster.Name, w.ended.Sub(r.began))
 	}
 	s.loop.logWrites(r.cluster.Name, r.step.Commit, r.outcomes)
-	s.store.Correct(r.cluster.Name, r.outcomes, apply.Failed(r.outcomes))
+	s.store.Correct(r.cluster.Name, r.outcomes, s.loop.failures(r.outcomes))
 	s.store.Results.Add(r.cluster.Name, s.loop.withAdvice(r.outcomes))
 	if !w.removed {
 		completion{s, w, r}.handle(ctx)
@@ -193,14 +194,10 @@ func (e completion) readsAnswered() {
 	}
 }
 
-// explainFailures sets the reason of rows with a failed write; if the base failed, that is the reason of all rows.
+// explainFailures sets the reason of rows with a failed write; if the base failed, that is the reason of all rows. An end that leaves has a reason
+// already, and keeps it after a Conflict: Linkerd's controllers change what is drained, and linkwright reads it again.
 func (r *reconcile) explainFailures() {
-	failed := map[object.End]object.Outcome{}
-	for _, o := range r.outcomes {
-		if _, known := failed[o.Change.End]; !known && o.Err != nil && !apply.Untried(o) {
-			failed[o.Change.End] = o
-		}
-	}
+	failed := apply.Failed(r.outcomes)
 	if len(failed) == 0 {
 		return
 	}
@@ -210,8 +207,25 @@ func (r *reconcile) explainFailures() {
 		if !ok {
 			o, ok = failed[object.End{Cluster: r.cluster.Name}]
 		}
-		if ok && row.Why == nil && (row.Phase == plan.Changing || row.Phase == plan.Removed || row.Phase == plan.Released) {
-			r.step.Rows[i].Phase, r.step.Rows[i].Why = plan.Changing, r.loop.Explained(o.Err)
+		if !ok || !slices.Contains([]plan.Phase{plan.Changing, plan.Removed, plan.Released}, row.Phase) {
+			continue
+		}
+		if why := r.loop.Explained(o.Err); row.Why == nil || row.Leaving && why.Code != reason.Conflict {
+			r.step.Rows[i].Phase, r.step.Rows[i].Why, r.step.Rows[i].Failed = plan.Changing, why, true
 		}
 	}
+}
+
+// failures says of each end of which a write failed which write that was, and what to do. What the server said is only for reports, which take
+// secrets out.
+func (l *Loop) failures(outcomes []object.Outcome) map[object.End]object.Reason {
+	out := map[object.End]object.Reason{}
+	for end, o := range apply.Failed(outcomes) {
+		said, what := l.Explained(o.Err), fmt.Sprintf("%s %s", o.Change.Action, o.Change.Key)
+		out[end] = object.Reason{Code: said.Code, Message: what + " failed"}
+		if said.Code == reason.Forbidden {
+			out[end] = object.Reason{Code: said.Code, Message: what + " is not allowed: run " + l.grant(said.Message)}
+		}
+	}
+	return out
 }

@@ -1,9 +1,12 @@
 package sync
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
@@ -13,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 // westEast is the source's end of west→east.
@@ -163,4 +167,38 @@ func TestOnceWaitsForTheController(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An end that leaves records which of its writes failed, for readers of inventories. The report says that, and not what the removal waited for.
+func TestFailedRemovalIsRecorded(t *testing.T) {
+	single(t, memcluster.Options{}, memoryLink("west", "east")+memoryLink("east", "north"), func(r *memoryEnv) {
+		r.leads()
+		if got, err := r.loop().Once(r.t.Context(), 1); err != nil {
+			r.t.Fatalf("%v%s", err, rows(got))
+		}
+		r.declare("c2", memoryLink("east", "north"))
+		r.Cluster("west").Fault(func(f *memcluster.Faults) {
+			f.Denied = map[string][]schema.GroupKind{"delete": {{Group: "apps", Kind: "Deployment"}}}
+		})
+		got, err := r.loop().Once(r.t.Context(), 1)
+		if err != nil {
+			r.t.Fatalf("%v%s", err, rows(got))
+		}
+		links := report.Links(got)
+		at := slices.IndexFunc(links, func(l report.LinkRow) bool { return l.Pair == westEast.Link })
+		if l := links[at]; l.Status() != report.Stalled || l.Reason().Code != reason.Forbidden || !l.Leaving {
+			r.t.Errorf("the link is %s: %+v", l.Status(), l.Reason())
+		}
+		c := r.persisted()
+		if want := "delete Deployment linkerd-multicluster/controller-east is not allowed: run linkwright cluster add --all PATH"; c.Reason != reason.Forbidden || c.Message != want {
+			r.t.Errorf("the inventory records %+v; want %q", c, want)
+		}
+		r.Cluster("west").Fault(func(f *memcluster.Faults) { f.Denied = nil })
+		if got, err := r.loop().Once(r.t.Context(), 1); err != nil || len(report.Links(got)) != 2 {
+			r.t.Errorf("%v%s", err, rows(got))
+		}
+		if got, err := r.loop().Once(r.t.Context(), 1); err != nil || len(report.Links(got)) != 1 {
+			r.t.Errorf("the link is still there: %v%s", err, rows(got))
+		}
+	})
 }

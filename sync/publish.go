@@ -185,9 +185,14 @@ func (l *Loop) Explained(err error) *object.Reason {
 	}
 	r := l.Explain(err)
 	if r.Code == reason.Forbidden {
-		r.Message += ": " + object.Installation{Owner: l.Owner, Namespace: l.Management.Namespace}.Grant() + sweepFlag(r.Message)
+		r.Message += ": " + l.grant(r.Message)
 	}
 	return &r
+}
+
+// grant is the command that grants the right of which an API server says that it is missing.
+func (l *Loop) grant(forbidden string) string {
+	return object.Installation{Owner: l.Owner, Namespace: l.Management.Namespace}.Grant() + sweepFlag(forbidden)
 }
 
 // sweepFlag returns the flag that grants the right to delete mirrors, if that is missing. Not every installation needs it.

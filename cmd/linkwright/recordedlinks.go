@@ -48,6 +48,7 @@ func recordedLinks(clusters []report.RecordedCluster, found []clusterInventories
 			} else {
 				l.Target, l.Denied = end, denied(inv)
 			}
+			l.Failed = cmp.Or(failedRemoval(inv), l.Failed)
 			links[inv.End.Link] = l
 		}
 	}
@@ -81,6 +82,20 @@ func lacking(inv inventory.Inventory, missing map[object.Key]bool) (out []object
 func denied(inv inventory.Inventory) *object.Condition {
 	for _, c := range inv.Conditions {
 		if c.Type == object.Ready && c.Reason == reason.Denied {
+			return &c
+		}
+	}
+	return nil
+}
+
+// failedRemoval is the condition by which an end that leaves records which write failed; nil: it records none, or stays.
+func failedRemoval(inv inventory.Inventory) *object.Condition {
+	if !inv.Leaving {
+		return nil
+	}
+	for _, c := range inv.Conditions {
+		if c.Type == object.Stalled && c.Status == object.True && c.Reason != reason.Denied {
+			c.Type, c.Status = object.Ready, object.False
 			return &c
 		}
 	}
@@ -121,24 +136,27 @@ func (c installed) recordedConditions(ctx context.Context, r report.Report) (rec
 			found[i], read[i] = all, err == nil
 		}
 	})
-	out := map[api.Pair][]object.Condition{}
+	out := map[api.Pair]report.LinkConditions{}
 	for i, all := range found {
 		if read[i] {
 			in = append(in, r.Clusters[i].Name)
 		}
 		for _, inv := range all {
-			switch link := inv.End.Link; {
-			case inv.End.IsBase():
-			case inv.End.IsSource(): // whose Ready counts before that of a target
-				out[link] = slices.Concat(inv.Conditions, out[link])
-			default:
-				out[link] = append(out[link], inv.Conditions...)
+			if inv.End.IsBase() {
+				continue
 			}
+			l := out[inv.End.Link]
+			l.Link = inv.End.Link
+			if l.Conditions = append(l.Conditions, inv.Conditions...); inv.End.IsSource() { // whose Ready counts before that of a target
+				l.Conditions = slices.Concat(inv.Conditions, out[l.Link].Conditions)
+			}
+			l.Failed = cmp.Or(failedRemoval(inv), l.Failed)
+			out[l.Link] = l
 		}
 	}
 	recorded = make([]report.LinkConditions, 0, len(out))
 	for _, link := range slices.SortedFunc(maps.Keys(out), api.Pair.Compare) {
-		recorded = append(recorded, report.LinkConditions{Link: link, Conditions: out[link]})
+		recorded = append(recorded, out[link])
 	}
 	return recorded, in
 }

@@ -38,6 +38,15 @@ func Denial(was []object.Condition, why object.Reason, now time.Time) []object.C
 	return out
 }
 
+// RemovalFailed returns what is reported about an end that is being removed, if a write for that failed.
+func RemovalFailed(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
+	out := notReady(was, now, fault{reason: why.Code, message: why.Message})
+	for i := range out {
+		out[i].Message = why.Message
+	}
+	return out
+}
+
 // denialMessage is what a condition records of a denial. It repeats the messages of guards that name only objects of linkwright and its policy. The
 // management cluster's record has that of a limit.
 func denialMessage(why object.Reason) string {

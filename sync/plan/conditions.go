@@ -11,15 +11,17 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// conditions writes the conditions of links into the inventories of their sources' ends. It writes them only for ends at rest, or whose writes fail,
-// and only if they differ. It writes them for suspended ends, too: suspension keeps objects as they are, and READY must be true all the same. It
+// conditions writes the conditions of links into the inventories of their sources' ends, and into that of an end that leaves which of its writes
+// failed. It writes them only for ends at rest, or whose writes fail, and only if they differ. It writes them for suspended ends, too: suspension keeps objects as they are, and READY must be true all the same. It
 // plans the step again when conditions become due later.
 type conditions struct{ *cluster }
 
 func (c conditions) add(s Step) Step {
-	ahead := map[object.Key]bool{}
-	for _, w := range s.Ahead {
-		ahead[w.Key] = true
+	written := map[object.Key]bool{}
+	for _, all := range [][]object.Change{s.Ahead, s.Changes, s.After} {
+		for _, w := range all {
+			written[w.Key] = true
+		}
 	}
 	for _, row := range s.Rows {
 		n := c.updateFor(row)
@@ -28,7 +30,7 @@ func (c conditions) add(s Step) Step {
 			continue
 		}
 		w, why := c.writeInventory(n.next, n.old)
-		if why != nil || ahead[w.Key] { // why not is reported by whoever has more to write there
+		if why != nil || written[w.Key] { // why not is reported by whoever has more to write there
 			continue
 		}
 		w.Why = object.Reason{Code: reason.ConditionsChanged, Message: n.what()}
@@ -48,6 +50,10 @@ type conditionsUpdate struct {
 func (n conditionsUpdate) what() string {
 	ready, suspended := health.Condition(n.next.Conditions, object.Ready), health.Condition(n.next.Conditions, object.Suspended)
 	switch same := ready.SameState(health.Condition(n.old.Conditions, object.Ready)); {
+	case n.old.Leaving && ready.Type == "":
+		return "no write of the removal fails any more"
+	case n.old.Leaving:
+		return "the removal does not go on: " + ready.Message
 	case ready.Type == "":
 		return "nothing is denied any more"
 	case same && suspended.Message != "":
@@ -70,6 +76,9 @@ func explained(c object.Condition) string {
 
 func (c conditions) updateFor(row Row) conditionsUpdate {
 	old, recorded := c.inventoryOf(row.End)
+	if recorded && old.Leaving && !row.End.IsBase() && !c.WrittenElsewhere[c.name] {
+		return c.leavingUpdate(row, old)
+	}
 	if recorded && !row.End.IsBase() && !old.Leaving && !c.WrittenElsewhere[c.name] {
 		switch {
 		case row.Phase == Denied && c.denied(row.End) == nil:
@@ -115,7 +124,29 @@ func (c conditions) deniedUpdate(row Row, was inventory.Inventory) conditionsUpd
 	return n
 }
 
+// leavingUpdate records of an end that leaves which of its writes failed, until it is tried again and does not fail.
+func (c conditions) leavingUpdate(row Row, was inventory.Inventory) conditionsUpdate {
+	n := conditionsUpdate{next: was, old: was}
+	switch why, failing := c.Failing[c.name][row.End]; {
+	case why.Code == reason.Conflict: // it is read again, and tried again at once
+	case failing && row.Phase == Changing:
+		n.next, n.at = was.WithConditions(health.RemovalFailed(was.Conditions, why, c.Now), c.Now)
+	case !failing && c.atRest(row):
+		n.next, n.at = was.WithConditions(nil, c.Now)
+	}
+	if c.Once && !n.at.IsZero() {
+		n.at = c.Now
+	}
+	return n
+}
+
 // atRest reports whether an end will stay as it is for a while.
 func (c conditions) atRest(row Row) bool {
-	return slices.Contains([]Phase{Ready, Waiting, Blocked}, row.Phase) || row.Phase == Changing && c.Failing[c.name][row.End]
+	return slices.Contains([]Phase{Ready, Waiting, Blocked}, row.Phase) || row.Phase == Changing && c.failing(row.End)
+}
+
+// failing reports whether a write of an end failed when the cluster was last reconciled.
+func (c conditions) failing(end object.End) bool {
+	_, failing := c.Failing[c.name][end]
+	return failing
 }

@@ -195,7 +195,7 @@ func TestConditionsOfWhatFails(t *testing.T) {
 				t.Errorf("%s: it is told before anything failed: %v", what, describe(step))
 			}
 		}
-		s.snapshot.Failing = map[api.ClusterName]map[object.End]bool{"west": {westEast: true}}
+		s.snapshot.Failing = map[api.ClusterName]map[object.End]object.Reason{"west": {westEast: {Code: reason.Invalid}}}
 		s.reconcile("west")
 		if s.reports() != string(reason.Progressing) {
 			t.Errorf("%s: at first it tells %q", what, s.reports())
@@ -205,5 +205,45 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		if s.reports() != string(reason.ControllerMissing) {
 			t.Errorf("%s: in the end it tells %q", what, s.reports())
 		}
+	}
+}
+
+// An end that leaves records which of its writes failed, once, until none does. A Conflict is tried again at once, and is not recorded.
+func TestConditionsOfARemovalThatFails(t *testing.T) {
+	s := linked(t, all)
+	s.snapshot.Fleet = declare(t, two, policyDoc("minAllowed: 100"))
+	deletes := func(step Step) bool {
+		return slices.ContainsFunc(step.Changes, func(c object.Change) bool { return c.End == westEast && c.Action == object.Delete })
+	}
+	for range 10 {
+		if deletes(Next(s.now(), "west", s.renderer())) {
+			break
+		}
+		s.reconcile("east")
+		s.reconcile("west")
+	}
+	tries := func(code reason.Code) (written bool) { // a step of which only what is ahead succeeds
+		s.snapshot.Failing = map[api.ClusterName]map[object.End]object.Reason{"west": {westEast: {Code: code, Message: "delete x: " + string(code)}}}
+		step := Next(s.now(), "west", s.renderer())
+		if !deletes(step) {
+			t.Fatalf("nothing is deleted: %v", describe(step))
+		}
+		*s.live["west"] = After(*s.live["west"], Step{Cluster: "west", Ahead: step.Ahead})
+		return slices.Contains(describe(step), reportedOnce[0])
+	}
+	if tries(reason.Conflict) || s.reports() != "" {
+		t.Errorf("after a Conflict it tells %q", s.reports())
+	}
+	if !tries(reason.Forbidden) || s.reports() != string(reason.Forbidden) {
+		t.Errorf("after a failed write it tells %q", s.reports())
+	}
+	s.later(time.Hour)
+	if tries(reason.Forbidden) {
+		t.Error("it tells the same twice")
+	}
+	s.snapshot.Failing = nil
+	s.settle()
+	if inv, left := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Live); left {
+		t.Errorf("the removal does not end: %+v", inv)
 	}
 }

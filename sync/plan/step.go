@@ -103,6 +103,7 @@ type Row struct {
 	Phase    Phase
 	Why      *object.Reason
 	Leaving  bool
+	Failed   bool // a write of it failed, which Why says
 	Other    api.ClusterName
 	Deleting []object.Key
 	Unready  []Unready

@@ -138,7 +138,11 @@ func (l linkDoc) checks() category {
 	if l.phase != plan.Ready {
 		wrong = strings.TrimSuffix(l.words()+": "+message(l.Status, l.Reason), ": ")
 	}
-	out.Checks = append(out.Checks, of("both ends are as declared", wrong, severityOf(l.phase)))
+	severity := severityOf(l.phase)
+	if l.Leaving && l.Status == string(Stalled) {
+		severity = failure
+	}
+	out.Checks = append(out.Checks, of("both ends are as declared", wrong, severity))
 	for _, s := range l.Stages {
 		switch s.State {
 		case "passed":

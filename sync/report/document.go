@@ -100,9 +100,9 @@ func (r Report) document() document {
 			touched[o.Change.End.Link] = true
 		}
 	}
-	recorded := make(map[api.Pair][]object.Condition, len(r.Recorded))
+	recorded := make(map[api.Pair]LinkConditions, len(r.Recorded))
 	for _, l := range r.Recorded {
-		recorded[l.Link] = l.Conditions
+		recorded[l.Link] = l
 	}
 	for _, l := range Links(r) {
 		doc := linkDocOf(m, l, recorded[l.Pair])
@@ -177,13 +177,16 @@ func bodiesOf(r Report) []keyed {
 }
 
 // linkDocOf makes the link of a row and of the conditions that its inventories record.
-func linkDocOf(m mask, l LinkRow, recorded []object.Condition) linkDoc {
-	status := l.Status()
-	ready := recordedReady(recorded)
+func linkDocOf(m mask, l LinkRow, recorded LinkConditions) linkDoc {
+	status, why := l.Status(), l.Reason()
+	if status == Leaving && recorded.Failed != nil { // it is to be tried again
+		status, why = Stalled, reasonOf(failedRemoval(*recorded.Failed))
+	}
+	ready := recordedReady(recorded.Conditions)
 	out := output.Link{
 		TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
-		Ready: readyOf(status, cmp.Or(l.Source.Condition().Status, ready.Status)), Status: string(status), Leaving: l.Leaving, Reason: m.reason(l.Reason()),
-		SourceEnd: endDocOf(m, l.Source), TargetEnd: endDocOf(m, l.Target), Stages: stagesOf(m, l.Source), Conditions: m.conditions(recorded),
+		Ready: readyOf(status, cmp.Or(l.Source.Condition().Status, ready.Status)), Status: string(status), Leaving: l.Leaving, Reason: m.reason(why),
+		SourceEnd: endDocOf(m, l.Source), TargetEnd: endDocOf(m, l.Target), Stages: stagesOf(m, l.Source), Conditions: m.conditions(recorded.Conditions),
 	}
 	if ready.Status == out.Ready {
 		out.Since = ready.Since

@@ -30,8 +30,10 @@ type RecordedLink struct {
 	Pair           api.Pair
 	Source, Target End
 	Conditions     []object.Condition // that the inventory of the source's end records
-	// Denied is the condition by which the inventory of the target's end records a denial; nil: it records none.
-	Denied  *object.Condition
+	// Denied is the condition Ready by which the inventory of the target's end records a denial; nil: it records none.
+	Denied *object.Condition
+	// Failed is the condition Ready by which the inventory of an end that leaves records which write failed; nil: it records none.
+	Failed  *object.Condition
 	Missing []object.Key // Secrets that inventories list and that do not exist; sorted
 	// Suspended says who suspended the link or one of its clusters; nil: nobody decided that.
 	Suspended *object.Reason
@@ -187,8 +189,10 @@ func (o Overview) links(m mask) []output.Link {
 			status, why = string(Suspended), suspendedReason(suspended, l.Conditions, c)
 		}
 		all := l.Conditions
-		if l.Denied != nil {
-			all = append(slices.Clone(all), *l.Denied)
+		for _, c := range []*object.Condition{l.Denied, l.Failed} {
+			if c != nil && !slices.Contains(all, *c) {
+				all = append(slices.Clone(all), *c)
+			}
 		}
 		out = append(out, output.Link{
 			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),

@@ -156,6 +156,7 @@ func TestOverviewReady(t *testing.T) {
 		return object.Condition{Type: kind, Status: object.True, Reason: "X"}
 	}
 	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
+	forbidden := object.Condition{Type: object.Ready, Status: object.False, Reason: reason.Forbidden, Message: "delete Service default/web-east is not allowed: run linkwright cluster add --all PATH"}
 	waits := object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Waiting}
 	unread := object.Condition{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead, Message: "target not reachable: Unreachable"}
 	paused := object.Because(reason.Suspended, "by alice")
@@ -175,6 +176,16 @@ func TestOverviewReady(t *testing.T) {
 		"denied at its target":     {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Denied: &denied}, "b", "False Denied PrunePolicy"},
 		"leaves":                   {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Conditions: is(denied)}, "b", "False Leaving it is being removed"},
 		"leaves at its target":     {RecordedLink{Source: RecordedEnd, Target: LeavingEnd, Conditions: is(ready), Denied: &denied}, "b", "False Leaving it is being removed"},
+		"its removal failed": {
+			RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Conditions: is(forbidden, on(object.Stalled)), Failed: &forbidden},
+			"b",
+			"False Stalled Forbidden: it is being removed: delete Service default/web-east is not allowed: run linkwright cluster add --all PATH",
+		},
+		"its removal failed at its target": {
+			RecordedLink{Source: RecordedEnd, Target: LeavingEnd, Conditions: is(ready), Failed: &forbidden},
+			"b",
+			"False Stalled Forbidden: it is being removed: delete Service default/web-east is not allowed: run linkwright cluster add --all PATH",
+		},
 		"suspended by people":      {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready), Suspended: paused}, "b", "True Suspended by alice"},
 		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice; it is not ready: X: y"},
 		"suspended, changes wait":  {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits), Suspended: paused}, "b", "True Suspended by alice; changes wait for that"},

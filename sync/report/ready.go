@@ -14,6 +14,7 @@ import (
 // ready is the condition Ready of a link as it is to be shown.
 //
 //	a guard or policy denies an end    False    Denied
+//	an end leaves, and a write failed  False    as it is recorded
 //	an end leaves                      False    Leaving
 //	the source was not read            Unknown  NotRead
 //	nothing is recorded                Unknown  NotReported
@@ -34,6 +35,8 @@ func (o Overview) ready(l RecordedLink) object.Condition {
 		return l.Conditions[at]
 	case l.Target != LeavingEnd && l.Denied != nil:
 		return *l.Denied
+	case l.Failed != nil:
+		return failedRemoval(*l.Failed)
 	case l.Source == LeavingEnd || l.Target == LeavingEnd:
 		return is(object.False, reason.Leaving, "it is being removed")
 	case l.Source == UnknownEnd:
@@ -59,6 +62,12 @@ func (o Overview) ready(l RecordedLink) object.Condition {
 		}
 	}
 	return l.Conditions[at]
+}
+
+// failedRemoval is the condition Ready of a link, from that by which an end that leaves records which write failed.
+func failedRemoval(c object.Condition) object.Condition {
+	c.Message = "it is being removed: " + c.Message
+	return c
 }
 
 // other is the revision that a cluster carries instead of the applied one; empty: it carries that, none, or has nothing written.
@@ -117,6 +126,8 @@ func statusWord(l RecordedLink, c object.Condition) string {
 		return object.Unknown
 	case c.Reason == reason.Denied || c.Reason == reason.Leaving:
 		return string(c.Reason)
+	case l.Failed != nil:
+		return object.Stalled
 	case c.Reason == reason.RevisionMismatch || c.Reason == reason.SecretMissing || is(object.Reconciling):
 		return "Progressing"
 	case c.Reason == reason.NotRendered || c.Reason == reason.TargetNotRead:

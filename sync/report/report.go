@@ -70,10 +70,12 @@ func (i Installation) unrecorded(l LinkRow) bool {
 	return i.idle(l.Pair.Source) && slices.Contains(i.RecordedIn, l.Source.End.Cluster) && slices.Contains(i.RecordedIn, l.Target.End.Cluster)
 }
 
-// LinkConditions are the conditions of one link as the inventories of both its ends record them, the source's first.
+// LinkConditions are the conditions of one link as the inventories of both its ends record them, the source's first. Failed is that by which an end
+// that leaves records which write failed; nil: none does.
 type LinkConditions struct {
 	Link       api.Pair
 	Conditions []object.Condition
+	Failed     *object.Condition
 }
 
 // When says when a report is made.

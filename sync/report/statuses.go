@@ -59,7 +59,7 @@ func statusOf(p plan.Phase) Status {
 // Status is the word by which a link is counted. Where both ends are as declared, the stages of the link decide.
 func (l LinkRow) Status() Status {
 	is := statusOf(l.Phase)
-	if l.Phase == plan.Changing && l.Why != nil && !l.Leaving { // a write failed
+	if l.failed() {
 		return Stalled
 	}
 	switch is {
@@ -72,6 +72,11 @@ func (l LinkRow) Status() Status {
 		return Leaving
 	}
 	return is
+}
+
+// failed reports whether a write of the link failed. What leaves has a reason all the time.
+func (l LinkRow) failed() bool {
+	return l.Phase == plan.Changing && l.Why != nil && (!l.Leaving || l.Source.Failed || l.Target.Failed)
 }
 
 // Reason is why a link has its Status; nil: there is nothing to say. Where both ends are as declared, the

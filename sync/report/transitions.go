@@ -66,11 +66,17 @@ func (s subjectState) quiet() bool {
 // states are how all that a report is about is. An entry that is not known is there all the same: its subject is.
 func (r Report) states() map[subject]subjectState {
 	m, all := redacting(bodiesOf(r)), map[subject]subjectState{}
+	masked := map[string]string{} // many links have one message
 	of := func(is string, why *object.Reason) subjectState {
 		if why == nil {
 			return subjectState{is: is}
 		}
-		return subjectState{is, why.Code, m.line(why.Message)}
+		line, known := masked[why.Message]
+		if !known {
+			line = m.line(why.Message)
+			masked[why.Message] = line
+		}
+		return subjectState{is, why.Code, line}
 	}
 	for _, c := range r.Clusters {
 		all[subject{message: ClusterChanged, cluster: c.Name}] = clusterState(c, of)
@@ -138,12 +144,12 @@ func linkState(l LinkRow, of func(string, *object.Reason) subjectState) subjectS
 		return of(isDenied, l.Why)
 	case l.Phase == plan.Blocked:
 		return of(isBlocked, l.Why)
+	case l.failed():
+		return of(isStalled, l.Why)
 	case l.Leaving:
 		return subjectState{is: isLeaving}
 	case l.Phase == plan.Suspended:
 		return of(isSuspended, l.Why)
-	case l.Phase == plan.Changing && l.Why != nil:
-		return of(isStalled, l.Why)
 	case l.Phase == Unseen || l.Phase == plan.Changing:
 		return subjectState{}
 	case known:

@@ -90,8 +90,9 @@ type Results struct {
 	// which the server refused the last write for good.
 	Contested map[api.ClusterName]map[object.Key]Contest
 	Immutable map[api.ClusterName]map[object.Key]Refusal
-	// Failing are the ends of which a write failed when their cluster was last reconciled: they change for as long as it does.
-	Failing map[api.ClusterName]map[object.End]bool
+	// Failing are the ends of which a write failed when their cluster was last reconciled, each with the first that did: they change for as long as it
+	// does. The reasons have nothing that a server said.
+	Failing map[api.ClusterName]map[object.End]object.Reason
 	// Followed is when a link was last changed for nothing but its target's facts, since the fleet's commit is applied.
 	Followed map[api.Pair]time.Time
 }

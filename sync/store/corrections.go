@@ -56,14 +56,14 @@ type Corrections struct {
 	mu        *sync.Mutex
 	refused   func(error) (object.Rejection, bool)
 	corrected map[api.ClusterName]map[object.Key]*correction
-	failing   map[api.ClusterName]map[object.End]bool          // ends of which the last write failed; nobody changes it
+	failing   map[api.ClusterName]map[object.End]object.Reason // ends of which a write failed last, and which; nobody changes it
 	immutable map[api.ClusterName]map[object.Key]state.Refusal // objects with fields that a server says cannot be changed
 	followed  map[api.Pair]time.Time                           // when a link followed its target's facts last, under what is declared now
 	results   *state.Results                                   // made of these; nil: one of them has changed since. Nobody changes it
 }
 
 // correct counts what a reconcile wrote. An object that was deleted is no quarrel over its content, and is not counted. c.mu is held.
-func (c *Corrections) correct(name api.ClusterName, outcomes []object.Outcome, failed map[object.End]bool, now time.Time) {
+func (c *Corrections) correct(name api.ClusterName, outcomes []object.Outcome, failed map[object.End]object.Reason, now time.Time) {
 	if len(outcomes) > 0 {
 		c.results = nil
 	}
@@ -89,11 +89,11 @@ func (c *Corrections) correct(name api.ClusterName, outcomes []object.Outcome, f
 }
 
 // fail remembers of which ends a write failed in a reconcile. Snapshots hold the map: it is never changed. c.mu is held.
-func (c *Corrections) fail(name api.ClusterName, failed map[object.End]bool) {
+func (c *Corrections) fail(name api.ClusterName, failed map[object.End]object.Reason) {
 	if maps.Equal(failed, c.failing[name]) {
 		return
 	}
-	all := map[api.ClusterName]map[object.End]bool{name: failed}
+	all := map[api.ClusterName]map[object.End]object.Reason{name: failed}
 	for other, ends := range c.failing {
 		if other != name {
 			all[other] = ends

@@ -190,8 +190,8 @@ func (s *Store) forgetIssued(source api.ClusterName) {
 	})
 }
 
-// Correct counts what a reconcile wrote. failed are the ends of which a write failed.
-func (s *Store) Correct(name api.ClusterName, outcomes []object.Outcome, failed map[object.End]bool) {
+// Correct counts what a reconcile wrote. failed are the ends of which a write failed, and which (see state.Results).
+func (s *Store) Correct(name api.ClusterName, outcomes []object.Outcome, failed map[object.End]object.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Corrections.correct(name, outcomes, failed, time.Now())

@@ -162,11 +162,11 @@ func TestResultsAreForgotten(t *testing.T) {
 	declare(s, f)
 	end := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
 	followed := object.Outcome{Change: object.Change{Action: object.Update, End: end, Why: object.Reason{Code: reason.FactsChanged}}}
-	s.Correct("west", []object.Outcome{followed}, map[object.End]bool{end: true})
-	if now := s.Snapshot(); !now.Failing["west"][end] || now.Followed[end.Link].IsZero() {
+	s.Correct("west", []object.Outcome{followed}, map[object.End]object.Reason{end: {Code: reason.Invalid}})
+	if now := s.Snapshot(); now.Failing["west"][end].Code != reason.Invalid || now.Followed[end.Link].IsZero() {
 		t.Fatalf("failing %v, followed %v", now.Failing, now.Followed)
 	}
-	if s.Correct("west", nil, map[object.End]bool{}); s.Snapshot().Failing["west"][end] {
+	if s.Correct("west", nil, map[object.End]object.Reason{}); len(s.Snapshot().Failing["west"]) > 0 {
 		t.Error("an end still fails")
 	}
 	if s.Enter(f, inventory.Record{}); s.Snapshot().Followed[end.Link].IsZero() {
@@ -189,14 +189,14 @@ func TestWorldStays(t *testing.T) {
 	s.PutCluster("east", state.Cluster{Reading: state.Read}, s.Declared.Epoch())
 	s.Credentials.Issue(link, object.NewSecret([]byte("token")))
 	refused := object.Outcome{Err: errors.New("immutable"), Change: object.Change{Key: object.Key{Kind: "Service", Name: "probe"}, End: object.End{Cluster: "east"}}}
-	s.Correct("east", []object.Outcome{refused}, map[object.End]bool{refused.Change.End: true})
+	s.Correct("east", []object.Outcome{refused}, map[object.End]object.Reason{refused.Change.End: {Code: reason.Invalid}})
 	w := s.Snapshot()
 	s.PutCluster("east", state.Cluster{Reading: state.Read, Round: 7}, s.Declared.Epoch())
 	s.PutCluster("west", state.Cluster{}, s.Declared.Epoch())
 	s.Credentials.Issue(link, object.NewSecret([]byte("another")))
 	s.Declared.SetAnswer(s.Declared.Commit(), "x", errRefused)
 	s.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.KnownCluster{"east": {UID: "uid"}}})
-	s.Correct("east", []object.Outcome{{Change: refused.Change}}, map[object.End]bool{})
+	s.Correct("east", []object.Outcome{{Change: refused.Change}}, map[object.End]object.Reason{})
 	switch {
 	case len(w.Clusters) != 1 || w.Clusters["east"].Round != 0:
 		t.Errorf("sides: %v", w.Clusters)
@@ -206,7 +206,7 @@ func TestWorldStays(t *testing.T) {
 		t.Errorf("remembered %v, barred %v", w.UIDs, w.DeniedAfter)
 	case len(w.Immutable["east"]) != 1:
 		t.Errorf("immutable: %v", w.Immutable)
-	case !w.Failing["east"][refused.Change.End]:
+	case w.Failing["east"][refused.Change.End].Code != reason.Invalid:
 		t.Errorf("failing: %v", w.Failing)
 	}
 	if now := s.Snapshot(); len(now.Failing["east"]) > 0 || len(now.Clusters) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.IssuedCredentials[link].Token.Bytes()) != "another" {

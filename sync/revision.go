@@ -74,7 +74,7 @@ func (n *revisions) recordRevision(ctx context.Context, head polled, daemon bool
 		if !r.Revision.IsZero() && r.Revision.SameState(next) {
 			return false
 		}
-		r.Revision = next.Recorded(n.loop.Holder, time.Now())
+		r.Revision = next.Recorded(n.loop.Holder, time.Now()).Replacing(r.Revision)
 		return true
 	})
 	if good == nil || len(n.store.Record.Last().Clusters) > 0 {

@@ -22,7 +22,7 @@ func listed() report.Overview {
 	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: reason.Healthy, Since: at}}
 	dead := []object.Condition{{Type: object.Ready, Status: object.False, Reason: reason.GatewayNotAlive, Message: "no address", Since: at.Add(time.Minute)}}
 	return report.Overview{
-		Ages: true, Opening: report.Opening{At: at.Add(time.Hour), Revision: report.Revision{Applied: "0123456789abcdef", Since: at}},
+		Ages: true, Opening: report.Opening{At: at.Add(time.Hour), Revision: report.Revision{Applied: "0123456789abcdef", Since: at, AppliedSince: at}},
 		Links: []report.RecordedLink{
 			{Pair: api.Pair{Source: "east", Target: "west"}, Source: report.RecordedEnd, Target: report.RecordedEnd, Conditions: ready},
 			{Pair: api.Pair{Source: "west", Target: "north"}, Source: report.RecordedEnd, Target: report.RecordedEnd, Conditions: dead},

@@ -246,7 +246,7 @@ func (c installed) suspended(o *report.Overview, known inventory.Record, paused 
 
 // recordedRevision is what the record says of revisions.
 func recordedRevision(r inventory.Revision) report.Revision {
-	return report.Revision{Applied: r.Applied, Observed: r.Observed, Why: r.Why, Since: r.Since, Links: r.Links, Suspended: r.Suspended, SuspendedLinks: r.SuspendedLinks}
+	return report.Revision{Applied: r.Applied, Observed: r.Observed, Why: r.Why, Since: r.Since, AppliedSince: r.AppliedSince, Links: r.Links, Suspended: r.Suspended, SuspendedLinks: r.SuspendedLinks}
 }
 
 // appliedIn is the revision that the base among a cluster's inventories carries; empty: none.

@@ -25,6 +25,8 @@ type Revision struct {
 	SuspendedLinks []api.Pair `json:"suspendedLinks,omitempty"`
 	By             string     `json:"by,omitempty"`   // the process that wrote it
 	Since          time.Time  `json:"since,omitzero"` // the last change, in UTC and whole seconds
+	// AppliedSince is since when the applied revision is applied, in UTC and whole seconds.
+	AppliedSince time.Time `json:"appliedSince,omitzero"`
 }
 
 // maxWhyLength bounds a message, in bytes.
@@ -51,6 +53,19 @@ func (r Revision) Recorded(by string, now time.Time) Revision {
 	r.By, r.Since = by, now.UTC().Truncate(time.Second)
 	if r.Why != nil {
 		r.Why = &object.Reason{Code: r.Why.Code, Message: bounded(r.Why.Message, maxWhyLength)}
+	}
+	return r
+}
+
+// Replacing is r with since when its revision is applied; was is what was recorded before.
+func (r Revision) Replacing(was Revision) Revision {
+	switch r.Applied {
+	case "":
+		r.AppliedSince = time.Time{}
+	case was.Applied:
+		r.AppliedSince = was.AppliedSince
+	default:
+		r.AppliedSince = r.Since
 	}
 	return r
 }

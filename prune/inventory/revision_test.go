@@ -74,3 +74,20 @@ func TestRevisionMessage(t *testing.T) {
 		}
 	}
 }
+
+// The applied revision keeps its time when another one is observed.
+func TestRevisionReplacing(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 11, 29, 12, minute, 0, 0, time.UTC) }
+	first := Revision{Applied: "a", Observed: "a"}.Recorded("p", at(1)).Replacing(Revision{})
+	rejected := Revision{Applied: "a", Observed: "b", Why: object.Because(reason.InvalidDeclarations, "x")}.Recorded("p", at(2)).Replacing(first)
+	next := Revision{Applied: "c", Observed: "c"}.Recorded("p", at(3)).Replacing(rejected)
+	plain := Revision{Observed: "c"}.Recorded("p", at(4)).Replacing(next)
+	for what, tt := range map[string]struct{ got, want time.Time }{
+		"the first": {first.AppliedSince, at(1)}, "while another is observed": {rejected.AppliedSince, at(1)},
+		"the next": {next.AppliedSince, at(3)}, "none": {plain.AppliedSince, time.Time{}},
+	} {
+		if !tt.got.Equal(tt.want) {
+			t.Errorf("%s: since %s, want %s", what, tt.got, tt.want)
+		}
+	}
+}

@@ -38,11 +38,12 @@ east  True  Ready  0123456789abcdef0123456789abcdef01234567  1/3  west→old for
 `},
 		"revisions": {o.RevisionList().Answer(true), Text, `
 REVISION      STATE     AGE  CLUSTERS   MESSAGE
-0123456789ab  Applied        east,west  PruneLimitExceeded: this revision would remove 2 clusters
+0123456789ab  Applied   60m  east,west  PruneLimitExceeded: this revision would remove 2 clusters
 fedcba987654  Observed  60s  other      InvalidDeclarations: a.yaml:3:1: x
 `},
 		"events": {o.EventList().Answer(true), Text, `
 LAST SEEN  TYPE     REASON               OBJECT                 MESSAGE
+60m        Warning  PruneLimitExceeded   revision/0123456789ab  Applied is True: this revision would remove 2 clusters
 60s        Warning  InvalidDeclarations  revision/fedcba987654  Applied is False: a.yaml:3:1: x
 4s         Normal   Healthy              link/west/east         Ready is True
 4s         Warning  GatewayNotAlive      link/west/north        Ready is False: gateway not alive: GatewayNotAlive

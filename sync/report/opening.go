@@ -18,6 +18,7 @@ type Revision struct {
 	Applied, Observed api.Commit
 	Why               *object.Reason // nil: the observed one is applied
 	Since             time.Time
+	AppliedSince      time.Time         // of the applied one alone
 	Denied            *object.Reason    // what the applied one may not remove, and what people can do; nil: it may remove everything
 	Approval          Approval          // of what is denied
 	Links             int               // that the applied one has written: declared, and not suspended

@@ -24,7 +24,7 @@ func overLimit() Overview {
 		Clusters: []RecordedCluster{{Name: "east", Applied: "0123456789abcdef"}, {Name: "west", Applied: "0123456789abcdef"}},
 	}
 	o.Revision = Revision{
-		Applied: "0123456789abcdef", Observed: "0123456789abcdef", Since: at,
+		Applied: "0123456789abcdef", Observed: "0123456789abcdef", Since: at, AppliedSince: at,
 		Denied:   object.Because(reason.PruneLimitExceeded, "this revision would remove 2 clusters; run linkwright approve 0123456789ab --owner blue").Running("linkwright approve 0123456789ab --owner blue"),
 		Approval: Approval{How: "run linkwright approve 0123456789ab --owner blue"},
 	}

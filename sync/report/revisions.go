@@ -25,9 +25,7 @@ func revisionsOf(m mask, r Revision, clusters []carried) []output.Revision {
 	applied, observed := string(r.Applied), string(r.Observed)
 	if applied != "" {
 		one := add(applied, output.Applied)
-		if one.Reason = m.reason(r.Denied); r.Why == nil {
-			one.Since = r.Since.UTC()
-		}
+		one.Reason, one.Since = m.reason(r.Denied), r.AppliedSince.UTC()
 	}
 	if r.Why != nil { // what was observed is not applied, or nothing could be observed
 		if observed == applied || r.Why.Code == reason.RepositoryNotRead {

@@ -32,7 +32,7 @@ func inSchema(t *testing.T, name, answer string) {
 func everything() Overview {
 	o := recordedNow()
 	commit, next := api.Commit("0123456789abcdef0123456789abcdef01234567"), api.Commit("fedcba9876543210fedcba9876543210fedcba98")
-	o.Revision = Revision{Applied: commit, Observed: next, Since: o.At.Add(-time.Minute), Why: object.Because(reason.InvalidDeclarations, "a.yaml:3:1: x"), Links: 9, Suspended: []api.ClusterName{"south"}}
+	o.Revision = Revision{Applied: commit, Observed: next, Since: o.At.Add(-time.Minute), AppliedSince: o.At.Add(-time.Hour), Why: object.Because(reason.InvalidDeclarations, "a.yaml:3:1: x"), Links: 9, Suspended: []api.ClusterName{"south"}}
 	o.Writers = []Leader{{Only: "east", Lease: "linkwright/x", Holder: "pod-2", Renewed: o.At, Lasts: time.Second, Last: Sync{By: "job", At: o.At}}}
 	o.Decisions = []Decision{{Kind: "Suspend", Object: "west/east", UID: "1", By: "alice", At: o.At, Until: o.At, Reason: "incident 42"}}
 	o.Revision.Denied = object.Because(reason.PruneLimitExceeded, "this revision would remove 2 clusters")
@@ -44,7 +44,7 @@ func everything() Overview {
 func answersOf(t *testing.T) map[string]Answer {
 	t.Helper()
 	o, r := everything(), first()
-	r.Recorded = []LinkConditions{{api.Pair{Source: "west", Target: "east"}, o.Links[2].Conditions}}
+	r.Recorded = []LinkConditions{{Link: api.Pair{Source: "west", Target: "east"}, Conditions: o.Links[2].Conditions}}
 	r.Opening = &o.Opening
 	check, _ := ailing().CheckAnswer()
 	out := map[string]Answer{

@@ -106,9 +106,9 @@ func waits(ctx context.Context, args []string, awaits string) error {
 	var out, said lines
 	began, code := time.Now(), make(chan int, 1)
 	go func() { code <- run(ctx, args, &out, &said) }()
-	words, asJSON := "waiting 2s: for "+awaits+" (2s)\n", args[len(args)-1] == "json"
+	words, asJSON := "waiting 2s: for "+awaits+"\n", args[len(args)-1] == "json"
 	if asJSON {
-		words = `"msg":"waiting","seconds":2,"why":"for ` + awaits + ` (2s)"}` + "\n"
+		words = `"msg":"waiting","seconds":2,"why":"for ` + awaits + `"}` + "\n"
 	}
 	for !strings.Contains(said.String(), words) {
 		if time.Since(began) > 30*time.Second { // a busy machine is slow; that it says 2s is what counts

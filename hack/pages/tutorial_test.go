@@ -10,9 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// follow runs the blocks of a tutorial in its order.
+// follow runs the blocks of a tutorial in its order. Readers have a terminal, on which progress disappears once there is a report, so the pages
+// show none.
 func (r *reader) follow() {
 	r.Helper()
+	r.do("export LINKWRIGHT_LOG_LEVEL=error")
 	page := r.text()
 	steps, err := Steps(page)
 	r.must(err)

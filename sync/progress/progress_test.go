@@ -78,8 +78,8 @@ func TestNext(t *testing.T) {
 		waiting string
 		moved   []string
 	}{
-		"nothing is reported":  {nil, 2, "for the repository (2s)", nil},
-		"no revision is known": {[]said{reading}, 2, "for the repository (2s)", nil},
+		"nothing is reported":  {nil, 2, "for the repository", nil},
+		"no revision is known": {[]said{reading}, 2, "for the repository", nil},
 		"no cluster is known":  {[]said{reading, entering}, 5, "for the management cluster (4s)", nil},
 		"a cluster is silent":  {[]said{entering, oneHangs}, 13, "cluster east does not answer (12s, a request may take 15s)", nil},
 		"a cluster is asked":   {[]said{entering, oneHangs}, 2, "an answer from cluster east", nil},

@@ -16,8 +16,12 @@ const (
 // Waiting is one line about what is waited for: clusters that do not answer first, then links, then whatever else goes on.
 func (v View) Waiting(now time.Time) string {
 	var items []string
-	if v.Awaited != "" {
-		items = append(items, "for "+v.Awaited+" ("+v.took(Row{Since: v.Since}, now)+")")
+	switch took := v.took(Row{Since: v.Since}, now); {
+	case v.Awaited == "":
+	case took == v.took(Row{Since: v.Began}, now): // which is said beside this
+		items = append(items, "for "+v.Awaited)
+	default:
+		items = append(items, "for "+v.Awaited+" ("+took+")")
 	}
 	for _, row := range v.Rows {
 		if !row.IsLink() && v.silent(row, now) {

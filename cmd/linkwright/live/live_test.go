@@ -217,7 +217,7 @@ func TestClusters(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
 		want := []string{
-			"1.8 waiting 2s: for clusters a, b, c, and 2 more (2s)",
+			"1.8 waiting 2s: for clusters a, b, c, and 2 more",
 			"6.8 waiting 7s: for cluster d (5s)",
 			"21.8 waiting 22s: for cluster y, 2 of 2 (15s)",
 		}
@@ -294,8 +294,8 @@ func TestRecords(t *testing.T) {
 		stop := d.Show(t.Context(), Repository)
 		time.Sleep(10 * time.Second)
 		stop()
-		want := `{"time":"2000-01-01T00:00:01.75Z","level":"INFO","msg":"waiting","seconds":2,"why":"for the repository (2s)"}
-{"time":"2000-01-01T00:00:06.75Z","level":"INFO","msg":"waiting","seconds":7,"why":"for the repository (7s)"}
+		want := `{"time":"2000-01-01T00:00:01.75Z","level":"INFO","msg":"waiting","seconds":2,"why":"for the repository"}
+{"time":"2000-01-01T00:00:06.75Z","level":"INFO","msg":"waiting","seconds":7,"why":"for the repository"}
 `
 		if got := out.String(); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)

@@ -41,6 +41,7 @@ func takeBound(ctx context.Context, opts options) error {
 		return err
 	}
 	d := bound.Daemon{Dir: dir, Program: opts.program, Links: opts.clusters * (opts.clusters - 1), Settle: 40 * time.Second, Rest: restTime, Log: logf}
+	d.Env = []string{"LINKWRIGHT_CLUSTER_TIMEOUT=5m"} // one process plays many servers, and answers late
 	if err := d.Prepare(ctx, clusters.Hosts, clusters.Kubeconfig(0)); err != nil {
 		return err
 	}

@@ -50,6 +50,8 @@ func answersOfClusters() []answered {
 		{"get links west/east", cli.ExitDone, output.KindLink},
 		{"get clusters", cli.ExitDone, output.KindClusterList},
 		{"get clusters east", cli.ExitDone, output.KindCluster},
+		{"get gateways", cli.ExitDone, output.KindGatewayList},
+		{"get gateways west/east", cli.ExitDone, output.KindGateway},
 		{"get revisions", cli.ExitDone, output.KindRevisionList},
 		{"events", cli.ExitDone, output.KindEventList},
 		{"describe link west/east", cli.ExitDone, output.KindLink},

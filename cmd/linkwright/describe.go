@@ -122,7 +122,7 @@ func (d described) offline(h *cli.ManagementFlags, c *cobra.Command, arg string,
 		p, _ := cli.ParsePair(arg)
 		about = []api.Pair{p}
 	}
-	o, err := overviewOnce(h, c, about)
+	o, err := overviewOnce(h, c, false, about)
 	if err != nil {
 		return err
 	}
@@ -183,13 +183,13 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 }
 
 // overviewOnce reads an installation once, or only the clusters of some links.
-func overviewOnce(h *cli.ManagementFlags, c *cobra.Command, about []api.Pair) (report.Overview, error) {
+func overviewOnce(h *cli.ManagementFlags, c *cobra.Command, mirrors bool, about []api.Pair) (report.Overview, error) {
 	cs, err := openInstalled(h, c)
 	if err != nil {
 		return report.Overview{}, err
 	}
 	defer cs.Close(c.Context())
-	cs.about = about
+	cs.mirrors, cs.about = mirrors, about
 	o, err := cs.firstOverview(c.Context(), false)
 	if err == nil && o.Unread() {
 		err = errUnread()

@@ -23,7 +23,7 @@ func typed(repo string) map[string][]string {
 		"abandon": {"east", "--yes"}, "accept cluster": {"east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a"}, "adopt": with("--all"),
 		"allow non-fast-forward": {strings.Repeat("0123456789", 4)}, "approve": {"3f9c0e51b7a2"},
 		"bootstrap": {filepath.Join(repo, "..", "checkout"), "--repo", "https://127.0.0.1:1/fleet.git", "--context", "dead"}, "check": with(), "cluster add": {"east", "--context", "dead", repo},
-		"describe cluster": with("east"), "describe link": with("west/east"), "diff": with(), "events": {}, "explain": {"link"}, "get clusters": {}, "get links": {}, "get revisions": {}, "import": {"--context", "dead"}, "man": {},
+		"describe cluster": with("east"), "describe link": with("west/east"), "diff": with(), "events": {}, "explain": {"link"}, "get clusters": {}, "get gateways": {}, "get links": {}, "get revisions": {}, "import": {"--context", "dead"}, "man": {},
 		"mirror": {"east", "--listen", "127.0.0.1:0"}, "rbac": {repo}, "reconcile": {}, "release": with("--all"), "render": with("--save-facts", filepath.Join(repo, "facts.yaml")), "resume": {"east"},
 		"rotate": with(), "run": with("--listen", "127.0.0.1:0"), "schema": {}, "status": {}, "suspend": {"east", "--reason", "x"}, "sync": with(),
 		"uninstall": with(), "validate": {repo}, "version": {},
@@ -51,7 +51,7 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "a mistyped flag", more: []string{"--confg", "x"}, want: cli.ExitUsage, words: "did you mean --config"},
 		{name: "a config file that is not there", more: []string{"--config", at("none")}, not: []string{"man", "schema"}, want: cli.ExitError, words: "read --config: open"},
 		{name: "an unknown key", more: []string{"--config", at("unknown.yaml")}, not: []string{"man", "schema"}, want: cli.ExitUsage, words: "unknown.yaml:3:1: unknown key"},
-		{name: "too many arguments", more: []string{"a", "b", "c"}, not: []string{"adopt", "release", "rotate", "suspend", "resume", "reconcile", "man", "mirror", "get clusters", "get links", "get revisions"}, want: cli.ExitUsage, words: "wrong arguments"},
+		{name: "too many arguments", more: []string{"a", "b", "c"}, not: []string{"adopt", "release", "rotate", "suspend", "resume", "reconcile", "man", "mirror", "get clusters", "get gateways", "get links", "get revisions"}, want: cli.ExitUsage, words: "wrong arguments"},
 		{name: "an argument that is missing", args: map[string][]string{
 			"abandon": {}, "accept cluster": {}, "allow non-fast-forward": {}, "approve": {}, "describe cluster": {}, "describe link": {}, "suspend": {"--reason", "x"},
 			"resume": {}, "adopt": from, "release": from, "cluster add": {}, "import": {},
@@ -75,7 +75,7 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "a cluster that does not answer", more: silent, not: append(local, "run", "mirror"), want: cli.ExitError, words: "refused"},
 		{name: "a link that cannot be", args: map[string][]string{
 			"describe link": append(from, "west/East"), "mirror": {"East"}, "suspend": {"west/East", "--reason", "x"}, "resume": {"west/East"},
-			"get links": {"west/East"}, "events": {"--for", "link/west/East"},
+			"get gateways": {"west/East"}, "get links": {"west/East"}, "events": {"--for", "link/west/East"},
 		}, want: cli.ExitUsage, words: "East"},
 		{name: "a cluster that cannot be", args: map[string][]string{
 			"abandon": {"East"}, "accept cluster": {"East=1"}, "cluster add": {"East", "--context", "dead"}, "describe cluster": append(from, "East"), "get clusters": {"East"}, "reconcile": {"East"},
@@ -87,7 +87,7 @@ func exitCases(dir, repo string) []exitCase {
 		}, want: cli.ExitError, words: "declared"},
 		{name: "an unknown format", more: []string{"-o", "xml"}, args: map[string][]string{
 			"abandon": {"east"}, "accept cluster": {"east=1"}, "adopt": append(from, "--all"), "allow non-fast-forward": {"x"}, "approve": {"x"}, "bootstrap": {},
-			"check": from, "cluster add": {"east"}, "describe cluster": {"east"}, "describe link": {"west/east"}, "diff": from, "events": {}, "explain": {}, "get clusters": {}, "get links": {},
+			"check": from, "cluster add": {"east"}, "describe cluster": {"east"}, "describe link": {"west/east"}, "diff": from, "events": {}, "explain": {}, "get clusters": {}, "get gateways": {}, "get links": {},
 			"get revisions": {}, "import": {}, "rbac": {repo}, "reconcile": {}, "release": append(from, "--all"), "render": {repo}, "resume": {"east"}, "rotate": from, "status": {},
 			"suspend": {"east"}, "sync": from, "uninstall": from, "validate": {repo}, "version": {},
 		}, want: cli.ExitUsage, words: "xml"},

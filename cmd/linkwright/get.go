@@ -20,6 +20,8 @@ type resource struct {
 	long string                                     // what it lists
 	list func(o report.Overview) report.Listing     // all of it
 	ref  func(name string) (prefix string, ok bool) // kind/name of what a name chooses, or how that begins
+
+	ofMirrors bool // mirrors are read for it
 }
 
 func resources() []resource {
@@ -28,10 +30,16 @@ func resources() []resource {
 			kind: "link", use: "[SOURCE/TARGET...]", list: report.Overview.LinkList,
 			long: `List links as the clusters' inventories record them, with their status.
 AGE is the time since READY or its reason changed.`,
-			ref: func(name string) (string, bool) {
-				p, ok := cli.ParsePair(name)
-				return "link/" + p.Name(), ok && cli.CheckPair(p) == nil
-			},
+			ref: pairRef("link"),
+		},
+		{
+			kind: "gateway", use: "[SOURCE/TARGET...]", list: report.Overview.GatewayList, ofMirrors: true,
+			long: `List the gateway of each link's target, as the mirrors in the source show it:
+their addresses are ready while the controller's probes succeed. ALIVE is
+Unknown while no mirror has an address. SERVICES counts mirror Services, and
+READY those with a ready address. This replaces "linkerd multicluster gateways",
+also for shared controllers. Their metric gateway_latency has latencies.`,
+			ref: pairRef("gateway"),
 		},
 		{
 			kind: "cluster", use: "[NAME...]", list: report.Overview.ClusterList,
@@ -52,15 +60,24 @@ clusters still have. AGE is the time since that became so.`,
 	}
 }
 
+// pairRef names items by link.
+func pairRef(kind string) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		p, ok := cli.ParsePair(name)
+		return kind + "/" + p.Name(), ok && cli.CheckPair(p) == nil
+	}
+}
+
 // shortestCommit is how many digits of a commit choose it.
 const shortestCommit = 7
 
 func getCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "get",
-		Short: "List links, clusters or revisions",
-		Long: `List links, clusters or revisions, from the management cluster's record and the
-clusters' inventories. It needs no repository and no daemon, and writes nothing.`,
+		Short: "List links, gateways, clusters or revisions",
+		Long: `List links, gateways, clusters or revisions, from the management cluster's
+record and from clusters. It needs no repository and no daemon, and writes
+nothing.`,
 		Example: `  linkwright get links
   linkwright get clusters -o wide
   linkwright get links -o custom-columns=LINK:.source,STATUS:.status
@@ -78,6 +95,7 @@ clusters' inventories. It needs no repository and no daemon, and writes nothing.
 type listFlags struct {
 	out              cli.Format
 	watch, noHeaders bool
+	mirrors          bool       // are read, too
 	about            []api.Pair // the links that are asked for; empty: all
 }
 
@@ -89,7 +107,7 @@ func (l *listFlags) add(c *cobra.Command, formats []report.Format) {
 
 func (r resource) command() *cobra.Command {
 	var h cli.ManagementFlags
-	var l listFlags
+	l := listFlags{mirrors: r.ofMirrors}
 	c := &cobra.Command{
 		Use:     r.kind + "s " + r.use,
 		Aliases: []string{r.kind},
@@ -101,12 +119,12 @@ func (r resource) command() *cobra.Command {
 			for _, name := range args {
 				if _, ok := r.ref(name); !ok {
 					hint := ""
-					if r.kind == "link" {
+					if strings.Contains(r.use, "/") {
 						hint = cli.DidYouMeanLink(name, nil)
 					}
 					return cli.Usage("%q names no %s: write %s%s", name, r.kind, strings.Trim(r.use, "[.]"), hint)
 				}
-				if p, ok := cli.ParsePair(name); ok && r.kind == "link" {
+				if p, ok := cli.ParsePair(name); ok && strings.Contains(r.use, "/") {
 					l.about = append(l.about, p)
 				}
 			}
@@ -150,10 +168,11 @@ func (l *listFlags) show(h *cli.ManagementFlags, c *cobra.Command, list func(rep
 			return err
 		}
 		defer cs.Close(c.Context())
+		cs.mirrors = l.mirrors
 		p := &listPrinter{out: c.OutOrStdout(), flags: l, list: list}
 		return cs.watch(c.Context(), p.print)
 	}
-	o, err := overviewOnce(h, c, l.about)
+	o, err := overviewOnce(h, c, l.mirrors, l.about)
 	if err != nil {
 		return err
 	}

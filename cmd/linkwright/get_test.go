@@ -206,6 +206,7 @@ func TestGet(t *testing.T) {
 		{[]string{"get", "links"}, cli.ExitDone, `^SOURCE +TARGET +READY +STATUS +AGE +MESSAGE\nwest +east +False +Progressing +\d+s\n`},
 		{[]string{"get", "link", "west/east", "--no-headers", "-o", "wide"}, cli.ExitDone, `^west +east +False +Progressing +\d+s +20.*Z +Recorded +Recorded\n$`},
 		{[]string{"get", "clusters"}, cli.ExitDone, `^NAME +READY +STATUS +REVISION +LINKS +MESSAGE\neast +True +Ready +` + head[:12] + ` +0/1\nwest +True +Ready +` + head[:12] + ` +0/1\n$`},
+		{[]string{"get", "gateways"}, cli.ExitDone, `^SOURCE +TARGET +ALIVE +SERVICES +READY +MESSAGE\nwest +east +Unknown +0 +0 +NoMirrors: no mirror has an address`},
 		{[]string{"get", "revisions"}, cli.ExitDone, `^REVISION +STATE +AGE +CLUSTERS +MESSAGE\n` + head[:12] + ` +Applied +\d+s +east,west\n$`},
 		{[]string{"get", "links", "-o", "name"}, cli.ExitDone, `^link/west/east\n$`},
 		{[]string{"get", "links", "-o", "jsonpath={.items[*].status}"}, cli.ExitDone, `^Progressing$`},

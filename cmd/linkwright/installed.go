@@ -22,6 +22,7 @@ type installed struct {
 	owner, namespace string
 	log              *slog.Logger
 	live             *live.Display
+	mirrors          bool       // the mirrors in sources are read, too
 	about            []api.Pair // only the clusters of these links are read, if they have all of them; empty: all clusters
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -262,13 +263,17 @@ func appliedIn(all []inventory.Inventory) api.Commit {
 // clusterInventories are those of one cluster.
 type clusterInventories struct {
 	inventories []inventory.Inventory
-	missing     map[object.Key]bool // Secrets that inventories name and that are not there
+	missing     map[object.Key]bool                          // Secrets that inventories name and that are not there
+	mirrors     func(target api.ClusterName) *report.Mirrors // nil: they were not read
 }
 
 // inventories reads those of one cluster, unless it is another one than is remembered, and which of their Secrets are not there.
 func (c installed) inventories(ctx context.Context, name api.ClusterName, known inventory.KnownCluster, watching bool) (out clusterInventories, err error) {
 	system := object.Key{Kind: "Namespace", Name: "kube-system"}
 	watches := []object.Watch{inventory.Watch(), {Version: "v1", Kind: system.Kind, Names: []string{system.Name}}}
+	if c.mirrors {
+		watches = append(watches, mirrorWatches(known.Linkerd)...)
+	}
 	err = c.WithCluster(ctx, name, func(conn object.Cluster) error {
 		observe := conn.Observe
 		if watching {
@@ -284,7 +289,9 @@ func (c installed) inventories(ctx context.Context, name api.ClusterName, known 
 		if out.inventories, err = inventory.Read(c.owner, seen); err != nil {
 			return err
 		}
-		out.missing = missingSecrets(ctx, conn, out.inventories)
+		if out.missing = missingSecrets(ctx, conn, out.inventories); c.mirrors {
+			out.mirrors = mirrorsIn(seen, known.Linkerd)
+		}
 		return nil
 	})
 	return out, err
@@ -297,4 +304,23 @@ func recordedClusters(known inventory.Record, names []api.ClusterName) []fleet.C
 		want[i] = fleet.Cluster{Name: name, Spec: api.Cluster{Access: known.Clusters[name].Access, Linkerd: known.Clusters[name].Linkerd}}
 	}
 	return want
+}
+
+// mirrorWatches are those of the mirrors in a source.
+func mirrorWatches(l api.Linkerd) []object.Watch {
+	out := slices.Clone(linkerd.MirrorWatches(l)[:2])
+	for i := range out {
+		out[i].MayBeForbidden = true
+	}
+	return out
+}
+
+// mirrorsIn gives the mirrors in a source of each target.
+func mirrorsIn(seen object.Observation, l api.Linkerd) func(api.ClusterName) *report.Mirrors {
+	all, health, hidden := linkerd.MirrorsOf(l, seen), linkerd.GatewayHealths(l, seen), seen.HidesAny(mirrorWatches(l)...)
+	return func(target api.ClusterName) *report.Mirrors {
+		return &report.Mirrors{
+			Services: len(all[target].Services), Serving: health[target].Serving, NotReady: len(health[target].NotReady), Hidden: hidden,
+		}
+	}
 }

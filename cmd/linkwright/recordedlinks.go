@@ -39,20 +39,27 @@ func recordedLinks(clusters []report.RecordedCluster, found []clusterInventories
 			if !known {
 				l = report.RecordedLink{Pair: inv.End.Link, Source: missingEnd(unread, inv.End.Link.Source), Target: missingEnd(unread, inv.End.Link.Target)}
 			}
-			end := report.RecordedEnd
-			if inv.Leaving {
-				end = report.LeavingEnd
-			}
-			if inv.End.IsSource() {
-				l.Source, l.Conditions, l.Missing = end, inv.Conditions, lacking(inv, all.missing)
-			} else {
-				l.Target, l.Denied = end, denied(inv)
-			}
-			l.Failed = cmp.Or(failedRemoval(inv), l.Failed)
-			links[inv.End.Link] = l
+			links[inv.End.Link] = all.addEnd(l, inv)
 		}
 	}
 	return slices.SortedFunc(maps.Values(links), func(a, b report.RecordedLink) int { return a.Pair.Compare(b.Pair) })
+}
+
+// addEnd adds the end of a link that an inventory records.
+func (c clusterInventories) addEnd(l report.RecordedLink, inv inventory.Inventory) report.RecordedLink {
+	end := report.RecordedEnd
+	if inv.Leaving {
+		end = report.LeavingEnd
+	}
+	l.Failed = cmp.Or(failedRemoval(inv), l.Failed)
+	if !inv.End.IsSource() {
+		l.Target, l.Denied = end, denied(inv)
+		return l
+	}
+	if l.Source, l.Conditions, l.Missing = end, inv.Conditions, lacking(inv, c.missing); c.mirrors != nil {
+		l.Mirrors = c.mirrors(inv.End.Link.Target)
+	}
+	return l
 }
 
 // markDenied marks the links whose removal, or that of one of their clusters, is denied; nil: nothing is denied.

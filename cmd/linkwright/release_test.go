@@ -213,6 +213,7 @@ func (l *lab) uninstallsDead() {
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
 	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 	l.eventually("the mirror comes", l.mirrored)
+	l.eventually("its gateway is listed", l.listsGateway)
 	if err := l.Cluster("east").Pause(); err != nil {
 		l.t.Fatal(err)
 	}
@@ -241,6 +242,12 @@ func (l *lab) uninstallsDead() {
 func (l *lab) mirrored() bool {
 	_, err := l.client("west").CoreV1().Services("default").Get(l.t.Context(), "web-east", metav1.GetOptions{})
 	return err == nil
+}
+
+// listsGateway says that get gateways counts the mirror. The gateway is alive, or the probes of its address, where nobody listens, have failed.
+func (l *lab) listsGateway() bool {
+	code, out := l.bare("get", "gateways", "west/east", "-o", "jsonpath={.alive}/{.services}/{.readyServices}")
+	return code == cli.ExitDone && (out == "True/1/1" || out == "False/1/0")
 }
 
 // uninstallsForgotten: a dead cluster that left the fleet, and is given up, keeps nothing from going.

@@ -37,6 +37,7 @@ type RecordedLink struct {
 	Missing []object.Key // Secrets that inventories list and that do not exist; sorted
 	// Suspended says who suspended the link or one of its clusters; nil: nobody decided that.
 	Suspended *object.Reason
+	Mirrors   *Mirrors // nil: they were not read
 	// RemovalDenied says that the record denies to remove the link: nothing of it is leaving yet in the inventories.
 	RemovalDenied bool
 }

@@ -51,6 +51,7 @@ func arguments() map[string]choice {
 		"describe link":    once(links),
 		"describe cluster": once(clusters),
 		"get links":        links,
+		"get gateways":     links,
 		"get clusters":     clusters,
 	}
 }

@@ -13,6 +13,8 @@ const (
 	KindClusterList  = "ClusterList"
 	KindRevision     = "Revision"
 	KindRevisionList = "RevisionList"
+	KindGateway      = "Gateway"
+	KindGatewayList  = "GatewayList"
 	KindEvent        = "Event"
 	KindEventList    = "EventList"
 	KindStatus       = "Status"
@@ -34,7 +36,8 @@ const (
 // Kinds are all kinds of answers, in the order of the reference.
 func Kinds() []string {
 	return []string{
-		KindStatus, KindSyncReport, KindLink, KindLinkList, KindCluster, KindClusterList, KindRevision, KindRevisionList, KindEvent, KindEventList,
+		KindStatus, KindSyncReport, KindLink, KindLinkList, KindCluster, KindClusterList, KindRevision, KindRevisionList, KindGateway, KindGatewayList,
+		KindEvent, KindEventList,
 		KindDiff, KindCheck, KindDecisionList, KindRotationList, KindDeclarationList, KindBootstrap, KindManifestList, KindProblemList,
 		KindExplanation, KindExplanationList, KindVersion,
 	}
@@ -87,6 +90,8 @@ func Items(answer any) []any {
 	case List[Cluster]:
 		return each(a.Items)
 	case List[Revision]:
+		return each(a.Items)
+	case List[Gateway]:
 		return each(a.Items)
 	case List[Event]:
 		return each(a.Items)

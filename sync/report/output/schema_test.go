@@ -38,6 +38,8 @@ func answers() []answer {
 		{output.KindClusterList, output.List[output.Cluster]{}, "`get clusters`"},
 		{output.KindRevision, output.Revision{}, "`get revision COMMIT`"},
 		{output.KindRevisionList, output.List[output.Revision]{}, "`get revisions`"},
+		{output.KindGateway, output.Gateway{}, "`get gateway NAME`"},
+		{output.KindGatewayList, output.List[output.Gateway]{}, "`get gateways`"},
 		{output.KindEvent, output.Event{}, "`events --watch`"},
 		{output.KindEventList, output.List[output.Event]{}, "`events`"},
 		{output.KindDiff, output.Diff{}, "`diff`, `sync --dry-run`; `adopt`, `release`, `uninstall` that wrote nothing"},

@@ -1,7 +1,6 @@
 package memcluster
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 
@@ -72,10 +71,15 @@ func (c *Cluster) since(of schema.GroupKind, after int, matches match) (out []sh
 func (c *Cluster) list(of schema.GroupKind, matches match) (out []*unstructured.Unstructured, version int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, key := range slices.SortedFunc(maps.Keys(c.objects), object.Key.Compare) {
-		if u := c.objects[key]; key.Group == of.Group && key.Kind == of.Kind && matches(key, u) {
-			out = append(out, u)
+	var keys []object.Key
+	for key, u := range c.objects {
+		if key.Group == of.Group && key.Kind == of.Kind && matches(key, u) {
+			keys = append(keys, key)
 		}
+	}
+	slices.SortFunc(keys, object.Key.Compare)
+	for _, key := range keys {
+		out = append(out, c.objects[key])
 	}
 	return out, c.version
 }

@@ -190,7 +190,7 @@ func TestFailedRemovalIsRecorded(t *testing.T) {
 			r.t.Errorf("the link is %s: %+v", l.Status(), l.Reason())
 		}
 		c := r.persisted()
-		if want := "delete Deployment linkerd-multicluster/controller-east is not allowed: run linkwright cluster add --all PATH"; c.Reason != reason.Forbidden || c.Message != want {
+		if want := "delete Deployment.apps linkerd-multicluster/controller-east is not allowed: run linkwright cluster add --all PATH"; c.Reason != reason.Forbidden || c.Message != want {
 			r.t.Errorf("the inventory records %+v; want %q", c, want)
 		}
 		r.Cluster("west").Fault(func(f *memcluster.Faults) { f.Denied = nil })

@@ -268,7 +268,10 @@ func (r Row) heldText() string {
 	if r.Held == 1 {
 		text = "change waits"
 	}
-	if r.suspended() {
+	switch {
+	case r.suspended() && r.Leaving:
+		return "its removal waits for that, with " + object.Count(r.Held, "change")
+	case r.suspended():
 		text += " for that"
 	}
 	return fmt.Sprintf("%d %s", r.Held, text)

@@ -27,6 +27,7 @@ type page struct {
 	approved bool            // what the applied revision may not remove was approved since
 	unread   *output.Cluster // a cluster of a link that was not read; nil: both were
 	idle     bool            // no process syncs the link now
+	leaving  bool            // the link is no longer declared
 }
 
 // LinkAnswer is all that a report has about a link: its status, both ends, its stages, what is written or would be, and what to do; false:
@@ -117,6 +118,7 @@ func describeLink(l output.Link, p page) Answer {
 		heading := fields("Link", l.Source+"/"+l.Target, "Ready", l.Ready, "Status", words(l.Status, l.Leaving), "Since", since(l.Since, p.now), "Revision", p.revision, "Observed", p.observed)
 		shown := shownOnce{}
 		shown.whole("", l.Reason)
+		p.leaving = l.Leaving
 		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l, shown), stagesTable(l, shown), p.writes, p.eventsText(l.Reason), p.next(l.Ready, l.Reason, "link "+l.Source+"/"+l.Target))
 	}}}
 }
@@ -134,10 +136,8 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 	step := ""
 	switch {
 	case why == nil:
-	case why.Code == reason.Suspended && ready == object.False && why.Command != "":
-		step = fmt.Sprintf("Resume it, so that linkwright repairs it: run %s.", why.Command)
 	case why.Code == reason.Suspended && ready == object.False:
-		step = "Resume it, so that linkwright repairs it: remove suspend from the declaration."
+		step = p.resume(why.Command)
 	case why.Code == reason.PruneLimitExceeded && p.approved:
 		step = "Wait until a running daemon follows the approval, or run linkwright sync --repo URL."
 	case p.unread != nil && slices.Contains(ofUnread(), why.Code):
@@ -163,6 +163,18 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 		return ""
 	}
 	return "Next step:  " + step + "\n"
+}
+
+// resume is the step that ends a suspension; without a command it is declared.
+func (p page) resume(command string) string {
+	does, how := "repairs", "remove suspend from the declaration"
+	if p.leaving {
+		does = "removes"
+	}
+	if command != "" {
+		how = "run " + command
+	}
+	return fmt.Sprintf("Resume it, so that linkwright %s it: %s.", does, how)
 }
 
 // filled is what to do about a cluster, with its name in the commands.

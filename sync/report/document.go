@@ -106,9 +106,10 @@ func (r Report) document() document {
 	}
 	for _, l := range Links(r) {
 		doc := linkDocOf(m, l, recorded[l.Pair])
-		if doc.Reason == nil {
+		switch {
+		case doc.Reason == nil:
 			doc.Reason = r.toWrite(changes, l.Source, l.Target)
-		} else if l.Why != nil && l.Why.Code == reason.WaitingForSource {
+		case doc.Reason.Code == reason.WaitingForSource:
 			doc.Reason = cmp.Or(r.toWrite(changes, l.Source), doc.Reason)
 		}
 		if _, applied := recorded[l.Pair]; r.NeverApplied {
@@ -185,7 +186,7 @@ func linkDocOf(m mask, l LinkRow, recorded LinkConditions) linkDoc {
 	ready := recordedReady(recorded.Conditions)
 	out := output.Link{
 		TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
-		Ready: readyOf(status, cmp.Or(l.Source.Condition().Status, ready.Status)), Status: string(status), Leaving: l.Leaving, Reason: m.reason(why),
+		Ready: readyOf(status, l.Leaving, cmp.Or(l.Source.Condition().Status, ready.Status)), Status: string(status), Leaving: l.Leaving, Reason: m.reason(why),
 		SourceEnd: endDocOf(m, l.Source), TargetEnd: endDocOf(m, l.Target), Stages: stagesOf(m, l.Source), Conditions: m.conditions(recorded.Conditions),
 	}
 	if ready.Status == out.Ready {
@@ -194,14 +195,15 @@ func linkDocOf(m mask, l LinkRow, recorded LinkConditions) linkDoc {
 	return linkDoc{Link: out, phase: l.Phase}
 }
 
-// readyOf is the condition Ready of what has a status. A suspended link is ready if its stages passed, or else as it is recorded: known has that.
-func readyOf(status Status, known string) string {
-	switch status {
-	case Ready:
+// readyOf is the condition Ready of what has a status. A suspended link is ready if its stages passed, or else as it is recorded: known has that. One
+// that leaves is not, as it is no longer declared.
+func readyOf(status Status, leaving bool, known string) string {
+	switch {
+	case status == Ready:
 		return object.True
-	case Unknown:
+	case status == Unknown:
 		return object.Unknown
-	case Suspended:
+	case status == Suspended && !leaving:
 		return cmp.Or(known, object.Unknown)
 	}
 	return object.False
@@ -234,7 +236,7 @@ func stagesOf(m mask, row plan.Row) (out []output.Stage) {
 
 func clusterDocOf(m mask, c Cluster) clusterDoc {
 	d := clusterDoc{Cluster: output.Cluster{
-		TypeMeta: output.Of(output.KindCluster), Name: string(c.Name), Ready: readyOf(c.Status(), ""), Status: string(c.Status()),
+		TypeMeta: output.Of(output.KindCluster), Name: string(c.Name), Ready: readyOf(c.Status(), false, ""), Status: string(c.Status()),
 		Reason: m.reason(c.Why()), Revision: string(c.Applied), Unconfined: m.reason(c.Step.Unconfined),
 		Orphans: orphansOf(c.Step.Listed), MoreOrphans: c.Step.More, PendingCleanup: pendingOf(m, c.Cleanup),
 	}}

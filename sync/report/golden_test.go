@@ -288,7 +288,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("status -o wide with a repository shows how ends are: %v\n%s", err, wide.String())
 	}
 	golden(t, "status-owing", Formats(), func(b *strings.Builder, f Format) error { return owing().StatusAnswer().Write(b, f) })
-	golden(t, "status-as-declared", Formats(), func(b *strings.Builder, f Format) error { return asDeclared().StatusAnswer().Write(b, f) })
+	golden(t, "status-suspended-and-left", Formats(), func(b *strings.Builder, f Format) error { return asDeclared().StatusAnswer().Write(b, f) })
 }
 
 func TestFormat(t *testing.T) {

@@ -89,7 +89,7 @@ func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
 	}
 	worse := severity(target.Phase) - severity(l.Phase)
 	waits := knowsSource && waitsForSource(target, source)
-	if !waits && (worse > 0 || worse == 0 && source.Why == nil) || target.Failed && !source.Failed {
+	if !waits && !source.Failed && (worse > 0 || worse == 0 && source.Why == nil || target.Failed) {
 		l.Phase, l.Why = target.Phase, target.Why
 	}
 	return l

@@ -44,7 +44,9 @@ func (r Report) toWrite(changes map[object.End]int, rows ...plan.Row) *object.Re
 		return nil
 	}
 	var parts []string
+	leaving := false
 	for _, row := range rows {
+		leaving = leaving || row.Leaving
 		switch n := changes[row.End]; {
 		case row.Phase != plan.Changing:
 		case row.Why != nil:
@@ -58,5 +60,9 @@ func (r Report) toWrite(changes map[object.End]int, rows ...plan.Row) *object.Re
 	if len(parts) == 0 {
 		return nil
 	}
-	return object.Because(reason.Progressing, "the next sync writes %s", strings.Join(parts, ", "))
+	code := reason.Progressing
+	if leaving {
+		code = reason.Leaving
+	}
+	return object.Because(code, "the next sync writes %s", strings.Join(parts, ", "))
 }

@@ -60,18 +60,18 @@ func TestDenialOfTheRecord(t *testing.T) {
 		given     bool
 	}{
 		"nothing":      {inventory.Record{Approvals: given(0)}, "", "", false},
-		"denied":       {inventory.Record{Denied: denied}, "or run linkwright approve " + hash + " --owner blue;", "run linkwright approve " + hash + " --owner blue", false},
+		"denied":       {inventory.Record{Denied: denied}, "or run linkwright approve " + hash + " --owner blue;", "restore the declarations, or run linkwright approve " + hash + " --owner blue", false},
 		"approved":     {inventory.Record{Denied: denied, Approvals: given(0)}, "approved by alice at 2026-11-25T04:00:00Z: the next sync removes link west/east; to take it back, run linkwright approve " + hash + " --owner blue --withdraw", "approved by alice at 2026-11-25T04:00:00Z: the next sync removes it", true},
-		"approved ago": {inventory.Record{Denied: denied, Approvals: given(inventory.ApprovalLife)}, "or run linkwright approve", "run linkwright approve " + hash + " --owner blue", false},
+		"approved ago": {inventory.Record{Denied: denied, Approvals: given(inventory.ApprovalLife)}, "or run linkwright approve", "restore the declarations, or run linkwright approve " + hash + " --owner blue", false},
 		"approved in parts": {
 			inventory.Record{Denied: parts, Approvals: []inventory.Approval{of("alice", 0, units...), of("bob", time.Hour, south...), of("carol", 0, both[0])}},
 			"the next sync removes link west/east, link west/south; to take it back, run linkwright approve " + hash + " --owner blue --withdraw or linkwright approve " + inventory.HashOf(south) + " --owner blue --withdraw",
 			"approved by alice at 2026-11-25T04:00:00Z (link west/east) and by bob at 2026-11-25T03:00:00Z (link west/south): the next sync removes it", true,
 		},
-		"one part": {inventory.Record{Denied: parts, Approvals: given(0)}, "or run linkwright approve " + parts.Hash, "run linkwright approve " + parts.Hash + " --owner blue", false},
+		"one part": {inventory.Record{Denied: parts, Approvals: given(0)}, "or run linkwright approve " + parts.Hash, "restore the declarations, or run linkwright approve " + parts.Hash + " --owner blue", false},
 		"a part ago": {
 			inventory.Record{Denied: parts, Approvals: []inventory.Approval{of("alice", 0, units...), of("bob", inventory.ApprovalLife, south...)}},
-			"or run linkwright approve " + parts.Hash, "run linkwright approve " + parts.Hash + " --owner blue", false,
+			"or run linkwright approve " + parts.Hash, "restore the declarations, or run linkwright approve " + parts.Hash + " --owner blue", false,
 		},
 		"not known": {inventory.Record{Denied: &inventory.Denial{}}, "no longer has what was denied", "", false},
 	} {

@@ -209,9 +209,9 @@ func showAge(o report.Overview, c *cobra.Command, as report.Format) {
 	}
 }
 
-// showNotRead says on standard error which clusters a list lacks. Links and clusters have rows that say it.
+// showNotRead says on standard error which clusters a list lacks. The rows of clusters say it.
 func showNotRead(o report.Overview, c *cobra.Command, as report.Format) {
-	text, lacks := as == report.Text || as == report.Wide, c.Name() == "events" || c.Name() == "revisions"
+	text, lacks := as == report.Text || as == report.Wide, c.Name() != "clusters"
 	if text && lacks && o.NotRead() != "" {
 		cli.Say(c.ErrOrStderr(), o.NotRead())
 	}

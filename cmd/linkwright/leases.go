@@ -43,7 +43,7 @@ func denial(known inventory.Record, in object.Installation, now time.Time) (*obj
 				given, strings.Join(unitNames(d.Units), ", "), back),
 			report.Approval{How: "approved " + given + ": the next sync removes it", Given: true}
 	}
-	out := report.Approval{How: "run " + in.Command("approve "+d.Hash)}
+	out := report.Approval{How: "restore the declarations, or run " + in.Command("approve "+d.Hash)}
 	if len(d.Units) == 0 {
 		out.How = "" // nobody knows what to approve
 	}

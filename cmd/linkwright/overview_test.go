@@ -280,7 +280,7 @@ func TestStatusPrinter(t *testing.T) {
 		{status(9*time.Second, 10*time.Second), ""},
 		{
 			status(10*time.Second, 20*time.Second),
-			"\npod leads, but it last renewed its Lease 10s ago: it may be gone, and then nothing is repaired. Another process can take over 15s after the last renewal.",
+			"\npod leads, but it last renewed its Lease 10s ago: it may be gone, and then nothing is repaired. A standby takes over 15s after the last renewal, and a new process 15s after its start.",
 		},
 		{status(10*time.Second, 22*time.Second), ""},
 		{status(10*time.Second, 30*time.Second), "\nNo process syncs: pod had the lease and has not renewed it since 2026-11-22T15:04:15Z, 20s ago. Start it again, or run linkwright sync --repo URL."},

@@ -36,10 +36,10 @@ func TestResumable(t *testing.T) {
 	unread := clusters(plan.Ready)
 	unread.Clusters = append(unread.Clusters, report.Cluster{Name: "down"})
 	for want, r := range map[string]report.Report{
-		"; run linkwright sync --repo URL again":                                                clusters(plan.Ready, plan.Suspended, plan.Blocked),
-		"; there is more to do in c1, c2: run linkwright sync --repo URL again":                 clusters(plan.Ready, plan.Changing, plan.Waiting),
-		"; there is more to do in down: run linkwright sync --repo URL again":                   unread,
-		"; there is more to do in c0, c1, c2, and 1 more: run linkwright sync --repo URL again": clusters(plan.Changing, plan.Changing, plan.Changing, plan.Changing),
+		"; run linkwright sync --repo URL again":                                                    clusters(plan.Ready, plan.Suspended, plan.Blocked),
+		"; there may be more to do in c1, c2: run linkwright sync --repo URL again":                 clusters(plan.Ready, plan.Changing, plan.Waiting),
+		"; there may be more to do in down: run linkwright sync --repo URL again":                   unread,
+		"; there may be more to do in c0, c1, c2, and 1 more: run linkwright sync --repo URL again": clusters(plan.Changing, plan.Changing, plan.Changing, plan.Changing),
 	} {
 		if got := resumable(sync.ErrInterrupted, r, object.Installation{}); got.Error() != "interrupted before the end"+want || !errors.Is(got, sync.ErrInterrupted) {
 			t.Errorf("got %v, want %s", got, want)

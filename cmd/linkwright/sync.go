@@ -119,7 +119,7 @@ func resumable(err error, r report.Report, in object.Installation) error {
 	if len(names) == 0 {
 		return fmt.Errorf("%w; %s", err, again)
 	}
-	return fmt.Errorf("%w; there is more to do in %s: %s", err, strings.Join(names, ", "), again)
+	return fmt.Errorf("%w; there may be more to do in %s: %s", err, strings.Join(names, ", "), again)
 }
 
 // unfinished is the error of a sync that has no report. After a signal it has the command that syncs.

@@ -71,7 +71,7 @@ func (w *observedLease) heldError() error {
 	if s.AcquireTime != nil {
 		since = s.AcquireTime.UTC().Format(time.RFC3339)
 	}
-	return fmt.Errorf("%w: %s has it since %s (if that process was killed, the lease runs out in %v at the latest)", ErrHeld, *s.HolderIdentity, since, duration(s))
+	return fmt.Errorf("%w: %s has it since %s (if that process was killed, another can take the lease in %v)", ErrHeld, *s.HolderIdentity, since, duration(s))
 }
 
 // try returns one attempt: ours, or nil and the error, or nil for a lease that is held. linkwright's own name as the holder is nothing to

@@ -308,7 +308,7 @@ func TestOnce(t *testing.T) {
 	}
 	err := a.Once(t.Context(), func(ctx context.Context, n int64) error {
 		err := b.Once(ctx, note)
-		if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "a has it since 20") || !strings.Contains(err.Error(), "(if that process was killed, the lease runs out in 4s at the latest)") {
+		if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "a has it since 20") || !strings.Contains(err.Error(), "(if that process was killed, another can take the lease in 4s)") {
 			t.Errorf("Once: got %v, want that a holds it, and how long at most if it died", err)
 		}
 		return note(ctx, n)

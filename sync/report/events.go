@@ -57,7 +57,7 @@ const (
 // Reported says that a message repeats what the report of a sync says at its end.
 func Reported(message string) bool {
 	return slices.Contains([]string{
-		ObjectWritten, LinkChanged, ClusterChanged, BaseChanged, CleanupChanged, OrphansChanged, ConfinementChanged, HasProblem, RevisionNotApplied,
+		ObjectWritten, ObjectNotWritten, LinkChanged, ClusterChanged, BaseChanged, CleanupChanged, OrphansChanged, ConfinementChanged, HasProblem, RevisionNotApplied,
 		SyncFailed, SyncDone,
 	}, message)
 }

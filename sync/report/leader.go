@@ -122,7 +122,7 @@ func (l *leaderDoc) line(ago func(time.Time) string) string {
 func (l *leaderDoc) leads(only string, ago func(time.Time) string) string {
 	if since := strings.TrimPrefix(ago(l.Renewed), ", "); l.silent && since != "" && !l.Renewed.IsZero() {
 		return fmt.Sprintf("%s leads%s, but it last renewed its Lease %s: it may be gone, and then nothing is repaired. "+
-			"Another process can take over %v after the last renewal.\n", l.Holder, only, since, l.lasts)
+			"A standby takes over %v after the last renewal, and a new process %v after its start.\n", l.Holder, only, since, l.lasts, l.lasts)
 	}
 	return l.Holder + " leads" + only + ".\n"
 }

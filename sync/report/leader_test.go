@@ -37,7 +37,7 @@ func TestWriters(t *testing.T) {
 		},
 		{
 			"silent", nil, all[3:], 7 * time.Second, applied + "\npod-1 leads with --only-write west, but it last renewed its Lease 7s ago: it may be gone, " +
-				"and then nothing is repaired. Another process can take over 15s after the last renewal.\n", true,
+				"and then nothing is repaired. A standby takes over 15s after the last renewal, and a new process 15s after its start.\n", true,
 		},
 		{"one that ended", nil, all[2:3], time.Hour, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22T15:04:05Z, 1h0m0s ago.\n", true},
 		{"none", nil, nil, time.Second, applied + " No lease of linkwright run or sync is found.\n", true},

@@ -63,7 +63,7 @@ func TestOverviewOpens(t *testing.T) {
 		{
 			"silent",
 			Overview{Clusters: both, Opening: pod(12 * time.Second), Ages: true},
-			inBoth + "pod-1 leads, but it last renewed its Lease 12s ago: it may be gone, and then nothing is repaired. Another process can take over 15s after the last renewal.", true,
+			inBoth + "pod-1 leads, but it last renewed its Lease 12s ago: it may be gone, and then nothing is repaired. A standby takes over 15s after the last renewal, and a new process 15s after its start.", true,
 		},
 		{
 			"dead",

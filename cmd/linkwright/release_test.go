@@ -224,7 +224,7 @@ func (l *lab) uninstallsDead() {
 		left = append(left, "delete Service default/web-east")
 	}
 	l.must(cli.ExitPartial, left, "uninstall", "--cluster-timeout", "3s")
-	l.must(cli.ExitPartial, []string{"east  CleanupPending  east→west for less than a minute, west→east for less than a minute", "linkwright removes it once the cluster can be read", "2 ends pending cleanup"},
+	l.must(cli.ExitPartial, []string{"east  CleanupPending  east→west for less than a minute, west→east for less than a minute", "linkwright removes it once the cluster can be read", "2 ends pending cleanup", "run linkwright uninstall --yes again once every cluster can be read"},
 		"uninstall", "--yes", "--cluster-timeout", "3s", "--unreachable-source-timeout", "0s", "--wait", "5s")
 	l.unmarked("west")
 	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})

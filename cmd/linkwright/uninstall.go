@@ -246,7 +246,10 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 		return errors.Join(cli.ShownVerdict(out.format, r, failed), err)
 	}
 	left := plan.Left(w, nil)
-	sayLeft(out, left, "left")
+	if sayLeft(out, left, "left"); len(left) > 0 {
+		again := object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace}.Command("uninstall --yes")
+		cli.Say(out.notes, "Not all is removed: run "+again+" again once every cluster can be read.")
+	}
 	err = cli.ShownVerdict(out.format, r, failed)
 	if err == nil && len(left) > 0 {
 		err = cli.Exit{Code: cli.ExitPartial}

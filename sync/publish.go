@@ -45,19 +45,21 @@ func (p *reporter) start() (stop func()) {
 	return regularly(reportInterval, p.reportChanges)
 }
 
-// regularly calls f, one call at a time, until the returned function is called.
+// regularly calls f, one call at a time, until the returned function is called. If f takes long, it is called less often, so that it takes at most a
+// tenth of the time: a report of many links takes seconds.
 func regularly(every time.Duration, f func()) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
+		next := time.NewTimer(every)
+		defer next.Stop()
 		for {
 			select {
 			case <-over:
 				return
-			case <-tick.C:
+			case began := <-next.C:
 				f()
+				next.Reset(max(every, 9*time.Since(began)))
 			}
 		}
 	}()

@@ -194,37 +194,57 @@ func (e completion) readsAnswered() {
 	}
 }
 
-// explainFailures sets the reason of rows with a failed write; if the base failed, that is the reason of all rows. An end that leaves has a reason
-// already, and keeps it after a Conflict: Linkerd's controllers change what is drained, and linkwright reads it again.
+// explainFailures sets the reason of rows with a failed write; if the base failed, that is the reason of all rows. An end that leaves may have a reason
+// already. A Conflict is none of its failures: Linkerd's controllers change what is drained, and linkwright reads it again.
 func (r *reconcile) explainFailures() {
-	failed := apply.Failed(r.outcomes)
+	failed := r.loop.failed(r.outcomes)
 	if len(failed) == 0 {
 		return
 	}
 	r.step.Rows = slices.Clone(r.step.Rows)
 	for i, row := range r.step.Rows {
-		o, ok := failed[row.End]
+		f, ok := failed[row.End]
 		if !ok {
-			o, ok = failed[object.End{Cluster: r.cluster.Name}]
+			f, ok = failed[object.End{Cluster: r.cluster.Name}]
 		}
-		if !ok || !slices.Contains([]plan.Phase{plan.Changing, plan.Removed, plan.Released}, row.Phase) {
-			continue
-		}
-		if why := r.loop.Explained(o.Err); row.Why == nil || row.Leaving && why.Code != reason.Conflict {
-			r.step.Rows[i].Phase, r.step.Rows[i].Why, r.step.Rows[i].Failed = plan.Changing, why, true
+		switch {
+		case !ok, !slices.Contains([]plan.Phase{plan.Changing, plan.Removed, plan.Released}, row.Phase):
+		case row.Leaving && f.why.Code == reason.Conflict, !row.Leaving && row.Why != nil:
+		default:
+			r.step.Rows[i].Phase, r.step.Rows[i].Why, r.step.Rows[i].Failed = plan.Changing, f.why, true
 		}
 	}
+}
+
+// failure is a write that failed.
+type failure struct {
+	change object.Change
+	why    *object.Reason
+}
+
+// failed returns the ends of which a write failed, each with the first that did. A Conflict is tried again at once, so any other failure says more.
+func (l *Loop) failed(outcomes []object.Outcome) map[object.End]failure {
+	out := map[object.End]failure{}
+	for _, o := range outcomes {
+		if o.Err == nil || apply.Untried(o) {
+			continue
+		}
+		if before, known := out[o.Change.End]; !known || before.why.Code == reason.Conflict {
+			out[o.Change.End] = failure{o.Change, l.Explained(o.Err)}
+		}
+	}
+	return out
 }
 
 // failures says of each end of which a write failed which write that was, and what to do. What the server said is only for reports, which take
 // secrets out.
 func (l *Loop) failures(outcomes []object.Outcome) map[object.End]object.Reason {
 	out := map[object.End]object.Reason{}
-	for end, o := range apply.Failed(outcomes) {
-		said, what := l.Explained(o.Err), fmt.Sprintf("%s %s", o.Change.Action, o.Change.Key)
-		out[end] = object.Reason{Code: said.Code, Message: what + " failed"}
-		if said.Code == reason.Forbidden {
-			out[end] = object.Reason{Code: said.Code, Message: what + " is not allowed: run " + l.grant(said.Message)}
+	for end, f := range l.failed(outcomes) {
+		what := fmt.Sprintf("%s %s", f.change.Action, f.change.Key)
+		out[end] = object.Reason{Code: f.why.Code, Message: what + " failed"}
+		if f.why.Code == reason.Forbidden {
+			out[end] = object.Reason{Code: f.why.Code, Message: what + " is not allowed: run " + l.grant(f.why.Message)}
 		}
 	}
 	return out

@@ -202,7 +202,7 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 			out.Clusters[i].Why = &why
 		}
 	})
-	out.Links = recordedLinks(out.Clusters, found, known.Clusters)
+	out.Links = c.asked(recordedLinks(out.Clusters, found, known.Clusters))
 	markDenied(out.Links, known.Denied)
 	out.Suspensions, out.Approvals = decide.Suspensions(known), decide.Approvals(known, out.At)
 	for _, l := range known.RemovedLinks(out.At) {
@@ -215,6 +215,14 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 	c.suspended(&out, known, paused)
 	out.Clusters = withUnrecorded(out)
 	return out, nil
+}
+
+// asked are the links that are asked for: of others, not all clusters were read.
+func (c installed) asked(all []report.RecordedLink) []report.RecordedLink {
+	if len(c.about) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(l report.RecordedLink) bool { return !slices.Contains(c.about, l.Pair) })
 }
 
 // suspended adds to clusters and links who suspended them. Some clusters are paused from inside.

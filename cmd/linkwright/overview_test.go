@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,6 +249,13 @@ func TestReadsClustersOfLinks(t *testing.T) {
 		if got := fmt.Sprint(c.toRead(known)); got != tt.reads {
 			t.Errorf("%q: %s, want %s", tt.about, got, tt.reads)
 		}
+	}
+	others := []report.RecordedLink{{Pair: api.Pair{Source: "north", Target: "east"}}, {Pair: api.Pair{Source: "west", Target: "east"}}}
+	if got := (installed{about: []api.Pair{{Source: "west", Target: "east"}}}).asked(slices.Clone(others)); len(got) != 1 || got[0].Pair.Source != "west" {
+		t.Errorf("of one link it shows %v", got)
+	}
+	if got := (installed{}).asked(others); len(got) != 2 {
+		t.Errorf("of all links it shows %v", got)
 	}
 	unread := report.Overview{Clusters: []report.RecordedCluster{{Name: "west", Why: object.Because(reason.Timeout, "")}}}
 	for about, want := range map[string]bool{"": false, "west/north": false, "east/west": false, "west/east": true} {

@@ -51,11 +51,11 @@ func (c clusterInventories) addEnd(l report.RecordedLink, inv inventory.Inventor
 	if inv.Leaving {
 		end = report.LeavingEnd
 	}
-	l.Failed = cmp.Or(failedRemoval(inv), l.Failed)
 	if !inv.End.IsSource() {
-		l.Target, l.Denied = end, denied(inv)
+		l.Target, l.Denied, l.Failed = end, denied(inv), cmp.Or(l.Failed, removalFailure(inv))
 		return l
 	}
+	l.Failed = cmp.Or(removalFailure(inv), l.Failed)
 	if l.Source, l.Conditions, l.Missing = end, inv.Conditions, lacking(inv, c.missing); c.mirrors != nil {
 		l.Mirrors = c.mirrors(inv.End.Link.Target)
 	}
@@ -95,8 +95,8 @@ func denied(inv inventory.Inventory) *object.Condition {
 	return nil
 }
 
-// failedRemoval is the condition by which an end that leaves records which write failed; nil: it records none, or stays.
-func failedRemoval(inv inventory.Inventory) *object.Condition {
+// removalFailure is the condition by which an end that leaves records which write failed; nil: it records none, or stays.
+func removalFailure(inv inventory.Inventory) *object.Condition {
 	if !inv.Leaving {
 		return nil
 	}
@@ -154,10 +154,11 @@ func (c installed) recordedConditions(ctx context.Context, r report.Report) (rec
 			}
 			l := out[inv.End.Link]
 			l.Link = inv.End.Link
-			if l.Conditions = append(l.Conditions, inv.Conditions...); inv.End.IsSource() { // whose Ready counts before that of a target
-				l.Conditions = slices.Concat(inv.Conditions, out[l.Link].Conditions)
+			if inv.End.IsSource() { // whose Ready counts before that of a target
+				l.Conditions, l.Failed = slices.Concat(inv.Conditions, l.Conditions), cmp.Or(removalFailure(inv), l.Failed)
+			} else {
+				l.Conditions, l.Failed = append(l.Conditions, inv.Conditions...), cmp.Or(l.Failed, removalFailure(inv))
 			}
-			l.Failed = cmp.Or(failedRemoval(inv), l.Failed)
 			out[l.Link] = l
 		}
 	}

@@ -246,7 +246,8 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 		return errors.Join(cli.ShownVerdict(out.format, r, failed), err)
 	}
 	left := plan.Left(w, nil)
-	if sayLeft(out, left, "left"); len(left) > 0 {
+	sayLeft(out, left, "left")
+	if slices.ContainsFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil || len(l.Cleanup) > 0 }) {
 		again := object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace}.Command("uninstall --yes")
 		cli.Say(out.notes, "Not all is removed: run "+again+" again once every cluster can be read.")
 	}

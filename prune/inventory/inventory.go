@@ -39,8 +39,8 @@ type Inventory struct {
 	Linkerd api.Linkerd
 	Names   []api.ClusterName // second names that the cluster is declared with, sorted
 	Rotate  *Rotation         // of an end in a target: what people ask for; nil: nothing
-	// Conditions are the last written conditions of the link, at its source, or of a denial at its target, in the order of
-	// their types.
+	// Conditions are the last written conditions of the link, at its source, or of a denial at its target, or of a failed write of a removal at either,
+	// in the order of their types.
 	Conditions []object.Condition
 	Was        object.Record // of the ConfigMap; zero where it does not exist yet
 }
@@ -221,8 +221,11 @@ func (i Inventory) Leave(now time.Time) Inventory {
 	return i
 }
 
-// Stay is the inventory of a declared end, even if an unlink had begun.
+// Stay is the inventory of a declared end, even if an unlink had begun: conditions of that are of no use to the link.
 func (i Inventory) Stay() Inventory {
+	if i.Leaving {
+		i.Conditions = nil
+	}
 	i.Leaving, i.Since = false, time.Time{}
 	return i
 }

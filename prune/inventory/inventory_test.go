@@ -249,6 +249,7 @@ func TestLeave(t *testing.T) {
 	if later := older.Leave(noon); !later.Same(older) {
 		t.Errorf("Leave of what an earlier release began: since %s", later.Since)
 	}
+	begun.Conditions = conditionsOf(noon, "Stalled", "True", "Forbidden")
 	if stays := begun.Stay(); !stays.Same(Inventory{End: west}) {
 		t.Errorf("Stay: %t since %s", stays.Leaving, stays.Since)
 	}

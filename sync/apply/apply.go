@@ -138,14 +138,3 @@ func Untried(o object.Outcome) bool { return NotBegun(o) || errors.Is(o.Err, con
 func NotBegun(o object.Outcome) bool {
 	return errors.Is(o.Err, errEnded) || errors.Is(o.Err, ErrSkipped)
 }
-
-// Failed returns the ends of which a write failed, each with the first that did.
-func Failed(outcomes []object.Outcome) map[object.End]object.Outcome {
-	failed := map[object.End]object.Outcome{}
-	for _, o := range outcomes {
-		if _, known := failed[o.Change.End]; !known && o.Err != nil && !Untried(o) {
-			failed[o.Change.End] = o
-		}
-	}
-	return failed
-}

@@ -124,20 +124,26 @@ func (c conditions) deniedUpdate(row Row, was inventory.Inventory) conditionsUpd
 	return n
 }
 
-// leavingUpdate records of an end that leaves which of its writes failed, until it is tried again and does not fail.
+// leavingUpdate records of an end that leaves which of its writes failed, until it waits for something else. What waits for a read, or cannot be
+// written, was not tried again.
 func (c conditions) leavingUpdate(row Row, was inventory.Inventory) conditionsUpdate {
 	n := conditionsUpdate{next: was, old: was}
 	switch why, failing := c.Failing[c.name][row.End]; {
 	case why.Code == reason.Conflict: // it is read again, and tried again at once
 	case failing && row.Phase == Changing:
 		n.next, n.at = was.WithConditions(health.RemovalFailed(was.Conditions, why, c.Now), c.Now)
-	case !failing && c.atRest(row):
+	case !failing && row.Phase == Waiting && !awaitsRead(row.Why):
 		n.next, n.at = was.WithConditions(nil, c.Now)
 	}
 	if c.Once && !n.at.IsZero() {
 		n.at = c.Now
 	}
 	return n
+}
+
+// awaitsRead reports whether an end waits until a cluster is read.
+func awaitsRead(why *object.Reason) bool {
+	return why != nil && slices.Contains([]reason.Code{reason.WaitingForRead, reason.WaitingForSource, reason.WaitingForTarget}, why.Code)
 }
 
 // atRest reports whether an end will stay as it is for a while.

@@ -247,3 +247,34 @@ func TestConditionsOfARemovalThatFails(t *testing.T) {
 		t.Errorf("the removal does not end: %+v", inv)
 	}
 }
+
+// What failed stands in the inventory until the end waits for something that shows that the removal went on.
+func TestConditionsOfARemovalThatGoesOn(t *testing.T) {
+	s := linked(t, all)
+	failed := object.Reason{Code: reason.Forbidden, Message: "delete x is not allowed"}
+	waits := func(code reason.Code) Row {
+		return Row{End: westEast, Leaving: true, Phase: Waiting, Why: object.Because(code, "it waits")}
+	}
+	for what, tt := range map[string]struct {
+		row     Row
+		failing bool
+		cleared bool
+	}{
+		"it drains":                    {waits(reason.Draining), false, true},
+		"it waits for a read":          {waits(reason.WaitingForRead), false, false},
+		"it waits for its other end":   {waits(reason.WaitingForSource), false, false},
+		"it is to be tried again":      {Row{End: westEast, Leaving: true, Phase: Changing}, false, false},
+		"it cannot be written":         {Row{End: westEast, Leaving: true, Phase: Blocked}, false, false},
+		"it drains, and another fails": {waits(reason.Draining), true, false},
+	} {
+		c := newCluster(s.now(), "west", s.renderer(), nil)
+		c.recorded = []inventory.Inventory{{End: westEast, Leaving: true, Conditions: health.RemovalFailed(nil, failed, s.snapshot.Now)}}
+		if c.Failing = nil; tt.failing {
+			c.Failing = map[api.ClusterName]map[object.End]object.Reason{"west": {westEast: failed}}
+		}
+		n := conditions{c}.updateFor(tt.row)
+		if cleared := !n.at.IsZero() && n.next.Conditions == nil && n.what() == "no write of the removal fails any more"; cleared != tt.cleared {
+			t.Errorf("%s: cleared %t, want %t", what, cleared, tt.cleared)
+		}
+	}
+}

@@ -27,7 +27,6 @@ type page struct {
 	approved bool            // what the applied revision may not remove was approved since
 	unread   *output.Cluster // a cluster of a link that was not read; nil: both were
 	idle     bool            // no process syncs the link now
-	leaving  bool            // the link is no longer declared
 }
 
 // LinkAnswer is all that a report has about a link: its status, both ends, its stages, what is written or would be, and what to do; false:
@@ -118,8 +117,7 @@ func describeLink(l output.Link, p page) Answer {
 		heading := fields("Link", l.Source+"/"+l.Target, "Ready", l.Ready, "Status", words(l.Status, l.Leaving), "Since", since(l.Since, p.now), "Revision", p.revision, "Observed", p.observed)
 		shown := shownOnce{}
 		shown.whole("", l.Reason)
-		p.leaving = l.Leaving
-		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l, shown), stagesTable(l, shown), p.writes, p.eventsText(l.Reason), p.next(l.Ready, l.Reason, "link "+l.Source+"/"+l.Target))
+		return paragraphs(p.problems, heading+meaning(l.Reason), endsTable(l, shown), stagesTable(l, shown), p.writes, p.eventsText(l.Reason), p.next(l.Ready, l.Leaving, l.Reason, "link "+l.Source+"/"+l.Target))
 	}}}
 }
 
@@ -127,17 +125,17 @@ func describeCluster(c output.Cluster, p page) Answer {
 	return Answer{Document: c, texts: map[Format]func() string{Text: func() string {
 		heading := fields("Cluster", c.Name, "Ready", c.Ready, "Status", c.Status, "Revision", p.revision, "Observed", p.observed)
 		links := cmp.Or(table(linkRows(p.links, p.now, false, shownOnce{})), "It has no links.\n")
-		return paragraphs(p.problems, heading+meaning(c.Reason), about(c), links, p.writes, p.eventsText(c.Reason), p.next(c.Ready, c.Reason, "cluster "+c.Name))
+		return paragraphs(p.problems, heading+meaning(c.Reason), about(c), links, p.writes, p.eventsText(c.Reason), p.next(c.Ready, false, c.Reason, "cluster "+c.Name))
 	}}}
 }
 
 // next is the next step, if there is one.
-func (p page) next(ready string, why *object.Reason, what string) string {
+func (p page) next(ready string, leaving bool, why *object.Reason, what string) string {
 	step := ""
 	switch {
 	case why == nil:
 	case why.Code == reason.Suspended && ready == object.False:
-		step = p.resume(why.Command)
+		step = resume(why.Command, leaving)
 	case why.Code == reason.PruneLimitExceeded && p.approved:
 		step = "Wait until a running daemon follows the approval, or run linkwright sync --repo URL."
 	case p.unread != nil && slices.Contains(ofUnread(), why.Code):
@@ -166,9 +164,9 @@ func (p page) next(ready string, why *object.Reason, what string) string {
 }
 
 // resume is the step that ends a suspension; without a command it is declared.
-func (p page) resume(command string) string {
+func resume(command string, leaving bool) string {
 	does, how := "repairs", "remove suspend from the declaration"
-	if p.leaving {
+	if leaving {
 		does = "removes"
 	}
 	if command != "" {

@@ -33,6 +33,8 @@ func (o Overview) GatewayList() Listing {
 // alive is whether the gateway of a link's target is alive, and why not, or why that is not known.
 func (o Overview) alive(l RecordedLink) (string, *object.Reason) {
 	switch {
+	case l.Source == AbsentEnd:
+		return object.Unknown, object.Because(reason.Leaving, "cluster %s holds nothing of the link any more", l.Pair.Source)
 	case l.Mirrors == nil:
 		if end := o.end(redacting(nil), UnknownEnd, l.Pair.Source); end.Reason != nil {
 			return object.Unknown, end.Reason

@@ -89,7 +89,9 @@ func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
 	}
 	worse := severity(target.Phase) - severity(l.Phase)
 	waits := knowsSource && waitsForSource(target, source)
-	if !waits && !source.Failed && (worse > 0 || worse == 0 && source.Why == nil || target.Failed) {
+	switch {
+	case waits, l.Leaving && source.Failed && severity(target.Phase) < severity(plan.Blocked):
+	case worse > 0, worse == 0 && source.Why == nil, l.Leaving && target.Failed && !source.Failed && severity(source.Phase) < severity(plan.Blocked):
 		l.Phase, l.Why = target.Phase, target.Why
 	}
 	return l

@@ -48,9 +48,13 @@ func TestLinkStandsAsItsWorseEnd(t *testing.T) {
 		"leaving":               {&plan.Row{Phase: plan.Waiting, Leaving: true, Why: because}, &plan.Row{Phase: plan.Waiting, Leaving: true}, plan.Waiting, Leaving, because},
 		"an end is gone":        {nil, &plan.Row{Phase: plan.Changing, Leaving: true}, plan.Changing, Leaving, nil},
 		"a refused removal":     {&plan.Row{Phase: plan.Denied, Leaving: true, Why: because}, nil, plan.Denied, Denied, because},
-		"all but gone":          {nil, &plan.Row{Phase: plan.Removed, Leaving: true}, plan.Removed, Removed, nil},
-		"all but released":      {nil, &plan.Row{Phase: plan.Released}, plan.Released, Released, nil},
-		"half released":         {&plan.Row{Phase: plan.Changing}, &plan.Row{Phase: plan.Released}, plan.Changing, Progressing, nil},
+		"a write of a removal failed, and the other end is denied": {
+			&plan.Row{Phase: plan.Changing, Leaving: true, Failed: true, Why: object.Because("X", "x")}, &plan.Row{Phase: plan.Denied, Leaving: true, Why: because}, plan.Denied, Denied, because,
+		},
+		"denied, and a write failed": {&plan.Row{Phase: plan.Denied, Why: because}, &plan.Row{Phase: plan.Changing, Failed: true, Why: object.Because("X", "x")}, plan.Denied, Denied, because},
+		"all but gone":               {nil, &plan.Row{Phase: plan.Removed, Leaving: true}, plan.Removed, Removed, nil},
+		"all but released":           {nil, &plan.Row{Phase: plan.Released}, plan.Released, Released, nil},
+		"half released":              {&plan.Row{Phase: plan.Changing}, &plan.Row{Phase: plan.Released}, plan.Changing, Progressing, nil},
 	} {
 		rows := Links(ends(c.source, c.target))
 		if len(rows) != 1 {
@@ -158,7 +162,7 @@ func TestLeavingLinkCountsItsSource(t *testing.T) {
 	}}
 	a, _ := r.LinkAnswer(pair)
 	for name, text := range map[string]string{"status": writtenAs(t, r.StatusAnswer(), Text), "describe": writtenAs(t, a, Text)} {
-		if !strings.Contains(text, "the next sync writes 2 changes in west") {
+		if !strings.Contains(text, "the next sync goes on with its removal: 2 changes in west") {
 			t.Errorf("%s does not count what is left in the source:\n%s", name, text)
 		}
 	}

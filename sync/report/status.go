@@ -19,7 +19,8 @@ type statusDoc struct {
 	doc      document
 }
 
-// Works says that AsDeclared is true, and that no link is known not to work: none is Stalled, and none that was written is suspended and not ready.
+// Works says that AsDeclared is true, and that no link is known not to work: none is Stalled, none leaves although it is suspended, and
+// none that was written is suspended and not ready.
 func (r Report) Works() bool {
 	return r.AsDeclared() && !slices.ContainsFunc(r.document().links, func(l linkDoc) bool {
 		return l.Status == string(Stalled) || l.Status == string(Suspended) && (l.Leaving || l.Ready == object.False && len(l.Conditions) > 0)

@@ -46,7 +46,7 @@ func (r Report) toWrite(changes map[object.End]int, rows ...plan.Row) *object.Re
 	var parts []string
 	leaving := false
 	for _, row := range rows {
-		leaving = leaving || row.Leaving
+		leaving = leaving || row.Leaving && !row.End.IsBase()
 		switch n := changes[row.End]; {
 		case row.Phase != plan.Changing:
 		case row.Why != nil:
@@ -60,9 +60,8 @@ func (r Report) toWrite(changes map[object.End]int, rows ...plan.Row) *object.Re
 	if len(parts) == 0 {
 		return nil
 	}
-	code := reason.Progressing
 	if leaving {
-		code = reason.Leaving
+		return object.Because(reason.Leaving, "the next sync goes on with its removal: %s", strings.Join(parts, ", "))
 	}
-	return object.Because(code, "the next sync writes %s", strings.Join(parts, ", "))
+	return object.Because(reason.Progressing, "the next sync writes %s", strings.Join(parts, ", "))
 }

@@ -197,7 +197,7 @@ func (e completion) readsAnswered() {
 // explainFailures sets the reason of rows with a failed write; if the base failed, that is the reason of all rows. An end that leaves may have a reason
 // already. A Conflict is none of its failures: Linkerd's controllers change what is drained, and linkwright reads it again.
 func (r *reconcile) explainFailures() {
-	failed := r.loop.failed(r.outcomes)
+	failed := failedWrites(r.outcomes, r.loop.Explained)
 	if len(failed) == 0 {
 		return
 	}
@@ -222,15 +222,16 @@ type failure struct {
 	why    *object.Reason
 }
 
-// failed returns the ends of which a write failed, each with the first that did. A Conflict is tried again at once, so any other failure says more.
-func (l *Loop) failed(outcomes []object.Outcome) map[object.End]failure {
+// failedWrites returns the ends of which a write failed, each with the first that did. A Conflict is tried again at once, so any other failure says
+// more.
+func failedWrites(outcomes []object.Outcome, explain func(error) *object.Reason) map[object.End]failure {
 	out := map[object.End]failure{}
 	for _, o := range outcomes {
 		if o.Err == nil || apply.Untried(o) {
 			continue
 		}
 		if before, known := out[o.Change.End]; !known || before.why.Code == reason.Conflict {
-			out[o.Change.End] = failure{o.Change, l.Explained(o.Err)}
+			out[o.Change.End] = failure{o.Change, explain(o.Err)}
 		}
 	}
 	return out
@@ -240,7 +241,7 @@ func (l *Loop) failed(outcomes []object.Outcome) map[object.End]failure {
 // secrets out.
 func (l *Loop) failures(outcomes []object.Outcome) map[object.End]object.Reason {
 	out := map[object.End]object.Reason{}
-	for end, f := range l.failed(outcomes) {
+	for end, f := range failedWrites(outcomes, l.Explained) {
 		what := fmt.Sprintf("%s %s", f.change.Action, f.change.Key)
 		out[end] = object.Reason{Code: f.why.Code, Message: what + " failed"}
 		if f.why.Code == reason.Forbidden {

@@ -10,6 +10,7 @@ import (
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
@@ -99,5 +100,37 @@ func TestExplainedRight(t *testing.T) {
 		if got := l.Explained(errors.New(message)).Message; got != message+": "+want {
 			t.Errorf("%s: %s", message, got)
 		}
+	}
+}
+
+// What takes long is called less often, so that it takes at most a tenth of the time.
+func TestRegularly(t *testing.T) {
+	for took, want := range map[time.Duration]int{0: 60, 2 * time.Second: 4} { // in a minute, with a second between calls
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			stop := regularly(time.Second, func() {
+				calls++
+				time.Sleep(took)
+			})
+			time.Sleep(time.Minute + time.Millisecond)
+			stop()
+			if calls < want-1 || calls > want {
+				t.Errorf("of %s: %d calls in a minute, want %d", took, calls, want)
+			}
+		})
+	}
+}
+
+// Of one end the first failure counts, unless it is a Conflict and another one is none.
+func TestFailedWrites(t *testing.T) {
+	east, west := object.End{Cluster: "east"}, object.End{Cluster: "west"}
+	conflict, forbidden := errors.New("Conflict"), errors.New("Forbidden")
+	explain := func(err error) *object.Reason { return &object.Reason{Code: reason.Code(err.Error())} }
+	got := failedWrites([]object.Outcome{
+		{Change: object.Change{End: west}, Err: conflict}, {Change: object.Change{End: west}, Err: forbidden}, {Change: object.Change{End: west}, Err: conflict},
+		{Change: object.Change{End: west}, Err: apply.ErrSkipped}, {Change: object.Change{End: east}, Err: apply.ErrSkipped}, {Change: object.Change{End: east}},
+	}, explain)
+	if len(got) != 1 || got[west].why.Code != reason.Forbidden {
+		t.Errorf("%+v", got)
 	}
 }

@@ -21,19 +21,19 @@ type resource struct {
 	list func(o report.Overview) report.Listing     // all of it
 	ref  func(name string) (prefix string, ok bool) // kind/name of what a name chooses, or how that begins
 
-	ofMirrors bool // mirrors are read for it
+	readsMirrors bool // those in sources are read for it
 }
 
 func resources() []resource {
 	return []resource{
 		{
-			kind: "link", use: "[SOURCE/TARGET...]", list: report.Overview.LinkList,
+			kind: "link", use: linkNames, list: report.Overview.LinkList,
 			long: `List links as the clusters' inventories record them, with their status.
 AGE is the time since READY or its reason changed.`,
 			ref: pairRef("link"),
 		},
 		{
-			kind: "gateway", use: "[SOURCE/TARGET...]", list: report.Overview.GatewayList, ofMirrors: true,
+			kind: "gateway", use: linkNames, list: report.Overview.GatewayList, readsMirrors: true,
 			long: `List the gateway of each link's target, as the mirrors in the source show it:
 their addresses are ready while the controller's probes succeed. ALIVE is
 Unknown while no mirror has an address. SERVICES counts mirror Services, and
@@ -59,6 +59,9 @@ clusters still have. AGE is the time since that became so.`,
 		},
 	}
 }
+
+// linkNames are names of links in a usage.
+const linkNames = "[SOURCE/TARGET...]"
 
 // pairRef names items by link.
 func pairRef(kind string) func(name string) (string, bool) {
@@ -107,7 +110,7 @@ func (l *listFlags) add(c *cobra.Command, formats []report.Format) {
 
 func (r resource) command() *cobra.Command {
 	var h cli.ManagementFlags
-	l := listFlags{mirrors: r.ofMirrors}
+	l := listFlags{mirrors: r.readsMirrors}
 	c := &cobra.Command{
 		Use:     r.kind + "s " + r.use,
 		Aliases: []string{r.kind},
@@ -119,12 +122,12 @@ func (r resource) command() *cobra.Command {
 			for _, name := range args {
 				if _, ok := r.ref(name); !ok {
 					hint := ""
-					if strings.Contains(r.use, "/") {
+					if r.use == linkNames {
 						hint = cli.DidYouMeanLink(name, nil)
 					}
 					return cli.Usage("%q names no %s: write %s%s", name, r.kind, strings.Trim(r.use, "[.]"), hint)
 				}
-				if p, ok := cli.ParsePair(name); ok && strings.Contains(r.use, "/") {
+				if p, ok := cli.ParsePair(name); ok && r.use == linkNames {
 					l.about = append(l.about, p)
 				}
 			}

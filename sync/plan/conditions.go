@@ -12,8 +12,8 @@ import (
 )
 
 // conditions writes the conditions of links into the inventories of their sources' ends, and into that of an end that leaves which of its writes
-// failed. It writes them only for ends at rest, or whose writes fail, and only if they differ. It writes them for suspended ends, too: suspension keeps objects as they are, and READY must be true all the same. It
-// plans the step again when conditions become due later.
+// failed. It writes them only for ends at rest, or whose writes fail, and only if they differ. It writes them for suspended ends, too: suspension
+// keeps objects as they are, and READY must be true all the same. It plans the step again when conditions become due later.
 type conditions struct{ *cluster }
 
 func (c conditions) add(s Step) Step {
@@ -25,7 +25,7 @@ func (c conditions) add(s Step) Step {
 	}
 	for _, row := range s.Rows {
 		n := c.updateFor(row)
-		if n.at.IsZero() || c.Now.Before(n.at) {
+		if n.at.IsZero() || c.Now.Before(n.at) && !c.Once {
 			s.retry(earliest(n.at, n.due))
 			continue
 		}
@@ -100,11 +100,8 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 		all = health.Suspended(all, old.Conditions, row.Held > 0, c.Now)
 	}
 	n := conditionsUpdate{old: old}
-	switch n.next, n.at = old.WithConditions(all, c.Now); {
-	case n.at.IsZero():
+	if n.next, n.at = old.WithConditions(all, c.Now); n.at.IsZero() {
 		n.due = due
-	case c.Once:
-		n.at = c.Now
 	}
 	return n
 }
@@ -118,9 +115,6 @@ func (c conditions) deniedUpdate(row Row, was inventory.Inventory) conditionsUpd
 	}
 	n := conditionsUpdate{old: was}
 	n.next, n.at = was.WithConditions(health.Denial(was.Conditions, why, c.Now), c.Now)
-	if c.Once && !n.at.IsZero() {
-		n.at = c.Now
-	}
 	return n
 }
 
@@ -134,9 +128,6 @@ func (c conditions) leavingUpdate(row Row, was inventory.Inventory) conditionsUp
 		n.next, n.at = was.WithConditions(health.RemovalFailed(was.Conditions, why, c.Now), c.Now)
 	case !failing && row.Phase == Waiting && !awaitsRead(row.Why):
 		n.next, n.at = was.WithConditions(nil, c.Now)
-	}
-	if c.Once && !n.at.IsZero() {
-		n.at = c.Now
 	}
 	return n
 }

@@ -21,7 +21,7 @@ func (o Overview) GatewayList() Listing {
 	m, all := redacting(nil), make([]output.Gateway, 0, len(o.Links))
 	for _, l := range o.Links {
 		g := output.Gateway{TypeMeta: output.Of(output.KindGateway), Source: string(l.Pair.Source), Target: string(l.Pair.Target)}
-		alive, why := o.alive(l)
+		alive, why := l.gatewayAlive(recordedEnd(m, UnknownEnd, l.Pair.Source, o.Clusters).Reason)
 		if g.Alive, g.Reason = alive, m.reason(why); l.Mirrors != nil {
 			g.Services, g.ReadyServices = l.Mirrors.Services, l.Mirrors.Serving
 		}
@@ -30,15 +30,14 @@ func (o Overview) GatewayList() Listing {
 	return listing(output.KindGatewayList, all, func(all []output.Gateway, _ bool) [][]string { return gatewayRows(all) })
 }
 
-// alive is whether the gateway of a link's target is alive, and why not, or why that is not known.
-func (o Overview) alive(l RecordedLink) (string, *object.Reason) {
+// gatewayAlive is whether the gateway of a link's target is alive, and why not, or why that is not known. unread is why the source was not read.
+func (l RecordedLink) gatewayAlive(unread *object.Reason) (string, *object.Reason) {
 	switch {
 	case l.Source == AbsentEnd:
 		return object.Unknown, object.Because(reason.Leaving, "cluster %s holds nothing of the link any more", l.Pair.Source)
+	case l.Mirrors == nil && unread != nil:
+		return object.Unknown, unread
 	case l.Mirrors == nil:
-		if end := o.end(redacting(nil), UnknownEnd, l.Pair.Source); end.Reason != nil {
-			return object.Unknown, end.Reason
-		}
 		return object.Unknown, object.Because(reason.NotRead, "cluster %s was not read", l.Pair.Source)
 	case l.Mirrors.Hidden != nil:
 		return object.Unknown, l.Mirrors.Hidden

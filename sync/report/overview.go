@@ -199,20 +199,20 @@ func (o Overview) links(m mask) []output.Link {
 			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
 			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd || l.RemovalDenied,
 			Reason: m.reason(o.Revision.denialOf(why)), Since: c.Since,
-			SourceEnd: o.end(m, l.Source, l.Pair.Source), TargetEnd: o.end(m, l.Target, l.Pair.Target), Conditions: m.conditions(all),
+			SourceEnd: recordedEnd(m, l.Source, l.Pair.Source, o.Clusters), TargetEnd: recordedEnd(m, l.Target, l.Pair.Target, o.Clusters), Conditions: m.conditions(all),
 		})
 	}
 	return out
 }
 
-// end is an end in a cluster, with why that was not read.
-func (o Overview) end(m mask, is End, cluster api.ClusterName) output.End {
+// recordedEnd is an end in a cluster, with why that was not read.
+func recordedEnd(m mask, is End, cluster api.ClusterName, clusters []RecordedCluster) output.End {
 	out := output.End{Inventory: string(is)}
 	if is != UnknownEnd {
 		return out
 	}
-	if at := slices.IndexFunc(o.Clusters, func(c RecordedCluster) bool { return c.Name == cluster }); at >= 0 {
-		out.Reason = m.reason(o.Clusters[at].Why)
+	if at := slices.IndexFunc(clusters, func(c RecordedCluster) bool { return c.Name == cluster }); at >= 0 {
+		out.Reason = m.reason(clusters[at].Why)
 	}
 	return out
 }

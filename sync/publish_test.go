@@ -127,8 +127,12 @@ func TestFailedWrites(t *testing.T) {
 	conflict, forbidden := errors.New("Conflict"), errors.New("Forbidden")
 	explain := func(err error) *object.Reason { return &object.Reason{Code: reason.Code(err.Error())} }
 	got := failedWrites([]object.Outcome{
-		{Change: object.Change{End: west}, Err: conflict}, {Change: object.Change{End: west}, Err: forbidden}, {Change: object.Change{End: west}, Err: conflict},
-		{Change: object.Change{End: west}, Err: apply.ErrSkipped}, {Change: object.Change{End: east}, Err: apply.ErrSkipped}, {Change: object.Change{End: east}},
+		{Change: object.Change{End: west}, Err: conflict},
+		{Change: object.Change{End: west}, Err: forbidden},
+		{Change: object.Change{End: west}, Err: conflict},
+		{Change: object.Change{End: west}, Err: apply.ErrSkipped},
+		{Change: object.Change{End: east}, Err: apply.ErrSkipped},
+		{Change: object.Change{End: east}},
 	}, explain)
 	if len(got) != 1 || got[west].why.Code != reason.Forbidden {
 		t.Errorf("%+v", got)

@@ -36,6 +36,9 @@ func TestLinksThatLeave(t *testing.T) {
 		if l.words() != tt.status || l.Ready != object.False || l.Reason == nil || l.Reason.Message != tt.says || r.Works() {
 			t.Errorf("%s: %s, ready %s, works %t: %+v; want %s: %s", name, l.words(), l.Ready, r.Works(), l.Reason, tt.status, tt.says)
 		}
+		if _, passes := r.CheckAnswer(); passes != !strings.HasPrefix(tt.status, "Stalled") {
+			t.Errorf("%s: check passes: %t", name, passes)
+		}
 		var out strings.Builder
 		a, _ := r.LinkAnswer(api.Pair{Source: "west", Target: "east"})
 		if err := a.Write(&out, Text); err != nil || tt.step != "" && !strings.Contains(out.String(), "Next step:  "+tt.step) || strings.Contains(out.String(), "being set up") {

@@ -55,7 +55,9 @@ func newScheduler(l *Loop, leadership int64) *scheduler {
 		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[api.ClusterName](minBackoff, maxBackoff),
 		progress: make(chan struct{}, 1),
 	}
-	s.verifier = verify.New(verify.Options{Client: l.Verifier, Store: s.store, Reconcile: s.requestReconcile, Done: s.progress.notify, Repeat: l.Changes != nil})
+	s.verifier = verify.New(verify.Options{
+		Client: l.Verifier, Store: s.store, Reconcile: s.requestReconcile, Later: s.requestLater, Done: s.progress.notify, Repeat: l.Changes != nil,
+	})
 	return s
 }
 
@@ -74,6 +76,16 @@ func (s *scheduler) requestReconcile(name api.ClusterName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requestAndWait(name)
+}
+
+// requestLater asks for a reconcile of a cluster at a time, for which no round waits.
+func (s *scheduler) requestLater(name api.ClusterName, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.worker(name); w != nil {
+		w.alarm = soonest(w.alarm, at)
+		s.enqueue(w)
+	}
 }
 
 // takeChanges asks for the clusters in which something changed. What others write waits until the cluster had its rest.

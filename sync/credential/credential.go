@@ -38,7 +38,7 @@ func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
 func (s *Set) View(l fleet.Link) Pair {
 	v := Pair{state.View{Link: l, Source: s.Clusters[l.Source.Name], Target: s.Clusters[l.Target.Canonical()], Undiscovered: s.Undiscovered(l)}}
 	v.Target.Facts = v.Target.As(l.Target) // a second name has a gateway of its own
-	if proof, tried := s.Verifications[l.Pair()]; tried {
+	if proof, tried := s.Verifications[l.Source.Name][l.Target.Name]; tried {
 		v.Verification = &proof
 	}
 	return v

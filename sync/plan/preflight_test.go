@@ -23,7 +23,7 @@ var verdicts = map[string]state.Verification{
 func (s *sim) proves(verdict string) (tried []string) {
 	s.t.Helper()
 	if s.snapshot.Verifications == nil {
-		s.snapshot.Verifications = map[api.Pair]state.Verification{}
+		s.snapshot.Verifications = map[api.ClusterName]map[api.ClusterName]state.Verification{}
 	}
 	for range 10 {
 		last, n := s.settle(), len(tried)
@@ -34,7 +34,7 @@ func (s *sim) proves(verdict string) (tried []string) {
 				}
 				proof := verdicts[verdict]
 				proof.Fingerprint, proof.At, proof.Next = y.Fingerprint, s.snapshot.Now, s.snapshot.Now.Add(time.Minute)
-				s.snapshot.Verifications[y.Link] = proof
+				s.snapshot.Verifications[y.Link.Source] = map[api.ClusterName]state.Verification{y.Link.Target: proof}
 				tried = append(tried, y.Fingerprint)
 			}
 		}
@@ -112,7 +112,7 @@ func TestPreflightSkip(t *testing.T) {
 			t.Errorf("nobody tries, and it asks for %v", step.Verifications)
 		}
 	}
-	s.snapshot.Verifications = map[api.Pair]state.Verification{}
+	s.snapshot.Verifications = map[api.ClusterName]map[api.ClusterName]state.Verification{}
 	s.snapshot.WrittenElsewhere = map[api.ClusterName]bool{"west": true}
 	if step := s.reconcile("west"); len(step.Verifications) > 0 {
 		t.Error("asked for what another process writes")

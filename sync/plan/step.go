@@ -66,6 +66,7 @@ type TokenRequest struct {
 
 // Verification is a credential to verify from this process. Credentials with the same At use the same address.
 type Verification struct {
+	Again       bool // it is the same credential as last time: nothing waits for the result
 	Link        api.Pair
 	Fingerprint string // of state.Proof
 	Address     string

@@ -36,7 +36,7 @@ func (c verifier) verify(want object.Desired, changes []object.Change) (out veri
 	if proof := v.Verified(tried); proof != nil && (proof.Next.IsZero() || c.Now.Before(proof.Next)) {
 		out.retry = proof.Next
 	} else {
-		out.requests = newVerification(v, want, tried)
+		out.requests = newVerification(v, want, tried, proof != nil)
 	}
 	if !c.delivers(l, cred, changes) {
 		return out, nil
@@ -54,7 +54,7 @@ func (c *cluster) verifies(end object.End) (fleet.Link, bool) {
 }
 
 // newVerification returns the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
-func newVerification(v credential.Pair, want object.Desired, tried string) []Verification {
+func newVerification(v credential.Pair, want object.Desired, tried string, again bool) []Verification {
 	secrets, at := v.Secrets(), string(v.Link.Target.Name)
 	last := secrets[len(secrets)-1]
 	body, _ := v.Source.Live.Body(last)
@@ -67,7 +67,7 @@ func newVerification(v credential.Pair, want object.Desired, tried string) []Ver
 	if request.Config.IsZero() {
 		return nil
 	}
-	return []Verification{{Link: v.Link.Pair(), Fingerprint: tried, Address: at, Request: request}}
+	return []Verification{{Link: v.Link.Pair(), Fingerprint: tried, Address: at, Request: request, Again: again}}
 }
 
 // delivers reports whether changes give a credential to a reader that must not get a bad one: the control plane, which ends when it cannot list;

@@ -84,8 +84,8 @@ type Options struct {
 type Results struct {
 	// IssuedCredentials are stand-ins, or credentials not yet seen in place.
 	IssuedCredentials map[api.Pair]linkerd.Credential
-	// Verifications are what trying credentials gave, by link; nil: nobody tries them here.
-	Verifications map[api.Pair]Verification
+	// Verifications are what trying credentials gave, by source and target; nil: nobody tries them here.
+	Verifications map[api.ClusterName]map[api.ClusterName]Verification
 	// Contested are objects that others changed again and again, as often as they were corrected; Immutable are those of
 	// which the server refused the last write for good.
 	Contested map[api.ClusterName]map[object.Key]Contest

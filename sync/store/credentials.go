@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/linkwright/linkwright/api"
@@ -14,7 +15,8 @@ import (
 type Credentials struct {
 	mu     *sync.Mutex
 	issued sharedMap[api.Pair, linkerd.Credential] // and not yet seen in place
-	proofs sharedMap[api.Pair, state.Verification]
+	// proofs are by source and target. The inner maps never change: with many links, a copy of all of them for each proof would cost more than the proof.
+	proofs sharedMap[api.ClusterName, map[api.ClusterName]state.Verification]
 }
 
 // Issue keeps a token until it is seen in place. If it is lost before, another one is asked for.
@@ -28,8 +30,13 @@ func (c *Credentials) Issue(link api.Pair, token object.Secret) {
 func (c *Credentials) SetVerification(link api.Pair, now state.Verification) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was, tried := c.proofs.at[link]
-	c.proofs.set(link, now)
+	was, tried := c.proofs.at[link.Source][link.Target]
+	of := maps.Clone(c.proofs.at[link.Source])
+	if of == nil {
+		of = map[api.ClusterName]state.Verification{}
+	}
+	of[link.Target] = now
+	c.proofs.set(link.Source, of)
 	return !tried || was.Fingerprint != now.Fingerprint || was.Blocks != now.Blocks || !same(was.Why, now.Why)
 }
 
@@ -40,5 +47,14 @@ func (c *Credentials) forget(gone func(api.Pair, object.Secret) bool) {
 
 // keep forgets proofs of links that are no longer declared. c.mu is held.
 func (c *Credentials) keep(f *fleet.Fleet) {
-	c.proofs.drop(func(p api.Pair, _ state.Verification) bool { _, declared := f.Link(p); return !declared })
+	for source, of := range c.proofs.at {
+		kept := maps.Clone(of)
+		maps.DeleteFunc(kept, func(target api.ClusterName, _ state.Verification) bool {
+			_, declared := f.Link(api.Pair{Source: source, Target: target})
+			return !declared
+		})
+		if len(kept) < len(of) {
+			c.proofs.set(source, kept)
+		}
+	}
 }

@@ -48,7 +48,7 @@ func (s *Store) View(epoch int) (View, bool) {
 	v.digests, v.sharedMaps[1] = s.Clusters.digests.lend()
 	if s.settings.Verifies {
 		if v.Verifications, v.sharedMaps[2] = s.Credentials.proofs.lend(); v.Verifications == nil {
-			v.Verifications = map[api.Pair]state.Verification{}
+			v.Verifications = map[api.ClusterName]map[api.ClusterName]state.Verification{}
 		}
 	}
 	v.rules = s.rules.at([3]int{s.Declared.version, s.Clusters.identities}, v.ruled)

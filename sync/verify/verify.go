@@ -3,6 +3,7 @@ package verify
 
 import (
 	"context"
+	"hash/fnv"
 	"slices"
 	"sync"
 	"time"
@@ -22,7 +23,7 @@ type Client interface {
 }
 
 const (
-	// A credential that works is tried again after tryEvery; one that does not, first after tryFirst, and at last as rarely.
+	// A credential that works is tried again after retryInterval, on average; one that does not, first after firstRetry, and at last as rarely.
 	firstRetry, retryInterval = 30 * time.Second, 10 * time.Minute
 	maxDoublings              = 7
 )
@@ -30,10 +31,11 @@ const (
 // Options say what a verifier works with.
 type Options struct {
 	Client    Client
-	Store     *store.Store          // takes what came of each
-	Reconcile func(api.ClusterName) // asks for a reconcile of the source: what came of it is news, or says when it is verified again
-	Done      func()                // is called when one has ended
-	Repeat    bool                  // each is verified again after a while
+	Store     *store.Store                     // takes what came of each
+	Reconcile func(api.ClusterName)            // asks for a reconcile of the source: what came of it is news
+	Later     func(api.ClusterName, time.Time) // asks for a reconcile of the source at a time: a credential is to be verified again then
+	Done      func()                           // is called when one has ended
+	Repeat    bool                             // each is verified again after a while
 }
 
 // Verifier verifies credentials: one at a time for each address, in goroutines of their own, so that one that does not answer
@@ -92,15 +94,17 @@ func (v *Verifier) end(r outcome) {
 	v.Done()
 }
 
-// record puts it into the store, and has the source reconciled if that is news, or is tried again.
+// record puts it into the store, and has the source reconciled: now if that is news, and when it is to be tried again.
 func (v *Verifier) record(r outcome) {
 	result := state.Verification{Fingerprint: r.Fingerprint, At: time.Now(), Why: r.why, Blocks: r.refused}
-	again := v.again(r)
-	if v.Repeat { // who runs once tries once
-		result.Next = result.At.Add(again)
+	if again := v.again(r, result.At); v.Repeat { // who runs once tries once
+		result.Next = again
 	}
-	if news := v.Store.Credentials.SetVerification(r.Link, result); news || !result.Next.IsZero() {
+	switch news := v.Store.Credentials.SetVerification(r.Link, result); {
+	case news:
 		v.Reconcile(r.Link.Source) // its step says when it is tried again
+	case v.Repeat:
+		v.Later(r.Link.Source, result.Next)
 	}
 }
 
@@ -148,20 +152,34 @@ func (v *Verifier) done(r outcome) []plan.Verification {
 	return waiting
 }
 
-// again returns how long after a verification the next one of the link is.
-func (v *Verifier) again(r outcome) time.Duration {
+// again returns when a link is verified again.
+func (v *Verifier) again(r outcome, now time.Time) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if r.why == nil {
 		delete(v.fails, r.Link)
-		return retryInterval
+		return together(r.Link.Source, now)
 	}
 	after := min(firstRetry<<min(v.fails[r.Link], maxDoublings), retryInterval)
 	v.fails[r.Link]++
-	return after
+	return now.Add(after)
 }
 
-// Awaited reports whether a round waits for verifications: one without a limit waits for all of them.
+// together returns when the credentials of a source that work are verified again: all in one reconcile, at another moment than those of other sources.
+// That is one retryInterval from now on average, and half of one at least.
+func together(source api.ClusterName, now time.Time) time.Time {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(source))
+	shift := time.Duration(h.Sum64() % uint64(retryInterval))
+	earliest := now.Add(retryInterval / 2)
+	at := earliest.Truncate(retryInterval).Add(shift)
+	if at.Before(earliest) {
+		at = at.Add(retryInterval)
+	}
+	return at
+}
+
+// Awaited reports whether a round waits for verifications: one without a limit waits for all of them, which are the first of their credentials.
 func (v *Verifier) Awaited(limit time.Duration) bool {
 	if limit > 0 {
 		return !v.Until(limit).IsZero()
@@ -171,13 +189,14 @@ func (v *Verifier) Awaited(limit time.Duration) bool {
 	return len(v.active)+len(v.queue) > 0
 }
 
-// Until returns when the first verification under way is waited for no more; zero: none is.
+// Until returns when the first verification under way is waited for no more; zero: none is. A round waits for the first one of a credential alone: with
+// many links, some credential is always being verified again.
 func (v *Verifier) Until(limit time.Duration) (first time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, u := range v.active {
 		at := u.began.Add(limit)
-		if limit > 0 && time.Now().Before(at) && (first.IsZero() || at.Before(first)) {
+		if limit > 0 && !u.Again && time.Now().Before(at) && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}

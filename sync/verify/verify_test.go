@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -10,19 +12,60 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// Each verification has its source look when the next one is due, also one that gave what the last one did: else there would be none. Who verifies
-// once has it read news alone.
+// Each verification has its source reconciled: at once if the result is news, and else when the next one is due, for there would be none otherwise. Who
+// verifies once has it reconciled for news alone.
 func TestVerifyGoesOn(t *testing.T) {
 	link := api.Pair{Source: "west", Target: "east"}
-	for again, want := range map[bool][]bool{true: {true, true, true, true}, false: {true, false, true, false}} {
-		var requests []api.ClusterName
-		v := New(Options{Store: store.New(store.Settings{}), Repeat: again, Reconcile: func(n api.ClusterName) { requests = append(requests, n) }})
+	for again, want := range map[bool][]string{true: {"now", "later", "now", "later"}, false: {"now", "", "now", ""}} {
+		got := ""
+		v := New(Options{
+			Store: store.New(store.Settings{}), Repeat: again, Reconcile: func(n api.ClusterName) { got += map[api.ClusterName]string{"west": "now"}[n] },
+			Later: func(n api.ClusterName, at time.Time) {
+				if n == "west" && at.After(time.Now()) {
+					got += "later"
+				}
+			},
+		})
 		for i, why := range []*object.Reason{nil, nil, object.Because(reason.Forbidden, "no"), object.Because(reason.Forbidden, "no")} {
-			requests = nil
+			got = ""
 			v.record(outcome{Verification: plan.Verification{Link: link, Fingerprint: "p"}, why: why})
-			if got := len(requests) == 1 && requests[0] == "west"; got != want[i] {
-				t.Errorf("again %t, verification %d: its source looks: %t, want %t", again, i+1, got, want[i])
+			if got != want[i] {
+				t.Errorf("again %t, verification %d: its source is reconciled %q, want %q", again, i+1, got, want[i])
 			}
 		}
+	}
+}
+
+// All credentials of a source that work are verified again at one moment, those of another source at another one: after half an interval at least, and one
+// and a half at most.
+func TestTogether(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	moments := map[time.Time]bool{}
+	for after := range 2 * int(retryInterval/time.Second) {
+		now := now.Add(time.Duration(after) * time.Second)
+		at := together("west", now)
+		moments[at] = true
+		if in := at.Sub(now); in < retryInterval/2 || in > retryInterval*3/2 {
+			t.Fatalf("verified at %s, and again after %s", now, in)
+		}
+	}
+	if len(moments) != 3 { // of two intervals, and what follows them
+		t.Errorf("verified again at %d moments: %v", len(moments), moments)
+	}
+	if together("west", now).Equal(together("east", now)) {
+		t.Error("two sources are verified again at the same moment")
+	}
+}
+
+// TestUntil: a round of a daemon waits for the first verification of a credential, and not for a later one.
+func TestUntil(t *testing.T) {
+	for again, want := range map[bool]bool{false: true, true: false} {
+		v := New(Options{})
+		v.add([]plan.Verification{{Link: api.Pair{Source: "west", Target: "east"}, Address: "east", Again: again}})
+		v.begin(t.Context(), func(ctx context.Context, _ plan.Verification) { <-ctx.Done() })
+		if got := v.Awaited(time.Minute); got != want {
+			t.Errorf("again %t: the round waits: %t, want %t", again, got, want)
+		}
+		v.Stop()
 	}
 }

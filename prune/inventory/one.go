@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
@@ -9,6 +10,21 @@ import (
 // Named reports whether an object has the name of an inventory of the owner, of any end.
 func Named(owner string, k object.Key) bool {
 	return k.Group == "" && k.Kind == "ConfigMap" && k.Namespace == object.AccessNamespace && strings.HasPrefix(k.Name, owner+".")
+}
+
+// ForPeers is what the steps of other clusters depend on in an inventory: all but the conditions of its link, which are many and change by the clock. A text
+// that cannot be read is returned whole.
+func ForPeers(body object.Body) []byte {
+	w, err := decodeConfigMap(body)
+	if err != nil {
+		return body.Bytes()
+	}
+	w.Conditions = nil
+	out, err := json.Marshal(w)
+	if err != nil {
+		return body.Bytes()
+	}
+	return out
 }
 
 // Of returns the inventory of one end alone; false: there is none that is the owner's and can be read.

@@ -38,11 +38,10 @@ type clusterDigest struct {
 // inventories hold, and the credentials that it uses, which must not lose their tokens. Which commit and term its base carries
 // is none of that, but for the commits that are barred.
 //
-// What a Linkerd Link tells is decoded once for each version of it: last is what was decoded of the side before, next of this
-// one.
-func digestOf(owner string, s state.Cluster, names []linkerd.Gateway, last conditionEntries) (out clusterDigest, next conditionEntries) {
+// Linkerd Links and inventories are decoded once for each version: last is what was decoded of the side before, next of this one.
+func digestOf(owner string, s state.Cluster, names []linkerd.Gateway, last decoded) (out clusterDigest, next decoded) {
 	var buf bytes.Buffer
-	next = make(conditionEntries, len(last))
+	next = make(decoded, len(last))
 	facts, err := json.Marshal(s.Facts)
 	fmt.Fprintln(&buf, names)
 	fmt.Fprintln(&buf, s.Known(), s.Err != nil, state.Silent(s), string(facts), err, s.Facts.Missing, s.Live.Hidden)
@@ -54,14 +53,16 @@ func digestOf(owner string, s state.Cluster, names []linkerd.Gateway, last condi
 			out.commit = showBase(&buf, owner, s.Live)
 			out.paused = inventory.Paused(owner, s.Live)
 			fmt.Fprintln(&buf, out.paused)
-		case k.Kind != "Link":
+		case inventory.Named(owner, k):
+			next[k] = last.of(k, body, inventory.ForPeers)
+			r := s.Live.Record(k)
+			fmt.Fprintln(&buf, k, r.Mark, r.Terminating, next[k].shown)
+		case k.Kind == "Link":
+			next[k] = last.of(k, body, credentialsOf)
+			fmt.Fprintln(&buf, k, next[k].shown)
+		default:
 			fmt.Fprintln(&buf, k)
 			buf.Write(body.Bytes())
-		default:
-			next[k] = last.of(k, body)
-			said := next[k].text
-			fmt.Fprintln(&buf, k)
-			buf.Write(said[:])
 		}
 	}
 	out.sum = sha256.Sum256(buf.Bytes())
@@ -95,18 +96,24 @@ func shows(k object.Key) bool {
 	return k.Namespace == object.AccessNamespace || k.Kind == "Secret" || k.Kind == "Link"
 }
 
-// conditionEntries are what Linkerd Links tell of credentials, by key.
-type conditionEntries map[object.Key]conditionEntry
+// decoded is what objects show to other clusters, by key.
+type decoded map[object.Key]decodedObject
 
-type conditionEntry struct {
-	body object.Body // of which it was decoded
-	text sum
+type decodedObject struct {
+	body  object.Body // of which it was decoded
+	shown sum
 }
 
-func (a conditionEntries) of(k object.Key, body object.Body) conditionEntry {
-	if known, ok := a[k]; ok && known.body.Equal(body) {
+// of decodes an object, unless that was done before.
+func (d decoded) of(k object.Key, body object.Body, show func(object.Body) []byte) decodedObject {
+	if known, ok := d[k]; ok && known.body.Equal(body) {
 		return known
 	}
-	secret, entries := linkerd.CredentialEntries(body)
-	return conditionEntry{body, sha256.Sum256(fmt.Appendln(nil, secret, entries))}
+	return decodedObject{body, sha256.Sum256(show(body))}
+}
+
+// credentialsOf is what a Linkerd Link tells of credentials.
+func credentialsOf(link object.Body) []byte {
+	secret, entries := linkerd.CredentialEntries(link)
+	return fmt.Appendln(nil, secret, entries)
 }

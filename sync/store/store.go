@@ -65,7 +65,7 @@ type Overrides struct {
 func New(settings Settings) *Store {
 	s := &Store{settings: settings}
 	s.Declared = Declared{mu: &s.mu, removed: map[api.ClusterName]bool{}, answers: answers{after: map[[2]api.Commit]error{}}}
-	s.Clusters = Clusters{mu: &s.mu, announced: map[api.ClusterName]conditionEntries{}, specs: map[api.ClusterName]sum{}}
+	s.Clusters = Clusters{mu: &s.mu, announced: map[api.ClusterName]decoded{}, specs: map[api.ClusterName]sum{}}
 	s.Record = Record{mu: &s.mu, overrides: settings.Overrides, decided: decide(settings.Overrides, nil)}
 	s.Record.remembers = remembered(inventory.Record{}, s.Record.decided, settings.Overrides.Cap)
 	s.Credentials = Credentials{mu: &s.mu}

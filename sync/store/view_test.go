@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -60,6 +61,36 @@ func based(t *testing.T, change func(*inventory.Inventory)) state.Cluster {
 	e := object.Observation{}.Edit()
 	e.Put(o.Key, object.Written(o), o.Body)
 	return state.Cluster{Reading: state.Read, Live: e.Observation()}
+}
+
+// Neighbours are reconciled when the inventory of an end changes, but not for the conditions of its link: with many links, some always change.
+func TestShownOfEnds(t *testing.T) {
+	same := func(*inventory.Inventory) {}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		after func(*inventory.Inventory)
+		moved bool
+	}{
+		"nothing": {same, false},
+		"conditions": {func(i *inventory.Inventory) {
+			i.Conditions = []object.Condition{{Type: object.Ready, Status: object.False, Reason: reason.Timeout, Message: `asked "east"`, Since: now}}
+		}, false},
+		"entries": {func(i *inventory.Inventory) { i.Entries[0].Name = "two" }, true},
+		"leaving": {func(i *inventory.Inventory) { i.Leaving, i.Since = true, now }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			end := func(change func(*inventory.Inventory)) state.Cluster {
+				return based(t, func(i *inventory.Inventory) {
+					i.End.Link = api.Pair{Source: "east", Target: "west"}
+					change(i)
+				})
+			}
+			first, known := digestOf(object.DefaultOwner, end(same), nil, nil)
+			if next, _ := digestOf(object.DefaultOwner, end(tt.after), nil, known); (next.sum != first.sum) != tt.moved {
+				t.Errorf("neighbours are reconciled: %t, want %t", next.sum != first.sum, tt.moved)
+			}
+		})
+	}
 }
 
 // Neighbours are reconciled when what a base holds changes, or whose it is, or that it can be read; not for each commit and term, unless it is a

@@ -115,7 +115,7 @@ func nextRevision(recorded inventory.Revision, good *fleet.Fleet, observed api.C
 	next := recorded
 	next.Observed, next.Why = observed, why
 	if good != nil {
-		next.Applied = good.Commit
+		next.Applied, next.UninstallSince = good.Commit, time.Time{}
 		next.Links, next.Suspended, next.SuspendedLinks = countWritten(good)
 	}
 	return next

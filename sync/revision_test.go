@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
@@ -126,6 +127,25 @@ func TestRecordRevisionThatIsGone(t *testing.T) {
 	got := tt.store.Record.Last().Revision
 	if got.Applied != "a" || got.Observed != "b" || got.Why == nil || got.Why.Code != reason.NonFastForward || got.Why.Message != "history was rewritten" {
 		t.Errorf("recorded: %+v, %v", got, got.Why)
+	}
+}
+
+// A sync that applies a revision ends that an uninstall began, and one that applies none does not.
+func TestRecordAfterUninstall(t *testing.T) {
+	tt, _ := noted(t)
+	r, began := tt.store.Record.Last(), time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	r.Revision = inventory.Revision{Applied: "a", Observed: "a", UninstallSince: began}
+	tt.store.SetRecord(r)
+	tt.store.Declared.Withdraw("a")
+	tt.store.Declared.Observe("b")
+	tt.revisions.recordRevision(t.Context(), applied("b"), tt.daemon(), DeniedRevision{errors.New("history was rewritten")})
+	if r := tt.store.Record.Last().Revision; r.Why == nil || !r.UninstallSince.Equal(began) {
+		t.Errorf("a sync that applies nothing: %+v", r)
+	}
+	tt.store.Apply(&fleet.Fleet{Commit: "b"})
+	tt.revisions.recordRevision(t.Context(), applied("b"), tt.daemon(), nil)
+	if r := tt.store.Record.Last().Revision; r.Applied != "b" || !r.UninstallSince.IsZero() {
+		t.Errorf("a sync: %+v", r)
 	}
 }
 

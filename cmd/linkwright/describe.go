@@ -158,9 +158,12 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	if found {
 		err = cli.Write(c.OutOrStdout(), as, a)
 	}
+	exit, uninstalling := whileUninstalling(r, failed)
 	switch {
 	case err != nil:
 		return err
+	case uninstalling:
+		return exit
 	case failed != nil && found:
 		return cli.ShownVerdict(as, r, failed)
 	case failed != nil:
@@ -192,7 +195,7 @@ func overviewOnce(h *cli.ManagementFlags, c *cobra.Command, mirrors bool, about 
 	cs.mirrors, cs.about = mirrors, about
 	o, err := cs.firstOverview(c.Context(), false)
 	if err == nil && o.Unread() {
-		err = errUnread()
+		err = errUnread(o)
 	}
 	return o, err
 }

@@ -25,7 +25,9 @@ func (c installed) opening(ctx context.Context, known inventory.Record) report.O
 	writers := c.writers(ctx, slices.Sorted(maps.Keys(known.Clusters)))
 	revision := recordedRevision(known.Revision)
 	now := time.Now()
-	revision.Denied, revision.Approval = denial(known, object.Installation{Owner: c.owner, Namespace: c.namespace}, now)
+	in := object.Installation{Owner: c.owner, Namespace: c.namespace}
+	revision.Denied, revision.Approval = denial(known, in, now)
+	revision.Uninstall = report.Uninstall{Since: known.Revision.UninstallSince, Command: in.Command("uninstall --yes")}
 	out := report.Opening{Revision: revision, Writers: writers, At: now, Decisions: decide.Decisions(known, c.owner, now)}
 	out.Leader, out.Unread = c.leader(ctx)
 	return out

@@ -51,8 +51,9 @@ func checkNoRepository(c *cobra.Command) (err error) {
 }
 
 // errUnread says that nothing could be read.
-func errUnread() error {
-	return cli.Exit{Code: cli.ExitError, Err: errors.New("no cluster could be read")}
+func errUnread(o report.Overview) error {
+	text := strings.TrimSpace("no cluster could be read\n" + o.Revision.Uninstall.Line())
+	return cli.Exit{Code: cli.ExitError, Err: errors.New(text)}
 }
 
 // showStatus shows what inventories record: once, or whenever it changes.
@@ -77,7 +78,7 @@ func showStatus(h *cli.ManagementFlags, c *cobra.Command, f report.Format, watch
 		return err
 	}
 	if o.Unread() {
-		return errUnread()
+		return errUnread(report.Overview{}) // the overview says it
 	}
 	return cli.Exit{Code: cli.ExitPartial}
 }

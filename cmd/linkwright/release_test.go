@@ -231,9 +231,18 @@ func (l *lab) uninstallsDead() {
 	if err != nil || strings.Count(record.Data["fleet.json"], `"source"`) != 2 {
 		l.t.Errorf("the record of pending cleanups: %v, %v", record, err)
 	}
+	began := []string{"An uninstall began at ", "Run linkwright uninstall --yes again"}
+	if got := l.must(cli.ExitPartial, began, "status", "--cluster-timeout", "3s"); strings.Contains(got.out+got.stderr, "allow non-fast-forward") {
+		l.t.Errorf("status, after an uninstall that began:\n%s%s", got.out, got.stderr)
+	}
+	l.must(cli.ExitPartial, began, "describe", "link", "west/east", "--cluster-timeout", "3s")
+	if code, out := l.bare("get", "links", "--cluster-timeout", "3s"); code != cli.ExitError || !strings.Contains(out, began[0]) {
+		l.t.Errorf("get links, after an uninstall that began: exit code %d\n%s", code, out)
+	}
 	if err := l.Cluster("east").Resume(); err != nil {
 		l.t.Fatal(err)
 	}
+	l.must(cli.ExitPartial, began, "status")
 	l.must(cli.ExitDone, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "2 links: 2 Removed"}, "uninstall", "--yes")
 	l.uninstalled()
 }

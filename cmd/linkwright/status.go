@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,6 +89,10 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {
 		return err
 	}
+	if exit, ok := whileUninstalling(r, failed); ok {
+		exit.Shown = true
+		return exit
+	}
 	if err := cli.ShownVerdict(as, r, failed); err != nil || r.Works() {
 		return err
 	}
@@ -125,6 +130,13 @@ func (e engine) withRecord(ctx context.Context, r report.Report, failed error) r
 	r.Opening, r.Suspensions = &out, decide.Suspensions(known)
 	r.Recorded, r.RecordedIn = installedOf(e.Engine).recordedConditions(ctx, r)
 	return r
+}
+
+// whileUninstalling is the exit of a command for which a revision is denied although an uninstall began, which applies none; false: that is not so.
+func whileUninstalling(r report.Report, failed error) (cli.Exit, bool) {
+	_, denied := errors.AsType[sync.DeniedRevision](failed)
+	text := strings.TrimSpace(r.Uninstall().Line())
+	return cli.Exit{Code: cli.ExitPartial, Err: errors.New(text)}, denied && text != ""
 }
 
 // observedNow is what the record remembers of revisions, with what was just seen of the repository.

@@ -45,7 +45,7 @@ func (l *lab) list(c *testbed.Cluster, kind schema.GroupVersionResource) []unstr
 
 // passing is what differs from one making to the next and stands in the middle of a text: tokens, fingerprints of them, commit
 // and term, when an unlink began or a place was given up, and what the record has of removed links.
-var passing = regexp.MustCompile(`eyJ[A-Za-z0-9_.-]+|credential-[0-9a-f]+|linkwright\.dev/credential":"[0-9a-f]+|linkwright\.dev/credentials":"[^"]+"|\\?"commit\\?":\\?"[0-9a-f]+\\?"|\\?"term\\?":[0-9]+|\\?"(since|appliedSince)\\?":\\?"[^"\\]+\\?"|\\?"(applied|observed|by|revision|at)\\?":\\?"[^"\\]+\\?"`)
+var passing = regexp.MustCompile(`eyJ[A-Za-z0-9_.-]+|credential-[0-9a-f]+|linkwright\.dev/credential":"[0-9a-f]+|linkwright\.dev/credentials":"[^"]+"|\\?"commit\\?":\\?"[0-9a-f]+\\?"|\\?"term\\?":[0-9]+|\\?"(since|appliedSince|uninstallSince)\\?":\\?"[^"\\]+\\?"|\\?"(applied|observed|by|revision|at)\\?":\\?"[^"\\]+\\?"`)
 
 // lasting is an object as JSON, by what must be alike wherever the same was declared. Who owns which field counts; of digests, that
 // a further run writes nothing says more.

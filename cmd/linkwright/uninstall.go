@@ -15,9 +15,11 @@ import (
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -232,6 +234,9 @@ func stopped(steps map[api.ClusterName][]plan.Step) error {
 // remove takes everything away, and says what is left.
 func (u *uninstalling) remove(ctx context.Context, term int64) error {
 	e, out := u.engine, u.out
+	if err := e.uninstallBegins(ctx); err != nil {
+		return err
+	}
 	r, failed := e.Once(ctx, term)
 	if err := u.reports(out, r); err != nil {
 		return err
@@ -256,6 +261,21 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 		err = cli.Exit{Code: cli.ExitPartial}
 	}
 	return errors.Join(err, e.dropRecord(ctx))
+}
+
+// uninstallBegins records when the uninstall began, so that status says so until it or a sync ends that. Without a record there is nothing to add it to.
+func (e engine) uninstallBegins(ctx context.Context) error {
+	known, err := e.record(ctx)
+	if err != nil || known.Was.IsZero() {
+		return err
+	}
+	return installedOf(e.Engine).recorded().Amend(ctx, e.Loop.Owner, func(r *inventory.Record) error {
+		if !r.Revision.UninstallSince.IsZero() {
+			return record.ErrUnchanged
+		}
+		r.Revision.UninstallSince = time.Now().UTC().Truncate(time.Second)
+		return nil
+	})
 }
 
 // sayLeft writes a line for each cluster that still holds something.

@@ -27,20 +27,22 @@ type Revision struct {
 	Since          time.Time  `json:"since,omitzero"` // the last change, in UTC and whole seconds
 	// AppliedSince is since when the applied revision is applied, in UTC and whole seconds.
 	AppliedSince time.Time `json:"appliedSince,omitzero"`
+	// UninstallSince is when an uninstall began that has not ended, in UTC and whole seconds; zero: none has begun, or a sync followed it.
+	UninstallSince time.Time `json:"uninstallSince,omitzero"`
 }
 
 // maxWhyLength bounds a message, in bytes.
 const maxWhyLength = 512
 
 // IsZero reports whether no revision is recorded.
-func (r Revision) IsZero() bool { return r.By == "" && r.Since.IsZero() }
+func (r Revision) IsZero() bool { return r.By == "" && r.Since.IsZero() && r.UninstallSince.IsZero() }
 
 // SameState reports whether r and s are equal without times. Messages count only for invalid declarations: other messages contain
 // times and addresses.
 func (r Revision) SameState(s Revision) bool {
 	switch {
 	case r.Applied != s.Applied, r.Observed != s.Observed, r.Links != s.Links, !slices.Equal(r.Suspended, s.Suspended),
-		!slices.Equal(r.SuspendedLinks, s.SuspendedLinks), (r.Why == nil) != (s.Why == nil):
+		!slices.Equal(r.SuspendedLinks, s.SuspendedLinks), r.UninstallSince.IsZero() != s.UninstallSince.IsZero(), (r.Why == nil) != (s.Why == nil):
 		return false
 	case r.Why == nil:
 		return true

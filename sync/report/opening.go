@@ -24,6 +24,32 @@ type Revision struct {
 	Links             int               // that the applied one has written: declared, and not suspended
 	Suspended         []api.ClusterName // in which the applied one has nothing written
 	SuspendedLinks    []api.Pair        // that Links does not count although their clusters are written
+	Uninstall         Uninstall
+}
+
+// Uninstall is one that began and has not ended. The zero value is none.
+type Uninstall struct {
+	Since   time.Time
+	Command string // that goes on with it
+}
+
+// begun says that there is one.
+func (u Uninstall) begun() bool { return !u.Since.IsZero() }
+
+// next is how to end it; empty: there is none.
+func (u Uninstall) next() string {
+	if !u.begun() {
+		return ""
+	}
+	return "Run " + u.Command + " again: a sync would write all that is declared again."
+}
+
+// Line says that it began, and how to end it; empty: there is none.
+func (u Uninstall) Line() string {
+	if !u.begun() {
+		return ""
+	}
+	return "An uninstall began at " + moment(u.Since) + " and has not ended. " + u.next() + "\n"
 }
 
 // Approval is how people approve what is denied, or did.
@@ -46,7 +72,7 @@ type Opening struct {
 // current says that the observed revision is the applied one, and that whoever leads is alive.
 func (o Opening) current() bool {
 	dead := func(l Leader) bool { return l.lost(o.At) }
-	return o.Revision.Why == nil && (o.Leader == nil || !dead(*o.Leader)) && !slices.ContainsFunc(o.Writers, dead)
+	return o.Revision.Why == nil && !o.Revision.Uninstall.begun() && (o.Leader == nil || !dead(*o.Leader)) && !slices.ContainsFunc(o.Writers, dead)
 }
 
 // syncedBy is who syncs a cluster, or synced it last; the zero value: nobody is known.
@@ -77,9 +103,10 @@ type openingDoc struct {
 	unread    bool
 	writers   []leaderDoc // processes with --only-write; sorted by cluster
 	clusters  []carried
-	applies   string    // the applied revision
-	denied    bool      // its removals are
-	unwritten int       // links that it declares and of which nothing is written yet
+	applies   string // the applied revision
+	denied    bool   // its removals are
+	unwritten int    // links that it declares and of which nothing is written yet
+	uninstall Uninstall
 	at        time.Time // what ages are counted to; zero: none are shown
 }
 
@@ -97,13 +124,18 @@ type carried struct {
 	left         bool // it is declared to leave, and holds nothing of linkwright any more
 }
 
-// whyNotApplied is why the observed revision is not applied, without how to allow it once people have.
+// whyNotApplied is why the observed revision is not applied, without how to allow it once people have. An uninstall needs no revision allowed.
 func (o Opening) whyNotApplied() *object.Reason {
 	why := o.Revision.Why
 	allowed := func(d Decision) bool {
 		return d.Kind == allowKind && d.Object == string(o.Revision.Observed) && !d.Unread
 	}
-	if why == nil || why.Code != reason.NonFastForward || !slices.ContainsFunc(o.Decisions, allowed) {
+	switch {
+	case why == nil || why.Code != reason.NonFastForward:
+		return why
+	case o.Revision.Uninstall.begun():
+		return nil
+	case !slices.ContainsFunc(o.Decisions, allowed):
 		return why
 	}
 	return object.Because(why.Code, "%s; it is allowed: a daemon or the next linkwright sync applies it", why.First())
@@ -115,7 +147,7 @@ func openingDocOf(m mask, o Opening, clusters []carried) openingDoc {
 	return openingDoc{
 		observed: observedDoc{string(r.Observed), m.reason(r.Why), r.Since.UTC()}, revisions: revisionsOf(m, r, clusters),
 		leader: leaderAt(m, o.Leader, o.At), writers: writersAt(m, o.Writers, o.At), clusters: clusters, at: o.At, unread: o.Unread,
-		applies: string(r.Applied), denied: r.Denied != nil,
+		applies: string(r.Applied), denied: r.Denied != nil, uninstall: r.Uninstall,
 	}
 }
 
@@ -142,7 +174,7 @@ func (d openingDoc) line() string {
 		}
 		return ", " + max(d.at.Sub(at), 0).Round(time.Second).String() + " ago"
 	}
-	line := d.applied() + d.observed.line(ago)
+	line := d.uninstall.Line() + d.applied() + d.observed.line(ago)
 	switch {
 	case d.leader == nil && d.unread:
 		line += "Nobody knows which process syncs: the lease could not be read.\n"

@@ -176,7 +176,7 @@ func (o Overview) document() overviewDoc {
 	return overviewDoc{opening: opening, declared: o.Revision.Links, approved: o.Revision.Approval.Given, at: opening.at, Status: output.Status{
 		TypeMeta: output.Of(output.KindStatus), AsDeclared: o.AsDeclared(),
 		AppliedRevision: string(o.Revision.Applied), ObservedRevision: string(o.Revision.Observed), Error: m.line(o.Err),
-		Denied: o.Revision.denial(m), UnwrittenLinks: opening.unwritten, Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
+		Denied: o.Revision.denial(m), UnwrittenLinks: opening.unwritten, UninstallSince: opening.uninstall.Since, Leader: opening.leaderOutput(), Writers: opening.writersOutput(),
 		Decisions: decisionsOf(o.Decisions), Revisions: opening.revisions, Links: links, Clusters: o.clusters(m, links),
 	}}
 }

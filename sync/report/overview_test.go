@@ -145,6 +145,32 @@ func TestOverviewOpensRewritten(t *testing.T) {
 	}
 }
 
+// An uninstall that began opens status and is the next step of describe, instead of how to allow a revision for a sync that would write all again.
+func TestUninstallBegan(t *testing.T) {
+	o := recordedNow()
+	o.Revision = Revision{
+		Applied: "0123456789abcdef", Observed: "0123456789abcdef", Why: object.Because(reason.NonFastForward, "run linkwright allow non-fast-forward 0123456789ab"),
+		Uninstall: Uninstall{Since: o.At, Command: "linkwright uninstall --yes --owner blue"},
+	}
+	const line = "An uninstall began at 2026-11-22T15:04:09Z and has not ended. Run linkwright uninstall --yes --owner blue again: a sync would write all that is declared again."
+	r := Report{Err: "the observed revision is not applied: " + o.Revision.Why.Message, Installation: Installation{Opening: &o.Opening}}
+	link, _ := o.LinkAnswer(api.Pair{Source: "west", Target: "south"})
+	cluster, _ := o.ClusterAnswer("east")
+	for what, a := range map[string]Answer{"status": o.Answer(), "status --repo": r.StatusAnswer(), "describe link": link, "describe cluster": cluster} {
+		var b strings.Builder
+		if err := a.Write(&b, Text); err != nil {
+			t.Fatal(err)
+		}
+		opens, step := strings.HasPrefix(b.String(), line+"\n"), strings.HasSuffix(b.String(), "Next step:  "+line[strings.Index(line, "Run"):]+"\n")
+		if text := b.String(); opens != strings.HasPrefix(what, "status") || step == opens || strings.Contains(text, "allow non-fast-forward") && opens {
+			t.Errorf("%s:\n%s", what, text)
+		}
+	}
+	if o.AsDeclared() {
+		t.Error("all is as declared, although an uninstall began")
+	}
+}
+
 // A link is ready only if that holds for the applied revision, and if nobody denies or removes anything of it.
 func TestOverviewReady(t *testing.T) {
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)

@@ -60,6 +60,14 @@ type Installation struct {
 	NeverApplied bool
 }
 
+// Uninstall is one that began and has not ended, as far as the record was read.
+func (i Installation) Uninstall() Uninstall {
+	if i.Opening == nil {
+		return Uninstall{}
+	}
+	return i.Opening.Revision.Uninstall
+}
+
 // idle says that no process syncs a cluster now; false: one does, or nobody knows.
 func (i Installation) idle(name api.ClusterName) bool {
 	return i.Opening != nil && i.Opening.idle(name)

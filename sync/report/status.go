@@ -46,11 +46,12 @@ func (r Report) status() statusDoc {
 	for _, c := range r.Clusters {
 		in = append(in, carried{name: string(c.Name), commit: string(c.Applied), read: c.Status() != Unknown, left: c.hasLeft()})
 	}
-	o := openingDocOf(redacting(bodiesOf(r)), opening, in)
+	m := redacting(bodiesOf(r))
+	o := openingDocOf(m, opening, in)
 	out := statusDoc{doc: d, Status: output.Status{
 		TypeMeta: output.Of(output.KindStatus), AsDeclared: r.Works(),
 		AppliedRevision: d.AppliedRevision, ObservedRevision: cmp.Or(d.ObservedRevision, string(opening.Revision.Observed)), Error: d.Error,
-		Leader: o.leaderOutput(), Writers: o.writersOutput(), Problems: d.Problems, Revisions: o.revisions, Decisions: decisionsOf(opening.Decisions),
+		UninstallSince: o.uninstall.Since, Leader: o.leaderOutput(), Writers: o.writersOutput(), Problems: d.Problems, Revisions: o.revisions, Decisions: decisionsOf(opening.Decisions),
 		Links: linksOf(d.links), Clusters: withoutWrites(d.clusters),
 	}}
 	if now := opening.Revision; now.Approval.Given && now.Denied != nil && now.Why == nil {
@@ -59,7 +60,7 @@ func (r Report) status() statusDoc {
 	}
 	if r.Opening != nil {
 		out.opening = o.line()
-		out.doc = d.without(o.observed.reason)
+		out.doc = d.without(m.reason(opening.Revision.Why))
 	}
 	return out
 }

@@ -17,6 +17,8 @@ type Status struct {
 	Denied string `json:"denied,omitempty"`
 	// UnwrittenLinks is how many declared links linkwright has not written yet.
 	UnwrittenLinks int `json:"unwrittenLinks,omitempty"`
+	// UninstallSince is when an uninstall began that has not ended. Run "linkwright uninstall --yes" again.
+	UninstallSince time.Time `json:"uninstallSince,omitzero"`
 	// Leader is the process that holds the installation's Lease, or held it last.
 	Leader *Leader `json:"leader,omitempty"`
 	// Writers are the processes with --only-write, sorted by cluster.

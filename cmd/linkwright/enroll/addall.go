@@ -52,6 +52,7 @@ func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Ren
 	}
 	defer e.notes.Show(ctx, live.Management)()
 	var failed []error
+	var added, missing []string
 	for i, c := range todo {
 		if why := cli.Interrupted(ctx); why != nil {
 			return errors.Join(append(failed, stopped(why, names, i))...)
@@ -67,10 +68,24 @@ func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Ren
 			return errors.Join(append(failed, stopped(why, names, i))...)
 		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("add cluster %s: %w", c.Name, err))
+			failed, missing = append(failed, fmt.Errorf("add cluster %s: %w", c.Name, err)), append(missing, string(c.Name))
+			continue
 		}
+		added = append(added, string(c.Name))
 	}
-	return errors.Join(failed...)
+	if e.f.Writing.Dry() {
+		return errors.Join(failed...)
+	}
+	return errors.Join(append(failed, partly(added, missing))...)
+}
+
+// partly says which clusters were added, and which were not; nil: that is all of them, or none.
+func partly(added, missing []string) error {
+	if len(added) == 0 || len(missing) == 0 {
+		return nil
+	}
+	return cli.Exit{Code: cli.ExitPartial, Err: fmt.Errorf("%d of %d clusters failed: %s; done: %s; run the command again: it keeps what is done",
+		len(missing), len(added)+len(missing), strings.Join(missing, ", "), strings.Join(added, ", "))}
 }
 
 // addable are the clusters that this command can add. The others are reported.

@@ -2,6 +2,7 @@ package enroll
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -19,6 +20,24 @@ func TestAddAllEndsAtASignal(t *testing.T) {
 	err := (&enrollment{notes: live.New(live.Options{})}).enrollAll(ctx, w, nil)
 	if want := "interrupted before the end: interrupt signal received: 2 of 2 clusters were not added: east, west; run the command again"; err == nil || strings.TrimSpace(err.Error()) != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A cluster that fails keeps no other from being added, and the end says which are done.
+func TestAddAllPartly(t *testing.T) {
+	for want, tt := range map[string]struct{ added, missing []string }{
+		"": {}, "1 of 3 clusters failed: east; done: north, west; run the command again: it keeps what is done": {[]string{"north", "west"}, []string{"east"}},
+	} {
+		got := ""
+		if err := partly(tt.added, tt.missing); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%v: %q, want %q", tt, got, want)
+		}
+	}
+	if err := errors.Join(partly([]string{"west"}, nil), partly(nil, []string{"east"})); err != nil {
+		t.Errorf("all are done, or none: %v", err)
 	}
 }
 

@@ -77,7 +77,8 @@ With --all it adds or renews every declared cluster, by the context of its name
 or by --context NAME=CONTEXT. The cluster that linkwright runs in
 (access.inCluster) gets its rights through --management-kubeconfig, and needs no
 Secret. Use --all when a mesh grows, because all other clusters need a right for
-the new cluster's Secret.
+the new cluster's Secret. If it fails in some clusters, it goes on with the
+others, says which are done, and exits with 4. Run it again for the rest.
 
 The token expires after --ttl, or sooner if the API server says so. linkwright
 renews it after two thirds of that time. If linkwright was down for longer, run

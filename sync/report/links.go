@@ -124,6 +124,8 @@ func (r Report) absent(end object.End, other plan.Row) plan.Row {
 			return gone(end, released)
 		case c.Status() == Unknown && c.Step.Denied != nil:
 			why = object.Because(reason.Unknown, "cluster %s cannot be read (%s), so linkwright does not know what is left there", c.Name, c.Step.Denied.Code)
+		case c.Status() == Unknown:
+			why = c.Why()
 		}
 	}
 	if ends && !known && !r.Partial() {

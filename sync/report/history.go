@@ -89,13 +89,14 @@ func (h History) head(r Report, trouble string) Event {
 	return e
 }
 
-// done is the event of a sync that ended: quiet, if nothing was written and nothing changed; a warning, if clusters were not read.
+// done is the event of a sync that ended: quiet, if nothing was written and nothing changed; a warning, if clusters could not be read. It is none if
+// the sync ended before it came to them.
 func (r Report) done(changed bool) Event {
 	c, e := r.Counts(), Event{Level: Info, Message: SyncDone}
 	switch {
 	case c.Written+c.Failed == 0 && !changed:
 		e.Level = Debug
-	case c.ClustersUnknown > 0:
+	case slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return c.Status() == Unknown && c.known() }):
 		e.Level = Warn
 	}
 	e.add("commit", string(r.Commit))

@@ -201,6 +201,10 @@ func TestSyncDone(t *testing.T) {
 			t.Errorf("says %q, want %q", said, tt.want)
 		}
 	}
+	first := Report{Commit: "a", Clusters: []Cluster{{Name: "east"}}}
+	if got := first.done(true); got.Level != Info {
+		t.Errorf("a sync that ended before it came to any cluster: %s", word(got))
+	}
 	h := History{}
 	for _, level := range []string{"warn", "debug"} {
 		var got []Event

@@ -45,7 +45,7 @@ func reach() Group {
 		{
 			Code: Forbidden,
 			Meaning: "linkwright's account lacks the right in the message. Only what needs it is blocked; a few rights block the whole " +
-				"cluster ([which](docs/design/0031-one-missing-right.md)).",
+				"cluster ([which](docs/how-to/access.md#if-a-right-is-missing)).",
 			Remedy: "Run the command in the message.",
 		},
 		{

@@ -133,7 +133,7 @@ func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f
 		return err
 	}
 	var failed error
-	err = e.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
+	err = e.Lead(ctx, showing(locks, e.Live), lease.Lock.Once, func(ctx context.Context, term int64) error {
 		shown()
 		failed = f(ctx, term, true)
 		return nil

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/sync/lease"
 )
 
@@ -18,9 +21,19 @@ const (
 // waiting are locks that log which process holds them while this one waits.
 func waiting(locks []lease.Lock, log *slog.Logger) []lease.Lock {
 	for i, l := range locks {
-		locks[i].Waits = func(holder string) {
+		locks[i].Waits = func(holder string, _ time.Time) {
 			log.Info("standing by", "holder", holder, "lease", l.Namespace+"/"+l.Name,
 				"why", "another process holds the lease: this one writes nothing until that one stops")
+		}
+	}
+	return locks
+}
+
+// showing are locks that show which process holds them while this one waits.
+func showing(locks []lease.Lock, show *live.Display) []lease.Lock {
+	for i := range locks {
+		locks[i].Waits = func(holder string, until time.Time) {
+			show.Wait(fmt.Sprintf("%s: %s has it until %s unless it renews it", live.Lease, holder, until.UTC().Format(time.RFC3339)))
 		}
 	}
 	return locks

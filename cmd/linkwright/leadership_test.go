@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/linkwright/linkwright/sync/lease"
 )
@@ -40,7 +41,7 @@ func TestEndOfLeadership(t *testing.T) {
 func TestStandingBy(t *testing.T) {
 	var out bytes.Buffer
 	locks := waiting([]lease.Lock{{Namespace: "linkwright", Name: "linkwright-linkwright"}}, slog.New(slog.NewTextHandler(&out, nil)))
-	locks[0].Waits("pod-1_7")
+	locks[0].Waits("pod-1_7", time.Time{})
 	if want := `level=INFO msg="standing by" holder=pod-1_7 lease=linkwright/linkwright-linkwright why="another process holds the lease`; !strings.Contains(out.String(), want) {
 		t.Errorf("%s does not say %s", out.String(), want)
 	}

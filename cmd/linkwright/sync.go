@@ -80,7 +80,7 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 	var verdict error
 	shown := e.Live.Show(c.Context(), live.Lease)
 	defer shown()
-	err = e.Lead(c.Context(), setup.Syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
+	err = e.Lead(c.Context(), showing(setup.Syncing(locks), e.Live), lease.Lock.Once, func(ctx context.Context, term int64) error {
 		r, failed := e.Once(ctx, term)
 		if errors.Is(failed, sync.ErrInterrupted) {
 			failed = resumable(failed, r, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})

@@ -42,8 +42,9 @@ type Lock struct {
 	Borrowed bool
 	// Syncs says that its terms are syncs: the lease keeps whose the last one was, and when it ended. See LastSync.
 	Syncs bool
-	// Waits is called by Hold when it begins to wait for a lease that another process holds, and again when another one holds it; nil: nobody asks.
-	Waits func(holder string)
+	// Waits is called when it begins to wait for a lease that another process holds, and again when another one holds it; nil: nobody asks. until is
+	// when the lease runs out if nobody renews it.
+	Waits func(holder string, until time.Time)
 	// Duration is sent in whole seconds, at least one; default 15 s.
 	Duration time.Duration
 	// Renew must be shorter than Duration; default 10 s, or two thirds of Duration.
@@ -107,6 +108,7 @@ func (l Lock) Once(ctx context.Context, f func(ctx context.Context, leadership i
 // take returns one attempt; only a lease that seems to have run out is watched for longer.
 func (l Lock) take(ctx context.Context) (*heldLease, error) {
 	var w observedLease
+	said := ""
 	for {
 		h, err := l.try(ctx, &w)
 		if h != nil || err != nil && !apierrors.IsConflict(err) {
@@ -115,6 +117,7 @@ func (l Lock) take(ctx context.Context) (*heldLease, error) {
 		if w.fresh(time.Now()) {
 			return nil, w.heldError()
 		}
+		said = l.waits(&w, said)
 		if !pause(ctx, l.Retry) {
 			return nil, ctx.Err()
 		}
@@ -124,20 +127,27 @@ func (l Lock) take(ctx context.Context) (*heldLease, error) {
 // waitForLease tries until the lease is linkwright's, ctx ends (nil, without error) or the server refuses.
 func (l Lock) waitForLease(ctx context.Context) (*heldLease, error) {
 	var w observedLease
-	waitsFor := ""
+	said := ""
 	for {
 		h, err := l.try(ctx, &w)
 		if h != nil || permanent(err) {
 			return h, err
 		}
-		if holder := w.holder(time.Now()); holder != "" && holder != waitsFor && l.Waits != nil {
-			waitsFor = holder
-			l.Waits(holder)
-		}
+		said = l.waits(&w, said)
 		if !pause(ctx, w.wait(l.Retry/2, time.Now())) {
 			return nil, nil
 		}
 	}
+}
+
+// waits says who holds the lease, unless that was said, and returns who that was.
+func (l Lock) waits(w *observedLease, said string) string {
+	holder := w.holder(time.Now())
+	if holder == "" || holder == said || l.Waits == nil {
+		return said
+	}
+	l.Waits(holder, w.since.Add(duration(w.lease.Spec)))
+	return holder
 }
 
 // permanent: asking again will not help.

@@ -185,7 +185,7 @@ func TestHandOverAfterDraining(t *testing.T) {
 	a := hold(t, start(t, ns, "a"), &busy)
 	first := a.next(t)
 	waiting, waits := start(t, ns, "b"), make(chan string, 9)
-	waiting.Waits = func(holder string) { waits <- holder }
+	waiting.Waits = func(holder string, _ time.Time) { waits <- holder }
 	b := hold(t, waiting, &busy)
 	if holder := <-waits; holder != "a" {
 		t.Errorf("b waits for %q, want a", holder)
@@ -323,6 +323,8 @@ func TestOnce(t *testing.T) {
 	if err := a.Once(t.Context(), func(context.Context, int64) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("Once: got %v, want what f failed with", err)
 	}
+	holder, until := "", time.Time{}
+	b.Waits = func(h string, u time.Time) { holder, until = h, u }
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for err = b.Once(t.Context(), note); errors.Is(err, ErrHeld); <-tick.C { // until it ran out
@@ -330,6 +332,9 @@ func TestOnce(t *testing.T) {
 	}
 	if err != nil || !growing(terms) {
 		t.Errorf("Once after the lease ran out: got %v, terms %v", err, terms)
+	}
+	if late := time.Since(until); holder != "a" || late < 0 || late > time.Minute {
+		t.Errorf("Once waits for %q until %v, want for a, and until then", holder, until)
 	}
 }
 

@@ -100,6 +100,16 @@ func Suspended(all, was []object.Condition, waiting bool, now time.Time) []objec
 	if waiting {
 		c.Reason, c.Message = reason.Waiting, "changes wait until the link is resumed"
 	}
+	return suspended(all, was, c, now)
+}
+
+// RemovalSuspended adds to conditions that the source's end would be removed if it were not suspended.
+func RemovalSuspended(was []object.Condition, now time.Time) []object.Condition {
+	return suspended(was, was, object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Leaving, Message: "its removal waits until the link is resumed"}, now)
+}
+
+// suspended is conditions with c in place of the one of its type.
+func suspended(all, was []object.Condition, c object.Condition, now time.Time) []object.Condition {
 	all = slices.DeleteFunc(slices.Clone(all), func(c object.Condition) bool { return c.Type == object.Suspended })
 	return append(all, keepSince(was, now, c)...)
 }

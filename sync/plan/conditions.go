@@ -88,6 +88,10 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 			return conditionsUpdate{next: next, old: old, at: at}
 		}
 	}
+	if recorded && c.holdsRemoval(row, old) {
+		next, at := old.WithConditions(health.RemovalSuspended(old.Conditions, c.Now), c.Now)
+		return conditionsUpdate{next: next, old: old, at: at}
+	}
 	_, declared := c.declaredLink(row)
 	if !declared || !recorded || old.Leaving || c.WrittenElsewhere[c.name] || !c.atRest(row) && row.Phase != Suspended {
 		return conditionsUpdate{next: old, old: old}
@@ -104,6 +108,12 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 		n.due = due
 	}
 	return n
+}
+
+// holdsRemoval reports whether people decided to suspend a source's end that would be removed. In a cluster that is declared with suspend nothing is written.
+func (c conditions) holdsRemoval(row Row, was inventory.Inventory) bool {
+	_, decided := c.Suspension(row.End)
+	return decided && row.Phase == Suspended && row.Leaving && row.End.IsSource() && !was.Leaving && !c.WrittenElsewhere[c.name]
 }
 
 // deniedUpdate records the denial of an end by a limit or a policy: also of an end in a target, and of one that is no longer declared, because

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -103,6 +104,31 @@ func TestConditionsOfSuspendedLink(t *testing.T) {
 		s.settle(Suspend, PrunePolicy)
 		same(t, name+": resumed", works, recorded())
 	}
+}
+
+// That the removal of a suspended link waits is recorded, until the link is declared again or resumed.
+func TestConditionsOfSuspendedRemoval(t *testing.T) {
+	s := linked(t, "")
+	recorded := func() []object.Condition { return inventories(t, s.live["west"].Live)[westEast].Conditions }
+	s.snapshot.Suspended = []inventory.Decision{{Kind: inventory.Suspend, Source: "west", Target: "east"}}
+	declared := s.snapshot.Fleet
+	s.snapshot.Fleet = declare(t, two, "")
+	quiet(t, s, "removed")
+	if got := health.Condition(recorded(), object.Suspended); got.Reason != reason.Leaving || health.Condition(recorded(), object.Ready).Status != object.True {
+		t.Errorf("removed: %v", recorded())
+	}
+	same(t, "nothing more is written", nil, describe(s.reconcile("west", Suspend, PrunePolicy)))
+	s.snapshot.Fleet = declared
+	s.later(time.Hour)
+	quiet(t, s, "declared again")
+	if got := health.Condition(recorded(), object.Suspended); got.Reason != reason.Suspended {
+		t.Errorf("declared again: %v", recorded())
+	}
+	s.snapshot.Fleet = declare(t, two, "")
+	quiet(t, s, "removed again")
+	s.snapshot.Suspended = nil
+	s.settle(Suspend, PrunePolicy)
+	same(t, "resumed", []string{baseKey.String(), "Namespace linkwright-access"}, s.names("west"))
 }
 
 // A suspended link whose target's account is gone cannot be rendered, and its stages say so.

@@ -71,7 +71,7 @@ type Overview struct {
 // were read, every link that it declares is ready, none is being removed or left in a cluster, and whoever leads is alive.
 func (o Overview) AsDeclared() bool {
 	for _, l := range o.Links {
-		if c := o.ready(l); c.Status != object.True {
+		if c := o.ready(l); c.Status != object.True || o.Revision.holdsRemoval(l) {
 			return false
 		}
 	}
@@ -197,7 +197,7 @@ func (o Overview) links(m mask) []output.Link {
 		}
 		out = append(out, output.Link{
 			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
-			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd || l.RemovalDenied,
+			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd || l.RemovalDenied || o.Revision.holdsRemoval(l),
 			Reason: m.reason(o.Revision.denialOf(why)), Since: c.Since,
 			SourceEnd: recordedEnd(m, l.Source, l.Pair.Source, o.Clusters), TargetEnd: recordedEnd(m, l.Target, l.Pair.Target, o.Clusters), Conditions: m.conditions(all),
 		})
@@ -219,14 +219,21 @@ func recordedEnd(m mask, is End, cluster api.ClusterName, clusters []RecordedClu
 
 // suspendedReason is the reason of a suspended link: who suspended it, whether changes wait, and why it is not ready.
 func suspendedReason(why *object.Reason, recorded []object.Condition, ready object.Condition) *object.Reason {
-	waiting := func(c object.Condition) bool { return c.Type == object.Suspended && c.Reason == reason.Waiting }
-	if slices.ContainsFunc(recorded, waiting) {
+	switch {
+	case suspendedWith(recorded, reason.Waiting):
 		why = why.With("changes wait for that")
+	case suspendedWith(recorded, reason.Leaving):
+		why = why.With("its removal waits for that")
 	}
 	if ready.Status != object.False || ready.Reason == reason.Leaving {
 		return why
 	}
 	return notReadyToo(why, message("", reasonOf(ready)))
+}
+
+// suspendedWith says that the condition Suspended has a reason.
+func suspendedWith(recorded []object.Condition, why reason.Code) bool {
+	return slices.ContainsFunc(recorded, func(c object.Condition) bool { return c.Type == object.Suspended && c.Reason == why })
 }
 
 // denial is what the applied revision may not remove; empty: it may remove everything.

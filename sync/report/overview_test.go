@@ -184,6 +184,7 @@ func TestOverviewReady(t *testing.T) {
 	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
 	forbidden := object.Condition{Type: object.Ready, Status: object.False, Reason: reason.Forbidden, Message: "delete Service default/web-east is not allowed: run linkwright cluster add --all PATH"}
 	waits := object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Waiting}
+	held := object.Condition{Type: object.Suspended, Status: object.True, Reason: reason.Leaving}
 	unread := object.Condition{Type: object.Ready, Status: object.False, Reason: reason.TargetNotRead, Message: "target not reachable: Unreachable"}
 	paused := object.Because(reason.Suspended, "by alice")
 	for name, tt := range map[string]struct {
@@ -215,6 +216,8 @@ func TestOverviewReady(t *testing.T) {
 		"suspended by people":      {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready), Suspended: paused}, "b", "True Suspended by alice"},
 		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice; it is not ready: X: y"},
 		"suspended, changes wait":  {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits), Suspended: paused}, "b", "True Suspended by alice; changes wait for that"},
+		"its removal waits":        {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, held), Suspended: paused}, "b", "True Suspended by alice; its removal waits for that"},
+		"removed, and resumed":     {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, held)}, "b", "True Ready"},
 		"not suspended any more":   {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits)}, "b", "True Ready"},
 		"suspended, and leaves":    {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Suspended: paused}, "b", "False Suspended by alice"},
 		"suspended, and denied":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied), Suspended: paused}, "b", "False Denied PrunePolicy"},
@@ -226,7 +229,7 @@ func TestOverviewReady(t *testing.T) {
 		o := Overview{Links: []RecordedLink{tt.link}, Clusters: []RecordedCluster{{Name: "east", Applied: tt.east}, {Name: "west", Applied: "b"}}}
 		o.Revision = Revision{Applied: "b", Observed: "b", Links: 1}
 		l := o.document().Links[0]
-		if got := strings.TrimSpace(l.Ready + " " + l.Status + " " + message(l.Status, l.Reason)); got != tt.want || o.AsDeclared() != (l.Ready == object.True) {
+		if got := strings.TrimSpace(l.Ready + " " + l.Status + " " + message(l.Status, l.Reason)); got != tt.want || o.AsDeclared() != (l.Ready == object.True && !l.Leaving) {
 			t.Errorf("%s: %s, clean %t; want %s", name, got, o.AsDeclared(), tt.want)
 		}
 	}

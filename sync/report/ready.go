@@ -109,6 +109,11 @@ func (r Revision) suspension(l RecordedLink) *object.Reason {
 	return nil
 }
 
+// holdsRemoval says that a link would be removed if it were not suspended, as the inventory of its source's end records.
+func (r Revision) holdsRemoval(l RecordedLink) bool {
+	return r.suspension(l) != nil && suspendedWith(l.Conditions, reason.Leaving)
+}
+
 // suspends says that the applied revision writes nothing of a link.
 func (r Revision) suspends(link api.Pair) bool {
 	return slices.Contains(r.SuspendedLinks, link) || slices.Contains(r.Suspended, link.Source) || slices.Contains(r.Suspended, link.Target)

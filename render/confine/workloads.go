@@ -100,7 +100,7 @@ func pods(a Account, controller func(string) string) []check {
 				`a == ` + quoted("--selector="+linkerd.MirrorLabel+"="+a.Owner) + `) : c.args[0] == "service-mirror" && ` +
 				`c.args[c.args.size() - 1] == variables.target && c.args.all(a, a.matches(` + quoted(arguments) + `) || a == variables.target || ` +
 				`a == "-namespace=" + request.namespace || a == "-probe-service=` + linkerd.ProbeService("") + `" + variables.target)))`),
-			"a link's controller is one container that runs service-mirror of Linkerd's image, or of an image that linkwright rbac got with --allow-controller-image",
+			"a controller is one container that runs service-mirror, or mirror if links share it, from Linkerd's image or one of linkwright rbac --allow-controller-image",
 		},
 		{
 			controller("variables.volumes.all(v, v in variables.oldVolumes || v.name == " + quoted(tokenVolume) + ` && has(v.projected) && v.projected.sources.all(s, ` +

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/linkwright/linkwright/hack/program"
+	"github.com/linkwright/linkwright/mirror/controller"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/web"
@@ -213,12 +214,19 @@ func TestCI(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
-	for _, m := range web.Metrics() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, strings.Join(m.Labels, ", "), m.Help)
+	const head = "| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n"
+	row := func(name, kind, help string, labels []string) string {
+		return fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, kind, strings.Join(labels, ", "), help)
 	}
-	section(t, referencePages+"metrics.md", "metrics", b.String())
+	run, mirror := head, head
+	for _, m := range web.Metrics() {
+		run += row(m.Name, m.Type, m.Help, m.Labels)
+	}
+	for _, m := range controller.Metrics() {
+		mirror += row(m.Name, m.Type, m.Help, m.Labels)
+	}
+	section(t, referencePages+"metrics.md", "metrics", run)
+	section(t, referencePages+"metrics.md", "metrics of mirror", mirror)
 	section(t, referencePages+"metrics.md", "series", fmt.Sprintf(
 		"Each link has at most %d series, and each cluster at most %d beside those.\n", web.SeriesOfLink(), web.SeriesOfCluster()))
 }

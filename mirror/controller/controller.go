@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/mirror/probe"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -138,7 +139,7 @@ func New(o Options) (*Controller, error) {
 		return nil, fmt.Errorf("connect to the source: %w", err)
 	}
 	c := &Controller{
-		options: o, core: core, metrics: newMetrics(o.Metrics),
+		options: o, core: core, metrics: newMetrics(&probe.Registrar{Registerer: o.Metrics}),
 		services: workqueue.NewTypedRateLimitingQueue(backOff[types.NamespacedName]()),
 		linkKeys: workqueue.NewTypedRateLimitingQueue(backOff[string]()),
 		targets:  map[string]*target{}, led: map[string]bool{},

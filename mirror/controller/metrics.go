@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/linkwright/linkwright/mirror/probe"
@@ -13,15 +16,21 @@ type metrics struct {
 	connected *prometheus.GaugeVec
 }
 
-func newMetrics(r prometheus.Registerer) *metrics {
-	labels := []string{"target_cluster_name"}
-	m := &metrics{
+func newMetrics(r *probe.Registrar) *metrics {
+	const target = "target_cluster_name"
+	return &metrics{
 		probes:    probe.NewRegistry(r),
-		repairs:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "service_mirror_endpoint_repairs", Help: "Changes of the target's gateway that were written to the Endpoints of mirrors."}, labels),
-		connected: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "linkwright_mirror_target_connected", Help: "1 if the target is watched by the credential and the selectors of its Link."}, labels),
+		repairs:   r.Counter("service_mirror_endpoint_repairs", "Changes of the target's gateway that were written to the Endpoints of mirrors.", target),
+		connected: r.Gauge("linkwright_mirror_target_connected", "1 while the target is watched by the credential and the selectors of its Link, 0 otherwise.", target),
 	}
-	r.MustRegister(m.repairs, m.connected)
-	return m
+}
+
+// Metrics lists the metrics of a Controller, sorted by name.
+func Metrics() []probe.Description {
+	r := &probe.Registrar{Registerer: prometheus.NewRegistry()}
+	newMetrics(r)
+	slices.SortFunc(r.Descriptions, func(a, b probe.Description) int { return cmp.Compare(a.Name, b.Name) })
+	return r.Descriptions
 }
 
 // forget removes the metrics of a link that is gone.

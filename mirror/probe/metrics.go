@@ -20,17 +20,13 @@ type Registry struct {
 }
 
 // NewRegistry registers the metrics.
-func NewRegistry(r prometheus.Registerer) *Registry {
-	out := &Registry{
-		alive:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "gateway_alive", Help: "1 if the target's gateway is alive."}, []string{targetLabel}),
-		latency: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "gateway_latency", Help: "Milliseconds that the last successful probe took."}, []string{targetLabel}),
-		latencies: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "gateway_probe_latency_ms", Help: "Milliseconds that successful probes took.", Buckets: prometheus.ExponentialBuckets(1, 2, 16),
-		}, []string{targetLabel}),
-		probes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gateway_probes", Help: "Probes of the target's gateway."}, []string{targetLabel, successLabel}),
+func NewRegistry(r *Registrar) *Registry {
+	return &Registry{
+		alive:     r.Gauge("gateway_alive", "1 while the target's gateway is alive, or is not probed, 0 otherwise.", targetLabel),
+		latency:   r.Gauge("gateway_latency", "Milliseconds that the last successful probe took.", targetLabel),
+		latencies: r.Histogram("gateway_probe_latency_ms", "Milliseconds that successful probes took.", prometheus.ExponentialBuckets(1, 2, 16), targetLabel),
+		probes:    r.Counter("gateway_probes", "Probes of the target's gateway.", targetLabel, successLabel),
 	}
-	r.MustRegister(out.alive, out.latency, out.latencies, out.probes)
-	return out
 }
 
 // Of returns the metrics of one target.

@@ -62,7 +62,7 @@ func probed(t *testing.T, g *gateway, f func(p *Prober, metrics *prometheus.Regi
 		ctx, stop := context.WithCancel(t.Context())
 		var changes atomic.Int32
 		metrics := prometheus.NewRegistry()
-		p := New(g, NewRegistry(metrics).Of("east"), func() { changes.Add(1) })
+		p := New(g, NewRegistry(&Registrar{Registerer: metrics}).Of("east"), func() { changes.Add(1) })
 		done := make(chan struct{})
 		go func() { p.Run(ctx); close(done) }()
 		f(p, metrics, &changes)
@@ -213,7 +213,7 @@ func TestServer(t *testing.T) {
 				http.NotFound(w, q)
 			}
 		}))
-		p := New(http.DefaultTransport, NewRegistry(prometheus.NewRegistry()).Of("east"), func() {})
+		p := New(http.DefaultTransport, NewRegistry(&Registrar{Registerer: prometheus.NewRegistry()}).Of("east"), func() {})
 		p.take(t.Context(), Spec{URL: server.URL + path, Timeout: time.Minute, Threshold: 1})
 		server.Close()
 		if (p.Dead() == nil) != alive {
@@ -225,7 +225,7 @@ func TestServer(t *testing.T) {
 // TestForget: the metrics of a target go with its Link.
 func TestForget(t *testing.T) {
 	all := prometheus.NewRegistry()
-	registry := NewRegistry(all)
+	registry := NewRegistry(&Registrar{Registerer: all})
 	for _, target := range []string{"east", "north"} {
 		registry.Of(target).alive(true)
 		registry.Of(target).probed(true, time.Second)

@@ -44,6 +44,11 @@ func withPlanes(m *testing.M) int {
 	}
 	for _, c := range planes.Clusters {
 		c.Config.WarningHandler = rest.NoWarnings{} // Endpoints are deprecated
+		err = errors.Join(err, testbed.InstallLinkerd(context.Background(), c.Config, testbed.Linkerd{NoGateway: true}))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, errors.Join(err, planes.Close()))
+		return 1
 	}
 	code := m.Run()
 	if err := planes.Close(); err != nil {
@@ -100,7 +105,6 @@ func newBed(t *testing.T) *bed {
 		T: t, link: "east-" + name, ns: "ns-" + name, agent: "mirror-" + name, gateway: &gateway{},
 		west: kubernetes.NewForConfigOrDie(planes.Cluster("west").Config), east: kubernetes.NewForConfigOrDie(planes.Cluster("east").Config),
 	}
-	b.install()
 	for _, c := range []*kubernetes.Clientset{b.west, b.east} {
 		b.ok(c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.ns}}, metav1.CreateOptions{}))
 	}
@@ -109,16 +113,6 @@ func newBed(t *testing.T) *bed {
 		ObjectMeta: metav1.ObjectMeta{Name: "probe-" + b.link}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "mc-probe", Port: 4191}}},
 	}, metav1.CreateOptions{}))
 	return b
-}
-
-// install makes the clusters ones that have Linkerd, once.
-func (b *bed) install() {
-	b.Helper()
-	for _, c := range planes.Clusters {
-		if err := testbed.InstallLinkerd(b.Context(), c.Config, testbed.Linkerd{NoGateway: true}); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 func (b *bed) ok(_ any, err error) {
@@ -250,8 +244,8 @@ func (b *bed) run(o controller.Options) (stop func()) {
 			if err != nil {
 				b.Error(err)
 			}
-		case <-time.After(20 * time.Second):
-			b.Error("the controller has not ended after 20 s")
+		case <-time.After(time.Minute):
+			b.Error("the controller has not ended after a minute")
 		}
 	})
 	b.Cleanup(stop)
@@ -261,7 +255,7 @@ func (b *bed) run(o controller.Options) (stop func()) {
 // eventually waits until f returns nil.
 func (b *bed) eventually(f func() error) {
 	b.Helper()
-	const limit = time.Minute
+	const limit = 3 * time.Minute // the controller itself waits up to a minute after what failed
 	begun := time.Now()
 	for {
 		err := f()

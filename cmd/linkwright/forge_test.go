@@ -220,7 +220,7 @@ func (l *lab) statusOfSync(h *hub) {
 
 var endpoints = regexp.MustCompile(`address=(\S+) for="?([^"\n]+)`)
 
-// pushPokes: from git push with a post-receive hook to the listing of refs a moment goes by, while the interval is a minute.
+// pushPokes: from git push with a post-receive hook to the listing of refs a moment goes by, while the interval is an hour.
 func (l *lab) pushPokes(h *hub) {
 	dir := l.t.TempDir()
 	secret, log := filepath.Join(dir, "secret"), filepath.Join(dir, "log")
@@ -228,14 +228,15 @@ func (l *lab) pushPokes(h *hub) {
 	ctx, stop := context.WithCancel(l.t.Context())
 	daemon, at := l.listening(ctx, log, append([]string{"--hook-secret-file", secret}, h.flags()...))
 	l.keep(filepath.Join(h.bare, "hooks", "post-receive"), fmt.Sprintf("#!/bin/sh\nexec poke %s %s\n", at["hooks"], secret))
-	l.commit(l.clusters() + link("west", "east", ""))
+	hourly := l.clusters() + policy("interval: 1h") + "---\n" + link("west", "east", "")
+	l.commit(hourly)
 	l.git("push", "-q", "origin", "main")
 	l.eventually("the status of the first push", func() bool { return h.has(l.headOf() + " success 2 clusters, 1 link: 1 Progressing") })
 
 	speak := h.silent() // an API that hangs at the very host keeps nobody from reading Git
 	defer speak()
 	for _, text := range []string{"", link("east", "west", "")} {
-		l.commit(l.clusters() + link("west", "east", "") + text)
+		l.commit(hourly + text)
 		l.syncsAtOnce(h)
 		l.eventually("a status is on its way", func() bool { return h.hanging.Load() == 1 })
 	}

@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	gosync "sync"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -196,6 +198,17 @@ func (l *lab) mayOnly(name string, rules ...rbacv1.PolicyRule) string {
 	for _, user := range cfg.AuthInfos {
 		user.Token = token.Status.Token
 	}
+	last := rules[len(rules)-1]
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: "system:serviceaccount:linkwright:" + name,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: "linkwright", Verb: last.Verbs[0], Group: last.APIGroups[0], Resource: last.Resources[0], Name: slices.Concat(last.ResourceNames, []string{""})[0],
+		},
+	}}
+	l.eventually("the rights have arrived", func() bool {
+		got, err := client.AuthorizationV1().SubjectAccessReviews().Create(l.t.Context(), review, metav1.CreateOptions{})
+		return err == nil && got.Status.Allowed
+	})
 	path := filepath.Join(l.t.TempDir(), name)
 	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
 		l.t.Fatal(err)

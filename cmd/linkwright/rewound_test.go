@@ -195,6 +195,7 @@ func (r *rewoundLab) underDaemon() {
 		return func() bool { return strings.Contains(get(at+"/metrics").body, "\n"+metric+"\n") }
 	}
 	r.eventually("the head is in force", shows("linkwright_revision_applied 1"))
+	r.rests()
 	before := r.writes()
 	r.git("reset", "-q", "--hard", r.first)
 	r.eventually("the head is not in force", shows("linkwright_revision_applied 0"))

@@ -95,6 +95,18 @@ func (l *lab) writes() int {
 	return n
 }
 
+// rests waits until all is written, also what has become of links: nothing was for two seconds.
+func (l *lab) rests() {
+	l.t.Helper()
+	last, since := -1, time.Now()
+	l.eventually("all is written", func() bool {
+		if now := l.writes(); now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) >= 2*time.Second
+	})
+}
+
 func (l *lab) diff() {
 	l.commit(l.clusters() + link("west", "east", ", controller: {headless: true}") + link("east", "west", ""))
 	r := l.must(cli.ExitDifferent, []string{"-enable-headless-services", "create Link.multicluster.linkerd.io linkerd-multicluster/west"}, "diff")
@@ -277,7 +289,7 @@ func (l *lab) badClusters() {
 		text += strings.ReplaceAll(l.cluster("bare"), "bare", name) + link("west", name, "")
 	}
 	l.commit(text)
-	r := l.must(cli.ExitPartial, []string{"2 Progressing", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s", "--cluster-timeout", "5s")
+	r := l.must(cli.ExitPartial, []string{"2 Progressing", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s")
 	for _, name := range []string{"bare", "exec", "garbage", "refused", "down", "absent"} {
 		if !strings.Contains(r.out, name) {
 			l.t.Errorf("sync does not show %s:\n%s", name, r.out)

@@ -93,7 +93,7 @@ func (l *lab) issue(cluster, account string) string {
 func (l *lab) takes(cluster, token string, want bool) {
 	l.t.Helper()
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 		got, err := l.client(cluster).AuthenticationV1().TokenReviews().Create(l.t.Context(), review, metav1.CreateOptions{})
 		if err == nil && got.Status.Authenticated == want {
 			return

@@ -56,7 +56,7 @@ func (s *slow) hang(proxy *faultproxy.Proxy, rule strike.Rule, args ...string) *
 	case <-asked:
 	case <-h.ended:
 		s.t.Fatalf("%v has ended before the cluster was asked:\n%s%s", args, h.out.String(), h.err.String())
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		s.t.Fatalf("%v does not ask the cluster:\n%s", args, h.err.String())
 	}
 	return h
@@ -68,6 +68,9 @@ func (h *hung) signal() {
 		h.t.Fatal(err)
 	}
 }
+
+// atOnce is a moment, on a machine that does much else, and less than a request may take.
+const atOnce = 10 * time.Second
 
 const finishing = "finishing what has begun; press Ctrl-C again to stop now\n"
 
@@ -98,7 +101,7 @@ func (h *hung) once() result {
 	h.t.Helper()
 	h.stopping()
 	h.release()
-	h.end(20 * time.Second)
+	h.end(patience)
 	return h.interruptedOnce(1)
 }
 
@@ -106,7 +109,7 @@ func (h *hung) once() result {
 func (h *hung) reading() {
 	h.t.Helper()
 	h.signal()
-	h.end(2 * time.Second)
+	h.end(atOnce)
 	h.interruptedOnce(0)
 	h.release()
 	h.proxy.Set()
@@ -129,7 +132,7 @@ func (h *hung) twice() {
 	h.stopping()
 	shown := h.out.String()
 	h.signal()
-	h.end(2 * time.Second)
+	h.end(atOnce)
 	if code := h.program.ProcessState.ExitCode(); code != live.ExitKilled || h.out.String() != shown || !strings.HasSuffix(h.err.String(), "\nlinkwright: stopped before the end\n") {
 		h.t.Errorf("%v: exit code %d\n%s%s", h.program.Args[1:], code, h.out.String(), h.err.String())
 	}

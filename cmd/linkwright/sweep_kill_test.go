@@ -186,7 +186,7 @@ func (s *sweep) clean(what string) {
 func (s *sweep) same(what string, d *deed) {
 	s.t.Helper()
 	diff := cmp.Diff(d.end, s.snapshot())
-	for deadline := time.Now().Add(20 * time.Second); d.mirrors && diff != "" && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); d.mirrors && diff != "" && time.Now().Before(deadline); {
 		time.Sleep(100 * time.Millisecond) // until the stand-in has looked again
 		diff = cmp.Diff(d.end, s.snapshot())
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,29 +44,29 @@ func TestTakeover(t *testing.T) {
 		}
 	}()
 	l.eventually("the first leads, and all is in place", func() bool { return l.inPlace(first) })
-	second := l.replica(ctx)
-	l.eventually("the second is a standby, and watches", func() bool { return l.watches("north") })
+	second := l.standby(ctx)
 	holder := fmt.Sprintf("_%d", first.Process.Pid)
 	if log := l.file(second.log); !strings.Contains(log, `"standing by" holder=`) || !strings.Contains(log, holder+" lease=linkwright/linkwright-linkwright ") {
 		t.Errorf("the log of the standby does not say that %s leads:\n%s", holder, log)
 	}
 
 	t.Run("asked to stop", func(t *testing.T) {
-		l.within(t, "an orderly hand-over", 2*time.Second, func() { l.signal(first, syscall.SIGTERM) })
+		l.within(t, "an orderly hand-over", 10*time.Second, func() { l.signal(first, syscall.SIGTERM) })
 	})
 	_ = first.Wait()
-	first = l.replica(ctx)
-	time.Sleep(3 * time.Second) // it watches
+	l.t = t
+	first = l.standby(ctx)
 	back := l.awayWithGit()
 	t.Run("killed, and Git is down", func(t *testing.T) {
-		l.within(t, "a leader that was killed", 17*time.Second, func() { l.signal(second, syscall.SIGKILL) })
+		l.within(t, "a leader that was killed", 45*time.Second, func() { l.signal(second, syscall.SIGKILL) })
 	})
 	back()
 	_ = second.Wait()
-	second = l.replica(ctx)
-	time.Sleep(3 * time.Second)
+	l.t = t
+	second = l.standby(ctx)
 	t.Run("paused", func(t *testing.T) {
-		l.within(t, "a leader that was paused", 17*time.Second, func() { l.signal(first, syscall.SIGSTOP) })
+		l.within(t, "a leader that was paused", 45*time.Second, func() { l.signal(first, syscall.SIGSTOP) })
+		l.rests()
 		before := l.writes()
 		l.signal(first, syscall.SIGCONT)
 		l.eventually("the former leader knows", func() bool { return strings.Contains(l.file(first.log), "leadership ends") })
@@ -95,16 +96,30 @@ func (l *takeovers) inPlace(r *replica) bool {
 	return written(r.at) == 3
 }
 
-// watches says that two processes keep watches of a cluster open.
-func (l *takeovers) watches(name string) bool {
+// standby starts one more process, and waits until it watches every cluster, for which it has read Git.
+func (l *takeovers) standby(ctx context.Context) *replica {
 	l.t.Helper()
-	n := 0
-	for _, r := range l.asked(name) {
-		if r.Verb == "watch" && r.Resource == "links" {
-			n++
+	before := l.watches()
+	r := l.replica(ctx)
+	l.eventually("a standby watches", func() bool {
+		for name, n := range l.watches() {
+			if n <= before[name] {
+				return false
+			}
 		}
+		return true
+	})
+	return r
+}
+
+// watches are how many watches of Links were ever opened, by cluster.
+func (l *takeovers) watches() map[string]int {
+	l.t.Helper()
+	out := map[string]int{}
+	for _, c := range l.Clusters {
+		out[c.Name] = len(slices.DeleteFunc(l.asked(c.Name), func(r testbed.Request) bool { return r.Verb != "watch" || r.Resource != "links" }))
 	}
-	return n >= 2
+	return out
 }
 
 func (l *takeovers) asked(name string) []testbed.Request {

@@ -63,7 +63,7 @@ func (s *slow) onTerminal() {
 	if exit, ok := err.(*exec.ExitError); err != nil && !ok { //nolint:errorlint // as Wait gives it
 		s.t.Fatal(exit, err)
 	}
-	if !strings.Contains(text, "sync  3s") || !strings.Contains(text, "east  does not answer, 3s, a request may take 15s") {
+	if !regexp.MustCompile(`sync  \d+s`).MatchString(text) || !regexp.MustCompile(`east  does not answer, \d+s, a request may take 15s`).MatchString(text) {
 		s.t.Errorf("no tree:\n%q", text)
 	}
 	last := text[strings.LastIndex(text, "\x1b[J")+len("\x1b[J"):]
@@ -94,36 +94,43 @@ func TestTerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = its.Close() // the program has it
-			read := make(chan string)
+			var shown lines
+			ended := make(chan struct{})
 			go func() {
-				text, _ := io.ReadAll(ours) // ends with an error, as a terminal does that nobody has any more
-				read <- string(text)
+				_, _ = io.Copy(&shown, ours) // ends with an error, as a terminal does that nobody has any more
+				close(ended)
 			}()
-			time.Sleep(2500 * time.Millisecond)
+			wide, narrow := frames(term)
+			shows(t, &shown, wide)
 			if err := unix.IoctlSetWinsize(int(ours.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 10, Col: 12}); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(1500 * time.Millisecond)
+			shows(t, &shown, narrow)
 			_ = c.Process.Signal(os.Interrupt)
 			_ = c.Wait() // with an exit code
-			text := <-read
-			if term == "dumb" {
-				if !strings.HasPrefix(text, "waiting 2s: for the management cluster\r\n") || strings.Contains(text, "\x1b") {
-					t.Errorf("no lines:\n%q", text)
-				}
-				return
+			<-ended
+			if text := shown.String(); term == "dumb" && strings.Contains(text, "\x1b") {
+				t.Errorf("sequences of a terminal:\n%q", text)
 			}
-			narrow(t, text)
 		})
 	}
 }
 
-// narrow holds the frames of a terminal with 20 columns, and then with 12, which break both lines that are drawn.
-func narrow(t *testing.T, text string) {
+// frames are those of a terminal with 20 columns, and then with 12, which break both lines that are drawn.
+func frames(term string) (wide, narrow string) {
+	if term == "dumb" {
+		const line = `^waiting \d+s: for the management cluster\r\n`
+		return line, line
+	}
+	return `get links  \d+s\x1b\[K\r\n► the management cl…\x1b\[K\r\n`, `\x1b\[4Aget links  …\x1b\[K\r\n► the manag…\x1b\[K\r\n`
+}
+
+// shows waits until a terminal has shown what matches.
+func shows(t *testing.T, shown *lines, pattern string) {
 	t.Helper()
-	for _, want := range []string{"get links  2s\x1b[K\r\n► the management cl…\x1b[K\r\n", "\x1b[4Aget links  …\x1b[K\r\n► the manag…\x1b[K\r\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%q", want, text)
+	for began := time.Now(); !regexp.MustCompile(pattern).MatchString(shown.String()); time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > patience {
+			t.Fatalf("no %q in\n%q", pattern, shown.String())
 		}
 	}
 }

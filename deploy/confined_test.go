@@ -175,6 +175,7 @@ func TestConfined(t *testing.T) {
 		}
 	}
 	b.apply("west", rights)
+	b.permitted("west", rights)
 	b.victims()
 	thief := b.thief()
 	for _, a := range attacks() {

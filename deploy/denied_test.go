@@ -84,7 +84,7 @@ func TestDenied(t *testing.T) {
 			b.apply(d.cluster, without(t, installed[d.cluster], d.grant))
 			b.permits(d.cluster, d.grant, false)
 			d.needs(b)
-			code, out := b.ask("sync", "--wait", "20s")
+			code, out := b.ask("sync")
 			for _, words := range []string{d.says, d.todo, user} {
 				if !strings.Contains(out, words) && (words != user || d.todo == toGrant) {
 					t.Errorf("the report does not say %q", words)
@@ -109,6 +109,9 @@ func (b *testEnv) install() map[string][]*unstructured.Unstructured {
 	}
 	for name, objects := range installed {
 		b.apply(name, objects)
+	}
+	for name, objects := range installed {
+		b.permitted(name, objects)
 	}
 	b.credentials()
 	return installed
@@ -151,6 +154,14 @@ func (g grant) rule() map[string]any {
 		out["resourceNames"] = []any{g.name}
 	}
 	return out
+}
+
+// permitted waits until the API server grants all rights of these roles.
+func (b *testEnv) permitted(name string, objects []*unstructured.Unstructured) {
+	b.Helper()
+	for _, g := range grants(b.T, objects) {
+		b.permits(name, g, true)
+	}
 }
 
 // permits waits until the API server says that the account has the right, or has it no more.

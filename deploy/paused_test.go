@@ -27,7 +27,7 @@ func (b *testEnv) paused(log *logged) {
 		}
 		b.annotateBase("null")
 		b.eventually(fmt.Sprintf("the log tells of resumption %d", n+1), func(context.Context) error {
-			if strings.Count(log.String(), `msg="link changed" link=west→east from=Suspended to=Ready`) <= n {
+			if strings.Count(log.String(), `msg="link changed" link=west→east from=Suspended to=`) <= n {
 				return errors.New("it does not")
 			}
 			return nil

@@ -312,7 +312,7 @@ func (n *newcomer) volume(spec corev1.PodSpec, name string) string {
 func (n *newcomer) linked(links int) {
 	n.Helper()
 	var last []byte
-	err := wait.PollUntilContextTimeout(n.Context(), 500*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(n.Context(), 500*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		cmd := exec.CommandContext(ctx, n.program, "get", "links", "--context", "west", "--kubeconfig", filepath.Join(n.dir, "logins"))
 		out, err := cmd.CombinedOutput()
 		if len(out) > 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -11,11 +12,14 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/linkwright/linkwright/hack/outputschema"
 	"github.com/linkwright/linkwright/sync/report/output"
@@ -149,11 +153,25 @@ func (n *newcomer) limited() {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}},
 	}, metav1.CreateOptions{})
 	n.must(err)
+	n.readerMay("list", "secrets")
 	n.cannot(nil)
 	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces", "serviceaccounts"}, Verbs: []string{"*"}})
 	_, err = roles.ClusterRoles().Update(n.Context(), role, metav1.UpdateOptions{})
 	n.must(err)
+	n.readerMay("create", "serviceaccounts")
 	n.cannot([]string{"north: ServiceAccount linkwright/linkwright written"})
+}
+
+// readerMay waits until the API server grants a right to the reader.
+func (n *newcomer) readerMay(verb, resource string) {
+	n.Helper()
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: "reader", ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: resource},
+	}}
+	n.must(wait.PollUntilContextTimeout(n.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		got, err := n.client("north").AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		return err == nil && got.Status.Allowed, nil
+	}))
 }
 
 // cannot runs a bootstrap of north with the login of the reader. It writes this and no more.

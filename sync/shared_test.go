@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 const sharedMode = ", controller: {mode: Shared, image: registry.example.com/linkwright:1}"
@@ -42,6 +44,7 @@ func TestShared(t *testing.T) {
 	b.deployments("linkwright-mirror")
 
 	b.chartAndBack(t, l, d)
+	b.releasedAndAdopted(t, l)
 	b.drainedShared(l, d, "", "north")
 	b.deployments()
 	b.forbidden()
@@ -101,6 +104,29 @@ func (b *clusterEnv) chartAndBack(t *testing.T, l *sync.Loop, d *declaredText) {
 	l.Adopt = nil
 	b.moves(l, "web-of-north-north", "linkwright-mirror")
 	b.deployments("linkwright-mirror")
+}
+
+// releasedAndAdopted gives the link to north up with the shared controller, and takes both over again. Nothing is made anew.
+func (b *clusterEnv) releasedAndAdopted(t *testing.T, l *sync.Loop) {
+	b.t.Helper()
+	all := b.client("west").AppsV1().Deployments(testbed.Multicluster)
+	before, err := all.Get(t.Context(), "linkwright-mirror", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Release = &state.Releasing{All: true}
+	b.once(l)
+	l.Release = nil
+	if row := rowOf(t, b.once(l), object.End{Cluster: "west"}); row.Why == nil || row.Why.Code != reason.ObjectExists || !strings.Contains(row.Why.Message, "adopt --all") {
+		t.Errorf("the released controller is %s, %v", row.Phase, row.Why)
+	}
+	l.Adopt = map[api.Pair]bool{{Source: "west", Target: "north"}: true}
+	b.once(l)
+	l.Adopt = nil
+	b.moves(l, "web-of-north-north", "linkwright-mirror")
+	if now, err := all.Get(t.Context(), "linkwright-mirror", metav1.GetOptions{}); err != nil || now.UID != before.UID || !reflect.DeepEqual(now.Spec, before.Spec) {
+		t.Errorf("after the adoption: %v, %v, want the Deployment as it was", now.Spec, err)
+	}
 }
 
 // deployments holds which controllers there are in west.

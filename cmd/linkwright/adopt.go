@@ -41,9 +41,10 @@ inventories. No pod restarts, no object is created again, and the controller
 keeps its Lease. Objects of Helm get helm.sh/resource-policy: keep, so that Helm
 leaves them when you remove the link from the chart's values.
 
-It takes over only what Linkerd's own tools made, by name and label. It takes
-the Leases of "run" and "sync", also those of --only-write. While a daemon holds
-one of them, it does nothing, and the exit code is 5.`,
+It takes over only what Linkerd's own tools made or a release left, by name and
+label: with links that are Shared, also their shared controller. It takes the
+Leases of "run" and "sync", also those of --only-write. While a daemon holds one
+of them, it does nothing, and the exit code is 5.`,
 		Example: `  linkwright adopt west/east --repo URL --kubeconfig management.yaml
   linkwright adopt --all --repo URL --kubeconfig management.yaml --yes
   linkwright adopt west/east --repo URL --owner blue --from-owner linkwright`,

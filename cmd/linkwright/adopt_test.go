@@ -152,6 +152,7 @@ func TestAdopt(t *testing.T) {
 	l.releases(after)
 	l.owners()
 	l.unnoticed(w, "controller-east")
+	l.shared()
 	l.uninstalls()
 	l.uninstallsDead()
 	l.uninstallsForgotten()

@@ -109,6 +109,26 @@ func (l *lab) owners() {
 	l.same("after blue is uninstalled", before, l.inLink("west"), uid)
 }
 
+// shared gives up a link that is Shared, and takes it over again with the controller that it shares.
+func (l *lab) shared() {
+	l.t.Helper()
+	allowed := func(args ...string) []string {
+		return append(args, "--allow-controller-image", "registry.example.com/linkwright")
+	}
+	l.commit(l.clusters() + link("west", "east", full+", controller: {mode: Shared, image: registry.example.com/linkwright:1}"))
+	l.must(cli.ExitDone, []string{"1 link: "}, allowed("sync")...)
+	l.must(cli.ExitDone, nil, allowed("release", "--all", "--yes")...)
+	l.must(cli.ExitPartial, []string{"linkwright-mirror exists and is unmarked", "if a release left it, run linkwright adopt --all"}, allowed("sync")...)
+	shown := l.must(cli.ExitPartial, []string{"west base: adopt", "Deployment.apps linkerd-multicluster/linkwright-mirror"}, allowed("adopt", "--all")...)
+	if strings.Contains(shown.out, "restarts its pods") {
+		l.t.Errorf("adopt:\n%s", shown.out)
+	}
+	l.must(cli.ExitDone, []string{"adopted: "}, allowed("adopt", "--all", "--yes")...)
+	l.must(cli.ExitDone, []string{"nothing to adopt"}, allowed("adopt", "--all")...)
+	l.must(cli.ExitDone, []string{"1 link: "}, allowed("sync")...)
+	l.must(cli.ExitDone, []string{"no difference"}, allowed("diff")...)
+}
+
 // uninstalls takes it all away, of a link that is ours from the beginning.
 func (l *lab) uninstalls() {
 	l.commit(l.clusters() + link("east", "west", ""))

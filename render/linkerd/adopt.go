@@ -168,8 +168,29 @@ func MissingLabels(l api.Linkerd, k object.Key, body object.Body, target api.Clu
 	return nil
 }
 
-// AdoptWatches are the watches in a source that Adoptable needs for links to targets.
-func AdoptWatches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
+// sharedKeys are the keys of what a source's shared controller consists of.
+func sharedKeys(l api.Linkerd, owner string) []object.Key {
+	ns, name := l.MulticlusterNamespace, Shared(owner)
+	return []object.Key{
+		{Kind: "ServiceAccount", Namespace: ns, Name: name},
+		{Group: "apps", Kind: "Deployment", Namespace: ns, Name: name},
+		{Group: "policy", Kind: "PodDisruptionBudget", Namespace: ns, Name: name},
+		{Group: rbacGroup, Kind: "ClusterRoleBinding", Name: name},
+		{Group: rbacGroup, Kind: "Role", Namespace: ns, Name: name},
+		{Group: rbacGroup, Kind: "RoleBinding", Namespace: ns, Name: name},
+	}
+}
+
+// IsShared reports whether an object has the name of a part of a source's shared controller, and the labels that linkwright gives such a part. Body is
+// at least its metadata.
+func IsShared(l api.Linkerd, owner string, k object.Key, body object.Body) (named, labelled bool) {
+	o, _ := decodeObject(body)
+	labels := o.Metadata.Labels
+	return slices.Contains(sharedKeys(l, owner), k), labels[ExtensionLabel] == Extension && labels[ComponentLabel] == Component
+}
+
+// AdoptWatches are the watches in a source that Adoptable needs for links to targets, and IsShared for the controller that they may share.
+func AdoptWatches(l api.Linkerd, owner string, targets []api.ClusterName) []object.Watch {
 	type kind struct{ group, kind, ns string }
 	names := map[kind][]string{}
 	var order []kind
@@ -181,6 +202,10 @@ func AdoptWatches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 		for _, t := range targets {
 			names[k] = append(names[k], f.name(t))
 		}
+	}
+	for _, k := range sharedKeys(l, owner) {
+		of := kind{k.Group, k.Kind, k.Namespace}
+		names[of] = append(names[of], k.Name)
 	}
 	var out []object.Watch
 	for _, k := range order {

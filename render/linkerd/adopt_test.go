@@ -2,6 +2,7 @@ package linkerd
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"unique"
 
@@ -65,7 +66,7 @@ func TestAdoptable(t *testing.T) {
 // AdoptWatches looks at all that can be adopted: what is not looked for is not found.
 func TestAdoptWatches(t *testing.T) {
 	at := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: "mc"}
-	watches := AdoptWatches(at, []api.ClusterName{"east", "north"})
+	watches := AdoptWatches(at, "linkwright", []api.ClusterName{"east", "north"})
 	for _, f := range objectForms() {
 		found := f.kind == "Link" // read whole in any case
 		for _, w := range watches {
@@ -76,6 +77,13 @@ func TestAdoptWatches(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("nobody looks for %s %s", f.kind, f.name("north"))
+		}
+	}
+	for _, k := range sharedKeys(at, "linkwright") {
+		if !slices.ContainsFunc(watches, func(w object.Watch) bool {
+			return w.Group == k.Group && w.Kind == k.Kind && w.Namespace == k.Namespace && slices.Contains(w.Names, k.Name) && w.Depth != object.Reduced
+		}) {
+			t.Errorf("nobody looks for %s", k)
 		}
 	}
 }

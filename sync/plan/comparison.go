@@ -58,12 +58,22 @@ func (c *comparison) conflict(end object.End, k object.Key, observed object.Obse
 	if why := c.notAdoptable(end, k, observed); why != nil {
 		return why
 	}
+	if c.released(end, k, observed) {
+		do = "if a release left it, run " + c.Command("adopt --all") + "; otherwise delete or rename it"
+	}
 	if adopt := c.Command("adopt " + end.Link.Name()); c.adoptable(end, k, observed) {
 		if do = "run " + adopt; end.IsSource() {
 			do = "if a working link uses it, run " + adopt + "; otherwise delete or rename it, or remove the link"
 		}
 	}
 	return object.Because(reason.ObjectExists, "%s exists and is %s (%s): %s", k, r.Mark, r.Origin(), do)
+}
+
+// released reports whether an object may be a part of the shared controller that a release left: adopt takes it with the links that share it.
+func (c *comparison) released(end object.End, k object.Key, observed object.Observation) bool {
+	body, _ := observed.Body(k)
+	named, labelled := linkerd.IsShared(c.Spec(end.Cluster).Linkerd, c.Owner, k, body)
+	return end.IsBase() && observed.Record(k).Mark == object.Unmarked && named && (labelled || body.IsZero())
 }
 
 // notAdoptable returns why adopt would deny the source's end of a link, as far as the labels of its objects are read; nil: it would not, or the

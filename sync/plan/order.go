@@ -72,7 +72,10 @@ func (o ordering) writeBase(s Step, entries *inventory.Inventory) Step {
 	if entries != nil {
 		next = *entries
 	}
-	next.Commit, next.Term, next.Linkerd, next.Names = s.Commit, o.Leadership, o.Spec(o.name).Linkerd, o.secondNames()
+	if o.Adopt == nil || !found { // an adoption applies no commit
+		next.Commit = s.Commit
+	}
+	next.Term, next.Linkerd, next.Names = o.Leadership, o.Spec(o.name).Linkerd, o.secondNames()
 	if w, why := o.writeInventory(next, old); why == nil {
 		s.Ahead = append([]object.Change{w}, s.Ahead...)
 	}

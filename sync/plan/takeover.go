@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
@@ -63,7 +64,16 @@ func (t ownership) adopt(s Step) Step {
 	for _, l := range t.adopted() {
 		parts = append(parts, t.adoptEnd(l))
 	}
-	return ordering(t).order(t.collect(s, parts), nil)
+	if end := t.base(); slices.ContainsFunc(t.desiredEnds, func(w object.Desired) bool { return w.End == end }) {
+		found, why := t.shared()
+		parts = append(parts, t.adoptObjects(end, found, why))
+	}
+	return ordering(t).order(t.collect(s, parts), base(parts))
+}
+
+// shared returns what an adoption takes over of the cluster's shared controller, or why it takes over nothing.
+func (t ownership) shared() ([]takeover.Object, *object.Reason) {
+	return takeover.Shared(t.current.Live, t.Spec(t.name).Linkerd, t.Owner, t.Rules)
 }
 
 // adopted returns the links of Takeover.Adopt of which this cluster is an end.
@@ -72,18 +82,29 @@ func (t ownership) adopted() []fleet.Link {
 	return slices.DeleteFunc(slices.Concat(out, in), func(l fleet.Link) bool { return !t.Adopt[l.Pair()] })
 }
 
-// adoptedEnds returns the ends that an adoption is about.
+// adoptedEnds returns the ends that an adoption is about. The base is one if it is to run the controller of an adopted link, and something of that is
+// not linkwright's.
 func (t ownership) adoptedEnds() (out []object.Desired) {
+	shares := false
 	for _, l := range t.adopted() {
+		shares = shares || l.Source.Name == t.name && l.Spec.Controller.Mode == api.Shared
 		out = append(out, object.Desired{End: object.End{Cluster: t.name, Link: l.Pair()}})
+	}
+	if found, why := t.shared(); shares && (len(found) > 0 || why != nil) {
+		out = append(out, object.Desired{End: t.base()})
 	}
 	return out
 }
 
-// adoptEnd adopts all objects of an end, or none and returns why.
 func (t ownership) adoptEnd(l fleet.Link) part {
-	row := Row{End: object.End{Cluster: t.name, Link: l.Pair()}, Phase: Ready}
-	found, why := t.adoptable(row.End, l)
+	end := object.End{Cluster: t.name, Link: l.Pair()}
+	found, why := t.adoptable(end, l)
+	return t.adoptObjects(end, found, why)
+}
+
+// adoptObjects adopts all objects of an end, or none if there is a reason.
+func (t ownership) adoptObjects(end object.End, found []takeover.Object, why *object.Reason) part {
+	row := Row{End: end, Phase: Ready}
 	if closed := t.denied(row.End); closed != nil {
 		return part{row: deniedRow(row, closed, len(found))}
 	}

@@ -38,7 +38,7 @@ func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observ
 	c.Spec.Linkerd = w.Installed(c, ledger)
 	l, out := c.Spec.Linkerd, InventoryWatches()
 	if targets := takeover.Targets(w, c.Name); len(targets) > 0 {
-		out = append(out, linkerd.AdoptWatches(l, targets)...) // first: they show more of the same objects
+		out = append(out, linkerd.AdoptWatches(l, w.Owner, targets)...) // first: they show more of the same objects
 	}
 	out = append(out, linkerd.Watches(c.Spec)...)
 	out = append(out, gateways(w, c)...)

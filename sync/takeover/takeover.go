@@ -68,6 +68,25 @@ func Target(observed object.Observation, owner string, l fleet.Link, rules state
 	return out, nil
 }
 
+// Shared returns the objects of a source's shared controller that linkwright is to adopt, or why it cannot. An installation released them.
+func Shared(observed object.Observation, at api.Linkerd, owner string, rules state.AdoptRules) (out []Object, why *object.Reason) {
+	for k, live := range observed.Records() {
+		body, _ := observed.Body(k)
+		o := Object{k, live, body}
+		switch named, labelled := linkerd.IsShared(at, owner, k, body); {
+		case !named || live.Mark == object.Ours:
+			continue
+		case !labelled:
+			return nil, object.Because(reason.NotAdoptable, "%s has the name of a part of the shared controller, but not its labels (%s): delete or rename it", k, live.Origin())
+		}
+		if why := o.deny(rules); why != nil {
+			return nil, why
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
 // managed reports whether linkwright manages such an object, by the modes of the link.
 func managed(l fleet.Link, k object.Key) bool {
 	switch k.Kind {

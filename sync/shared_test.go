@@ -31,6 +31,7 @@ func TestShared(t *testing.T) {
 	b.mirrored("west", "web-of-east-east")
 	b.mirrored("west", "web-of-north-north")
 	b.deployments("linkwright-mirror")
+	b.passesChecks("west", 0, "east", "north")
 
 	b.drainedShared(l, d, north, "east")
 	b.deployments("linkwright-mirror")
@@ -38,6 +39,7 @@ func TestShared(t *testing.T) {
 	d.set(b.declarations(linkWith("west", "north", "")))
 	b.moves(l, "web-of-north-north", "controller-north")
 	b.deployments("controller-north")
+	b.passesChecks("west", 1, "north")
 
 	d.set(b.declarations(north))
 	b.moves(l, "web-of-north-north", "linkwright-mirror")

@@ -32,7 +32,8 @@ const (
 )
 
 // scheduler decides when a cluster is reconciled. A work queue holds the names of clusters to reconcile. They come from a sync, which asks for every
-// cluster that is not settled; from watches; from the times that a cluster's own last step named; and from peers that changed or answered a request.
+// cluster that is not settled; from watches; from the times that a cluster's own last step named, or at which its credentials are verified again; and
+// from peers that changed or answered a request.
 // A name in the queue means nothing but "reconcile this cluster".
 type scheduler struct {
 	shared
@@ -82,7 +83,11 @@ func (s *scheduler) requestReconcile(name api.ClusterName) {
 func (s *scheduler) requestLater(name api.ClusterName, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.worker(name); w != nil {
+	switch w := s.worker(name); {
+	case w == nil:
+	case w.exhausted(len(s.workers)):
+		w.last.state = repeat
+	default:
 		w.alarm = soonest(w.alarm, at)
 		s.enqueue(w)
 	}

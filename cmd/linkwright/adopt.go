@@ -131,13 +131,13 @@ func (a *adoption) do(ctx context.Context, term int64, write bool) error {
 }
 
 // shown is a Policy: nothing is adopted but what people saw.
-func (p *proof) shown(_ state.Snapshot, end object.End, changes []object.Change) *object.Reason {
+func (p *proof) shown(_ state.Snapshot, _ object.End, changes []object.Change) *object.Reason {
 	for _, c := range changes {
 		same := func(o object.Change) bool {
 			return o.End.Cluster == c.End.Cluster && o.Key == c.Key && o.Was.UID == c.Was.UID
 		}
 		if c.Action == object.Adopt && !slices.ContainsFunc(p.adoptions, same) {
-			return object.Because(reason.ChangedSinceShown, "%s appeared after the plan was shown: adopt %s again", c.Key, end.Link)
+			return object.Because(reason.ChangedSinceShown, "%s appeared after the plan was shown: run adopt again", c.Key)
 		}
 	}
 	return nil

@@ -151,14 +151,18 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	e.Loop.Probe = true
 	r, failed := e.Once(c.Context(), cli.NoLeadership)
 	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
-		return cmp.Or(d.show(o, c, arg, as), cli.Verdict(r, failed))
+		verdict := cli.Verdict(r, failed)
+		if exit, ok := whileUninstalling(o.Revision.Uninstall, failed); ok {
+			verdict = exit
+		}
+		return cmp.Or(d.show(o, c, arg, as), verdict)
 	}
 	r = engine{e}.withRecord(c.Context(), r, failed)
 	a, found := d.report(r, arg)
 	if found {
 		err = cli.Write(c.OutOrStdout(), as, a)
 	}
-	exit, uninstalling := whileUninstalling(r, failed)
+	exit, uninstalling := whileUninstalling(r.Uninstall(), failed)
 	switch {
 	case err != nil:
 		return err

@@ -100,9 +100,9 @@ func TestFaults(t *testing.T) {
 	t.Run("keys of the management cluster", func(t *testing.T) { f.t = t; f.managementKeys() })
 }
 
-// atRest: passes over what has not changed ask nothing of any cluster; the lease is renewed.
+// atRest: syncs of what has not changed ask nothing of any cluster, twice in a row; the lease is renewed.
 func (f *faults) atRest() {
-	passes := func() (n int) {
+	syncs := func() (n int) {
 		_, text, _ := strings.Cut(get(f.at+"/metrics").body, "\nlinkwright_syncs_total{result=\"clean\"} ")
 		_, _ = fmt.Sscan(text, &n) // 0: there is no such metric yet
 		return n
@@ -110,12 +110,12 @@ func (f *faults) atRest() {
 	var asked []testbed.Request
 	defer func() {
 		if f.t.Failed() {
-			f.t.Logf("the last pass sent %d requests: %+v", len(asked), asked)
+			f.t.Logf("the last sync sent %d requests: %+v", len(asked), asked)
 		}
 	}()
-	f.eventually("a pass that asks for nothing", func() bool {
-		n, before := passes(), len(f.asked())
-		f.eventually("a pass over what is in force", func() bool { return passes() > n })
+	f.eventually("two syncs that ask for nothing", func() bool {
+		n, before := syncs(), len(f.asked())
+		f.eventually("two syncs of what is applied", func() bool { return syncs() > n+1 })
 		asked = f.asked()[before:]
 		return len(asked) == 0
 	})

@@ -31,9 +31,9 @@ func waiting(locks []lease.Lock, log *slog.Logger) []lease.Lock {
 
 // showing are locks that show which process holds them while this one waits.
 func showing(locks []lease.Lock, show *live.Display) []lease.Lock {
-	for i := range locks {
+	for i, l := range locks {
 		locks[i].Waits = func(holder string, until time.Time) {
-			show.Wait(fmt.Sprintf("%s: %s has it until %s unless it renews it", live.Lease, holder, until.UTC().Format(time.RFC3339)))
+			show.Wait(fmt.Sprintf("the Lease %s/%s: %s has it until %s unless it renews it", l.Namespace, l.Name, holder, until.UTC().Format(time.RFC3339)))
 		}
 	}
 	return locks

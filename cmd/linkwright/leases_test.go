@@ -49,7 +49,7 @@ func (l *lab) deadOnes() {
 		l.t.Errorf("with rights to these leases alone: exit code %d\n%s", code, out)
 	}
 	l.management = ""
-	l.must(cli.ExitDone, []string{"for the Lease of this installation: ", " has it until 20", " unless it renews it"}, "sync")
+	l.must(cli.ExitDone, []string{"for the Lease linkwright/linkwright-linkwright: ", " has it until 20", " unless it renews it"}, "sync")
 }
 
 // othersLease makes a lease that adopt held that of a dead process of another installation, whose names lead to this one, too.

@@ -106,7 +106,7 @@ func (s *slow) waitsForEast(args ...string) {
 			s.t.Errorf("%v: %s", args, line)
 		}
 	}
-	if !strings.Contains(text, "waiting") { // before the request has timed out
+	if at := strings.Index(text, "waiting"); at < 0 || at > strings.LastIndex(text, "cluster east does not answer (") { // before the request has timed out
 		s.t.Errorf("%v: does not say that it waits:\n%s", args, text)
 	}
 	if strings.Contains(text+out.String(), "\x1b") {

@@ -54,9 +54,9 @@ func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *p
 		}
 		p.adoptions = append(p.adoptions, first[name].Changes...)
 	}
-	ends := map[api.Pair]bool{}
+	ends := map[object.End]bool{}
 	for _, c := range p.adoptions {
-		ends[c.End.Link] = true
+		ends[about(c.End)] = true
 	}
 	for _, name := range sortedNames(w) {
 		p.block(then[name], ends)
@@ -67,7 +67,7 @@ func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *p
 	for _, name := range sortedNames(w) {
 		cd := report.ClusterDiff{Name: name}
 		for _, c := range lastChanges(then[name]) {
-			if ends[c.End.Link] && !bookkeeping(e.Loop.Owner, c.Key) {
+			if ends[about(c.End)] && !bookkeeping(e.Loop.Owner, c.Key) {
 				p.repeats(c)
 				cd.Objects = append(cd.Objects, e.afterwards(ctx, p, c)...)
 			}
@@ -75,6 +75,14 @@ func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *p
 		p.next[name] = cd
 	}
 	return p
+}
+
+// about is what the adoption of an end is about: the link with both ends, or the base of one cluster.
+func about(end object.End) object.End {
+	if end.IsBase() {
+		return end
+	}
+	return object.End{Link: end.Link}
 }
 
 // repeats notes what the next sync writes.
@@ -86,13 +94,13 @@ func (p *proof) repeats(c object.Change) {
 
 // block notes which ends of adopted links are blocked or denied after all steps of a cluster, but not those that only wait for what happens by itself,
 // such as a token.
-func (p *proof) block(steps []plan.Step, adopted map[api.Pair]bool) {
+func (p *proof) block(steps []plan.Step, adopted map[object.End]bool) {
 	if len(steps) == 0 {
 		return
 	}
 	for _, r := range steps[len(steps)-1].Rows {
 		closed := r.Phase == plan.Denied || r.Phase == plan.Blocked && r.Condition().Reason != reason.Progressing
-		if closed && adopted[r.End.Link] && r.Why != nil {
+		if closed && adopted[about(r.End)] && r.Why != nil {
 			p.blocked[r.End] = r.Why
 		}
 	}

@@ -64,8 +64,9 @@ func TestPush(t *testing.T) {
 	_ = c.Wait() // it was asked to stop
 }
 
-// moment is less than a second on a machine that has nothing else to do, and this on one that has. By itself a daemon does nothing for an hour.
-const moment = time.Minute
+// moment is less than a second on a machine that has nothing else to do, and this on one that has. By itself the daemon polls once an hour, and ends a sync
+// that waits after a minute.
+const moment = 30 * time.Second
 
 // noticed pokes the daemon, and waits until a pass over the newest commit has ended: there is nothing to write for it.
 func (l *lab) noticed(what, at, secret string, head func() string) {

@@ -80,7 +80,12 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	e.ReadOnly()
 	r, failed := e.Once(c.Context(), cli.NoLeadership)
 	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
-		return cmp.Or(cli.Write(c.OutOrStdout(), as, o.Answer()), cli.ShownVerdict(as, r, failed))
+		verdict := cli.ShownVerdict(as, r, failed)
+		if exit, ok := whileUninstalling(o.Revision.Uninstall, failed); ok {
+			exit.Shown = true
+			verdict = exit
+		}
+		return cmp.Or(cli.Write(c.OutOrStdout(), as, o.Answer()), verdict)
 	}
 	r = engine{e}.withRecord(c.Context(), r, failed)
 	if r.Opening != nil && r.Opening.Leader == nil && !r.Opening.Unread && cli.Interrupted(c.Context()) == nil { // it may be the wrong cluster
@@ -89,7 +94,7 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {
 		return err
 	}
-	if exit, ok := whileUninstalling(r, failed); ok {
+	if exit, ok := whileUninstalling(r.Uninstall(), failed); ok {
 		exit.Shown = true
 		return exit
 	}
@@ -133,9 +138,9 @@ func (e engine) withRecord(ctx context.Context, r report.Report, failed error) r
 }
 
 // whileUninstalling is the exit of a command for which a revision is denied although an uninstall began, which applies none; false: that is not so.
-func whileUninstalling(r report.Report, failed error) (cli.Exit, bool) {
+func whileUninstalling(u report.Uninstall, failed error) (cli.Exit, bool) {
 	_, denied := errors.AsType[sync.DeniedRevision](failed)
-	text := strings.TrimSpace(r.Uninstall().Line())
+	text := strings.TrimSpace(u.Line())
 	return cli.Exit{Code: cli.ExitPartial, Err: errors.New(text)}, denied && text != ""
 }
 

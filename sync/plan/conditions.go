@@ -56,6 +56,8 @@ func (n conditionsUpdate) what() string {
 		return "the removal does not go on: " + ready.Message
 	case ready.Type == "":
 		return "nothing is denied any more"
+	case same && suspended.Reason == reason.Leaving:
+		return "the link is suspended, and its removal waits"
 	case same && suspended.Message != "":
 		return "the link is suspended, and changes wait"
 	case same && suspended.Type != "":
@@ -110,7 +112,7 @@ func (c conditions) updateFor(row Row) conditionsUpdate {
 	return n
 }
 
-// holdsRemoval reports whether people decided to suspend a source's end that would be removed. In a cluster that is declared with suspend nothing is written.
+// holdsRemoval reports whether people decided to suspend a source's end that would be removed. A suspension by declaration is known without a record.
 func (c conditions) holdsRemoval(row Row, was inventory.Inventory) bool {
 	_, decided := c.Suspension(row.End)
 	return decided && row.Phase == Suspended && row.Leaving && row.End.IsSource() && !was.Leaving && !c.WrittenElsewhere[c.name]

@@ -117,6 +117,10 @@ func TestConditionsOfSuspendedRemoval(t *testing.T) {
 	if got := health.Condition(recorded(), object.Suspended); got.Reason != reason.Leaving || health.Condition(recorded(), object.Ready).Status != object.True {
 		t.Errorf("removed: %v", recorded())
 	}
+	all := inventory.Inventory{Conditions: recorded()}
+	if n := (conditionsUpdate{next: all, old: all}); n.what() != "the link is suspended, and its removal waits" {
+		t.Errorf("the write says %q", n.what())
+	}
 	same(t, "nothing more is written", nil, describe(s.reconcile("west", Suspend, PrunePolicy)))
 	s.snapshot.Fleet = declared
 	s.later(time.Hour)

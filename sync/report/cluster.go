@@ -26,7 +26,7 @@ func clusterStatus(why *object.Reason) Status {
 // Why says why nothing may be written to the cluster; nil: it may.
 func (c Cluster) Why() *object.Reason {
 	if c.Step.Denied == nil && c.Step.Cluster == "" && len(c.Step.Rows) == 0 {
-		return object.Because(reason.Unknown, "linkwright ended before it compared cluster %s with what is declared", c.Name)
+		return object.Because(reason.Unknown, "linkwright has not compared cluster %s with what is declared yet", c.Name)
 	}
 	return c.Step.Denied
 }

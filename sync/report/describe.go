@@ -16,18 +16,18 @@ import (
 
 // page is what describe shows of one link or cluster, beside its item.
 type page struct {
-	revision string
-	observed string // why the observed revision is not applied
-	problems string
-	writes   string
-	links    []output.Link  // of a cluster
-	events   []output.Event // newest last
-	now      time.Time
-	offline  bool            // the repository was not read
-	approved bool            // what the applied revision may not remove was approved since
-	unread   *output.Cluster // a cluster of a link that was not read; nil: both were
-	idle     bool            // no process syncs the link now
-	ends     string          // how an uninstall that began ends; empty: none began
+	revision  string
+	observed  string // why the observed revision is not applied
+	problems  string
+	writes    string
+	links     []output.Link  // of a cluster
+	events    []output.Event // newest last
+	now       time.Time
+	offline   bool            // the repository was not read
+	approved  bool            // what the applied revision may not remove was approved since
+	unread    *output.Cluster // a cluster of a link that was not read; nil: both were
+	idle      bool            // no process syncs the link now
+	uninstall string          // how an uninstall that began goes on; empty: none began
 }
 
 // LinkAnswer is all that a report has about a link: its status, both ends, its stages, what is written or would be, and what to do; false:
@@ -41,7 +41,7 @@ func (r Report) LinkAnswer(p api.Pair) (Answer, bool) {
 			recorded := Overview{Opening: Opening{At: r.At}, Suspensions: r.Suspensions}
 			return describeLink(l.Link, page{
 				revision: d.AppliedRevision, problems: d.problems(), writes: writes, events: recorded.eventsAbout([]output.Link{l.Link}, l.Source, l.Target), now: d.at,
-				unread: unreadOf(l.Link, clustersOf(d.clusters)), idle: r.idle(p.Source), ends: r.Uninstall().next(),
+				unread: unreadOf(l.Link, clustersOf(d.clusters)), idle: r.idle(p.Source), uninstall: r.Uninstall().next(),
 			}), true
 		}
 	}
@@ -59,7 +59,7 @@ func (r Report) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 			}
 			return describeCluster(c.withSuspension(), page{
 				revision: revision, problems: d.problems(), writes: c.writesText(d.ReadOnly),
-				links: touching(linksOf(d.links), c.Name), now: d.at, ends: r.Uninstall().next(),
+				links: touching(linksOf(d.links), c.Name), now: d.at, uninstall: r.Uninstall().next(),
 			}), true
 		}
 	}
@@ -85,7 +85,7 @@ func (o Overview) LinkAnswer(p api.Pair) (Answer, bool) {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
 			return describeLink(o.Revision.detailed(l), page{
 				revision: d.AppliedRevision, observed: d.notApplied(), events: o.eventsAbout([]output.Link{l}, l.Source, l.Target), now: d.at,
-				offline: true, approved: o.Revision.Approval.Given, unread: unreadOf(l, d.Clusters), idle: o.idle(p.Source), ends: o.Revision.Uninstall.next(),
+				offline: true, approved: o.Revision.Approval.Given, unread: unreadOf(l, d.Clusters), idle: o.idle(p.Source), uninstall: o.Revision.Uninstall.next(),
 			}), true
 		}
 	}
@@ -98,7 +98,7 @@ func (o Overview) ClusterAnswer(name api.ClusterName) (Answer, bool) {
 	for _, c := range d.Clusters {
 		if c.Name == string(name) {
 			links := touching(d.Links, c.Name)
-			return describeCluster(c, page{revision: c.Revision, observed: d.notApplied(), links: links, events: o.eventsAbout(links, c.Name), now: d.at, offline: true, ends: o.Revision.Uninstall.next()}), true
+			return describeCluster(c, page{revision: c.Revision, observed: d.notApplied(), links: links, events: o.eventsAbout(links, c.Name), now: d.at, offline: true, uninstall: o.Revision.Uninstall.next()}), true
 		}
 	}
 	return Answer{}, false
@@ -134,8 +134,8 @@ func describeCluster(c output.Cluster, p page) Answer {
 func (p page) next(ready string, leaving bool, why *object.Reason, what string) string {
 	step := ""
 	switch {
-	case p.ends != "":
-		step = p.ends
+	case p.uninstall != "":
+		step = p.uninstall
 	case why == nil:
 	case why.Code == reason.Suspended && ready == object.False:
 		step = resume(why.Command, leaving)

@@ -69,7 +69,7 @@ type Opening struct {
 	Decisions []Decision
 }
 
-// current says that the observed revision is the applied one, and that whoever leads is alive.
+// current says that the observed revision is the applied one, that whoever leads is alive, and that no uninstall began.
 func (o Opening) current() bool {
 	dead := func(l Leader) bool { return l.lost(o.At) }
 	return o.Revision.Why == nil && !o.Revision.Uninstall.begun() && (o.Leader == nil || !dead(*o.Leader)) && !slices.ContainsFunc(o.Writers, dead)
@@ -124,18 +124,13 @@ type carried struct {
 	left         bool // it is declared to leave, and holds nothing of linkwright any more
 }
 
-// whyNotApplied is why the observed revision is not applied, without how to allow it once people have. An uninstall needs no revision allowed.
+// whyNotApplied is why the observed revision is not applied, without how to allow it once people have.
 func (o Opening) whyNotApplied() *object.Reason {
 	why := o.Revision.Why
 	allowed := func(d Decision) bool {
 		return d.Kind == allowKind && d.Object == string(o.Revision.Observed) && !d.Unread
 	}
-	switch {
-	case why == nil || why.Code != reason.NonFastForward:
-		return why
-	case o.Revision.Uninstall.begun():
-		return nil
-	case !slices.ContainsFunc(o.Decisions, allowed):
+	if why == nil || why.Code != reason.NonFastForward || !slices.ContainsFunc(o.Decisions, allowed) {
 		return why
 	}
 	return object.Because(why.Code, "%s; it is allowed: a daemon or the next linkwright sync applies it", why.First())
@@ -144,8 +139,12 @@ func (o Opening) whyNotApplied() *object.Reason {
 func openingDocOf(m mask, o Opening, clusters []carried) openingDoc {
 	r := o.Revision
 	r.Why = o.whyNotApplied()
+	observed := observedDoc{string(r.Observed), m.reason(r.Why), r.Since.UTC()}
+	if r.Uninstall.begun() && r.Why != nil && r.Why.Code == reason.NonFastForward { // an uninstall needs no revision allowed
+		observed.reason = nil
+	}
 	return openingDoc{
-		observed: observedDoc{string(r.Observed), m.reason(r.Why), r.Since.UTC()}, revisions: revisionsOf(m, r, clusters),
+		observed: observed, revisions: revisionsOf(m, r, clusters),
 		leader: leaderAt(m, o.Leader, o.At), writers: writersAt(m, o.Writers, o.At), clusters: clusters, at: o.At, unread: o.Unread,
 		applies: string(r.Applied), denied: r.Denied != nil, uninstall: r.Uninstall,
 	}

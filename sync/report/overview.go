@@ -68,7 +68,8 @@ type Overview struct {
 }
 
 // AsDeclared says that all is as declared, as far as inventories record it: the observed revision is applied in all clusters, all of them
-// were read, every link that it declares is ready, none is being removed or left in a cluster, and whoever leads is alive.
+// were read, every link that it declares is ready, none is being removed, waits for its removal or is left in a cluster, whoever leads is alive, and no
+// uninstall began.
 func (o Overview) AsDeclared() bool {
 	for _, l := range o.Links {
 		if c := o.ready(l); c.Status != object.True || o.Revision.holdsRemoval(l) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/report/output"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -168,6 +170,9 @@ func TestUninstallBegan(t *testing.T) {
 	}
 	if o.AsDeclared() {
 		t.Error("all is as declared, although an uninstall began")
+	}
+	if !slices.ContainsFunc(o.document().Revisions, func(r output.Revision) bool { return r.Reason != nil && r.Reason.Code == reason.NonFastForward }) {
+		t.Error("get revisions does not say why the observed revision is not applied")
 	}
 }
 

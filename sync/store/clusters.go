@@ -16,7 +16,7 @@ type Clusters struct {
 	at         sharedMap[api.ClusterName, state.Cluster]
 	digests    sharedMap[api.ClusterName, clusterDigest]
 	before     map[api.ClusterName][]object.Watch // what was watched last in clusters that are to be read again
-	announced  map[api.ClusterName]decoded        // of what is in at
+	decoded    map[api.ClusterName]decoded        // of what is in at
 	specs      map[api.ClusterName]sum            // declarations by which the facts in at were read
 	lists      watchLists                         // of at
 	twins      map[string]bool                    // uids that several clusters have; nil: to be counted. Nobody changes it
@@ -93,7 +93,7 @@ func (c *Clusters) ReadAllAgain() {
 	c.before = c.watches()
 	c.at.clear()
 	c.digests.clear()
-	clear(c.announced)
+	clear(c.decoded)
 	c.reidentify()
 }
 
@@ -124,7 +124,7 @@ func (c *Clusters) keep(names map[api.ClusterName]bool) {
 	c.digests.drop(func(n api.ClusterName, _ clusterDigest) bool { return !names[n] })
 	maps.DeleteFunc(c.before, func(n api.ClusterName, _ []object.Watch) bool { return !names[n] })
 	maps.DeleteFunc(c.specs, func(n api.ClusterName, _ sum) bool { return !names[n] })
-	maps.DeleteFunc(c.announced, func(n api.ClusterName, _ decoded) bool { return !names[n] })
+	maps.DeleteFunc(c.decoded, func(n api.ClusterName, _ decoded) bool { return !names[n] })
 }
 
 // Share returns the list to keep for what is to be watched in a cluster, and was last: clusters that are watched alike share one.

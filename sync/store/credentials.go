@@ -57,4 +57,5 @@ func (c *Credentials) keep(f *fleet.Fleet) {
 			c.proofs.set(source, kept)
 		}
 	}
+	c.proofs.drop(func(_ api.ClusterName, of map[api.ClusterName]state.Verification) bool { return len(of) == 0 })
 }

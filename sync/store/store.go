@@ -65,7 +65,7 @@ type Overrides struct {
 func New(settings Settings) *Store {
 	s := &Store{settings: settings}
 	s.Declared = Declared{mu: &s.mu, removed: map[api.ClusterName]bool{}, answers: answers{after: map[[2]api.Commit]error{}}}
-	s.Clusters = Clusters{mu: &s.mu, announced: map[api.ClusterName]decoded{}, specs: map[api.ClusterName]sum{}}
+	s.Clusters = Clusters{mu: &s.mu, decoded: map[api.ClusterName]decoded{}, specs: map[api.ClusterName]sum{}}
 	s.Record = Record{mu: &s.mu, overrides: settings.Overrides, decided: decide(settings.Overrides, nil)}
 	s.Record.remembers = remembered(inventory.Record{}, s.Record.decided, settings.Overrides.Cap)
 	s.Credentials = Credentials{mu: &s.mu}
@@ -165,7 +165,7 @@ func (s *Store) Apply(f *fleet.Fleet) {
 // PutCluster takes over how a cluster was read; ok: it was read for this epoch. moved says that other clusters' steps may now differ.
 func (s *Store) PutCluster(name api.ClusterName, c state.Cluster, epoch int) (moved, ok bool) {
 	s.mu.Lock()
-	last, f := s.Clusters.announced[name], s.Declared.fleet
+	last, f := s.Clusters.decoded[name], s.Declared.fleet
 	s.mu.Unlock()
 	now, next := digestOf(s.settings.Installation.Owner, c, byNames(f, name, c), last)
 	s.mu.Lock()
@@ -176,7 +176,7 @@ func (s *Store) PutCluster(name api.ClusterName, c state.Cluster, epoch int) (mo
 	denied, was := s.Declared.answers.denies(s.Declared.fleet), s.Clusters.digests.at[name]
 	moved = was.sum != now.sum || because(denied, was.commit) != because(denied, now.commit)
 	s.Clusters.put(name, c, now, moved)
-	s.Clusters.announced[name] = next
+	s.Clusters.decoded[name] = next
 	s.forgetIssued(name)
 	return moved, true
 }

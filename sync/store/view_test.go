@@ -91,6 +91,51 @@ func TestShownOfEnds(t *testing.T) {
 			}
 		})
 	}
+	for name, tt := range map[string]struct {
+		change func(*object.Record)
+		moved  bool
+	}{
+		"another version": {func(r *object.Record) { r.UID, r.ResourceVersion = "2", "2" }, false},
+		"another's":       {func(r *object.Record) { r.Mark = object.Theirs }, true},
+		"being deleted":   {func(r *object.Record) { r.Terminating = true }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			was := based(t, func(i *inventory.Inventory) { i.End.Link = api.Pair{Source: "east", Target: "west"} })
+			key := inventory.Key(object.DefaultOwner, object.End{Cluster: "east", Link: api.Pair{Source: "east", Target: "west"}})
+			body, _ := was.Live.Body(key)
+			r, e := was.Live.Record(key), was.Live.Edit()
+			tt.change(&r)
+			e.Put(key, r, body)
+			first, known := digestOf(object.DefaultOwner, was, nil, nil)
+			next, _ := digestOf(object.DefaultOwner, state.Cluster{Reading: state.Read, Live: e.Observation()}, nil, known)
+			if (next.sum != first.sum) != tt.moved {
+				t.Errorf("neighbours are reconciled: %t, want %t", next.sum != first.sum, tt.moved)
+			}
+		})
+	}
+}
+
+// What a view has of verifications stays as it was, and those of links that are no longer declared are forgotten.
+func TestVerifications(t *testing.T) {
+	s := New(settings)
+	west, north := api.Pair{Source: "west", Target: "east"}, api.Pair{Source: "north", Target: "east"}
+	s.Credentials.SetVerification(west, state.Verification{Fingerprint: "one"})
+	seen, loan := s.Credentials.proofs.lend()
+	if news := s.Credentials.SetVerification(west, state.Verification{Fingerprint: "two"}); !news {
+		t.Error("another credential is no news")
+	}
+	if news := s.Credentials.SetVerification(west, state.Verification{Fingerprint: "two"}); news {
+		t.Error("the same again is news")
+	}
+	s.Credentials.SetVerification(north, state.Verification{Fingerprint: "three"})
+	if got := seen["west"]["east"].Fingerprint; got != "one" || len(seen) != 1 {
+		t.Errorf("what was lent has changed: %v", seen)
+	}
+	*loan--
+	s.Credentials.keep(&fleet.Fleet{})
+	if left := s.Credentials.proofs.at; len(left) > 0 {
+		t.Errorf("nothing is declared, and %v stays", left)
+	}
 }
 
 // Neighbours are reconciled when what a base holds changes, or whose it is, or that it can be read; not for each commit and term, unless it is a

@@ -97,8 +97,8 @@ func (v *Verifier) end(r outcome) {
 // record puts it into the store, and has the source reconciled: now if that is news, and when it is to be tried again.
 func (v *Verifier) record(r outcome) {
 	result := state.Verification{Fingerprint: r.Fingerprint, At: time.Now(), Why: r.why, Blocks: r.refused}
-	if again := v.again(r, result.At); v.Repeat { // who runs once tries once
-		result.Next = again
+	if next := v.nextAfter(r, result.At); v.Repeat { // who runs once tries once
+		result.Next = next
 	}
 	switch news := v.Store.Credentials.SetVerification(r.Link, result); {
 	case news:
@@ -114,9 +114,15 @@ func (v *Verifier) add(tries []plan.Verification) {
 	defer v.mu.Unlock()
 	for _, y := range tries {
 		same := func(o plan.Verification) bool { return o.Link == y.Link && o.Fingerprint == y.Fingerprint }
-		if !same(v.active[y.Address].Verification) && !slices.ContainsFunc(v.queue[y.Address], same) {
-			v.queue[y.Address] = append(v.queue[y.Address], y)
+		queue := v.queue[y.Address]
+		if same(v.active[y.Address].Verification) || slices.ContainsFunc(queue, same) {
+			continue
 		}
+		at := len(queue)
+		if i := slices.IndexFunc(queue, again); i >= 0 && !y.Again { // a sync waits for it
+			at = i
+		}
+		v.queue[y.Address] = slices.Insert(queue, at, y)
 	}
 }
 
@@ -128,13 +134,13 @@ func (v *Verifier) begin(ctx context.Context, do func(context.Context, plan.Veri
 		if _, busy := v.active[at]; busy || v.ended {
 			continue
 		}
-		first := queue[0]
+		next := queue[0]
 		if v.queue[at] = queue[1:]; len(queue) == 1 {
 			delete(v.queue, at)
 		}
 		inner, cut := context.WithCancel(ctx)
-		v.active[at] = inFlight{first, time.Now(), cut}
-		v.running.Go(func() { do(inner, first) })
+		v.active[at] = inFlight{next, time.Now(), cut}
+		v.running.Go(func() { do(inner, next) })
 	}
 }
 
@@ -152,8 +158,8 @@ func (v *Verifier) done(r outcome) []plan.Verification {
 	return waiting
 }
 
-// again returns when a link is verified again.
-func (v *Verifier) again(r outcome, now time.Time) time.Time {
+// nextAfter returns when a link is verified again.
+func (v *Verifier) nextAfter(r outcome, now time.Time) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if r.why == nil {
@@ -191,17 +197,24 @@ func (v *Verifier) Awaited(limit time.Duration) bool {
 
 // Until returns when the first verification under way is waited for no more; zero: none is. A round waits for the first one of a credential alone: with
 // many links, some credential is always being verified again.
-func (v *Verifier) Until(limit time.Duration) (first time.Time) {
+func (v *Verifier) Until(limit time.Duration) (until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, u := range v.active {
+	for address, u := range v.active {
 		at := u.began.Add(limit)
-		if limit > 0 && !u.Again && time.Now().Before(at) && (first.IsZero() || at.Before(first)) {
-			first = at
+		if limit == 0 || u.Again && !slices.ContainsFunc(v.queue[address], first) {
+			continue
+		}
+		if time.Now().Before(at) && (until.IsZero() || at.Before(until)) {
+			until = at
 		}
 	}
-	return first
+	return until
 }
+
+// again reports whether a credential was verified before; first, whether it was not.
+func again(v plan.Verification) bool { return v.Again }
+func first(v plan.Verification) bool { return !v.Again }
 
 // Stop ends all verifications.
 func (v *Verifier) Stop() {

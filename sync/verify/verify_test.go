@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,15 +58,43 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestUntil: a round of a daemon waits for the first verification of a credential, and not for a later one.
+// TestUntil: a round of a daemon waits for the first verification of a credential, also while that waits for its address, and not for a later one.
 func TestUntil(t *testing.T) {
-	for again, want := range map[bool]bool{false: true, true: false} {
+	one := func(source api.ClusterName, again bool) plan.Verification {
+		return plan.Verification{Link: api.Pair{Source: source, Target: "east"}, Address: "east", Again: again}
+	}
+	for name, tt := range map[string]struct {
+		begun  plan.Verification
+		queued []plan.Verification
+		want   bool
+	}{
+		"a first one":          {begun: one("west", false), want: true},
+		"a later one":          {begun: one("west", true)},
+		"a first one waits":    {one("west", true), []plan.Verification{one("north", false)}, true},
+		"only later ones wait": {one("west", true), []plan.Verification{one("north", true)}, false},
+	} {
 		v := New(Options{})
-		v.add([]plan.Verification{{Link: api.Pair{Source: "west", Target: "east"}, Address: "east", Again: again}})
+		v.add([]plan.Verification{tt.begun})
 		v.begin(t.Context(), func(ctx context.Context, _ plan.Verification) { <-ctx.Done() })
-		if got := v.Awaited(time.Minute); got != want {
-			t.Errorf("again %t: the round waits: %t, want %t", again, got, want)
+		v.add(tt.queued)
+		if got := v.Awaited(time.Minute); got != tt.want {
+			t.Errorf("%s: the round waits: %t, want %t", name, got, tt.want)
 		}
 		v.Stop()
+	}
+}
+
+// TestQueue: for an address, the first verification of a credential comes before later ones of others, each in the order in which it was asked for.
+func TestQueue(t *testing.T) {
+	v, want := New(Options{}), []api.ClusterName{"c", "d", "a", "b"}
+	for _, source := range []api.ClusterName{"a", "b", "c", "d", "a", "c"} {
+		v.add([]plan.Verification{{Link: api.Pair{Source: source, Target: "east"}, Address: "east", Again: source < "c"}})
+	}
+	var got []api.ClusterName
+	for _, one := range v.queue["east"] {
+		got = append(got, one.Link.Source)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -147,7 +147,7 @@ func (e *engine) warnUnknownClusters() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(e.loop.Abandoned)) {
-		if e.worker(name) == nil {
+		if _, recorded := e.store.Record.Last().Clusters[name]; !recorded && e.worker(name) == nil {
 			e.loop.Log.Warn("--abandon-cluster does nothing: no such cluster is declared or in the record: check its name", "cluster", string(name))
 		}
 	}

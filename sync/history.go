@@ -27,7 +27,7 @@ func (h *history) denied(ctx context.Context, f *fleet.Fleet) error {
 	if good != nil && good.Commit == f.Commit && h.store.Declared.Confirmed(h.appliedCommits(f)) != "" {
 		return nil
 	}
-	if err := h.compareApplied(ctx, f); err != nil {
+	if err := h.compareApplied(ctx, f); err != nil || h.loop.Uninstall { // an uninstall applies nothing of the revision to clusters that it cannot read
 		return err
 	}
 	return h.deniedUnread(ctx, f)

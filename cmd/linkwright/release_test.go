@@ -259,6 +259,10 @@ func (l *lab) uninstallsDead() {
 	if code, out := l.bare("get", "links", "--cluster-timeout", "3s"); code != cli.ExitError || !strings.Contains(out, began[0]) {
 		l.t.Errorf("get links, after an uninstall that began: exit code %d\n%s", code, out)
 	}
+	// West is clean, so that no cluster that can be read has a revision: that keeps nobody from going on.
+	if got := l.must(cli.ExitPartial, []string{"CleanupPending"}, "uninstall", "--yes", "--cluster-timeout", "3s", "--wait", "5s"); strings.Contains(got.out+got.stderr, "not applied") {
+		l.t.Errorf("uninstall, again:\n%s%s", got.out, got.stderr)
+	}
 	if err := l.Cluster("east").Resume(); err != nil {
 		l.t.Fatal(err)
 	}
@@ -290,7 +294,9 @@ func (l *lab) uninstallsForgotten() {
 	l.commit(l.cluster("west"))
 	uninstall := []string{"uninstall", "--abandon-cluster", "east", "--cluster-timeout", "3s", "--wait", "1m"}
 	l.must(cli.ExitPartial, []string{"east: the cluster was abandoned", "delete Deployment.apps linkerd-multicluster/controller-east", "othing was written"}, uninstall...)
-	l.must(cli.ExitDone, []string{"Abandoned: the cluster was abandoned"}, append(uninstall, "--yes")...)
+	if got := l.must(cli.ExitDone, []string{"Abandoned: the cluster was abandoned"}, append(uninstall, "--yes")...); strings.Contains(got.stderr, "does nothing") {
+		l.t.Errorf("uninstall:\n%s", got.stderr)
+	}
 	l.unmarked("west")
 	l.recordless()
 	l.must(cli.ExitDone, []string{"no such cluster is declared or in the record", "no link is left"}, uninstall...)

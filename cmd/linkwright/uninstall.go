@@ -246,6 +246,7 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 	}
 	cli.Say(out.notes, staysInstalled)
 	u.warn()
+	e.Loop.Abandoned = nil // what was given up is not in the record any more
 	w, err := e.Look(ctx, term)
 	if err != nil {
 		return errors.Join(cli.ShownVerdict(out.format, r, failed), err)

@@ -24,7 +24,7 @@ func (f *faults) managementKeys() {
 	ann, bob, carol := f.signer("ann"), f.signer("bob"), f.signer("carol")
 	args := []string{
 		"--git-secret", "git", "--verify", "HEAD", "--verify-keys-secret", "signers", "--verify-keys-configmap", "guests",
-		"--git-timeout", "2s", "--hook-secret-file", f.hook,
+		"--git-timeout", "20s", "--hook-secret-file", f.hook,
 	}
 	f.missing("--git-secret: Secret linkwright/git is missing in the management cluster", args)
 	f.secret("git", map[string]string{"password": faultCanary, "ca.crt": f.content(f.front.ca)})

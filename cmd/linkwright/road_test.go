@@ -382,7 +382,7 @@ func (l *lab) twoProcesses() {
 	l.must(cli.ExitDone, []string{"2 links: ", "nothing to write"}, "sync")
 }
 
-// lostLease: the report has what was written until then.
+// lostLease: the report has what was written until then. On a busy machine that is before the first cluster was read.
 func (l *lab) lostLease() {
 	l.commit(l.clusters() + link("east", "west", ""))
 	l.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync")
@@ -398,7 +398,8 @@ func (l *lab) lostLease() {
 		l.t.Fatal(err)
 	}
 	_ = c.Wait() // its exit code is checked
-	if code := c.ProcessState.ExitCode(); code != cli.ExitError || !strings.Contains(stderr.String(), "the lease is lost") || !strings.Contains(out.String(), "0 failed") {
+	reported := strings.Contains(out.String(), "0 failed") || strings.Contains(out.String(), "no cluster was read")
+	if code := c.ProcessState.ExitCode(); code != cli.ExitError || !strings.Contains(stderr.String(), "the lease is lost") || !reported {
 		l.t.Errorf("a lost lease: exit code %d\n%s%s", code, out, stderr)
 	}
 	l.must(cli.ExitDone, []string{"2 links: "}, "sync")

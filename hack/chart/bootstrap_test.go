@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/linkwright/linkwright/hack/faultproxy"
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
@@ -35,7 +36,8 @@ type newcomer struct {
 	*testbed.ControlPlanes
 	dir     string // where they work
 	program string
-	log     bytes.Buffer // of the daemon
+	north   *faultproxy.Proxy // in front of north: the context slow
+	log     bytes.Buffer      // of the daemon
 }
 
 // TestBootstrap does what the README says, line by line, with real Git, Helm and control planes. The pods of control planes without a container
@@ -84,6 +86,7 @@ func newNewcomer(t *testing.T) *newcomer {
 		logins.Clusters[c.Name], logins.AuthInfos[c.Name] = one.Clusters[context.Cluster], one.AuthInfos[context.AuthInfo]
 		logins.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: c.Name}
 	}
+	n.slow(logins)
 	reader := logins.AuthInfos["north"].DeepCopy()
 	reader.Impersonate, reader.ImpersonateGroups = "reader", []string{"system:authenticated"}
 	logins.AuthInfos["reader"], logins.Contexts["reader"] = reader, &clientcmdapi.Context{Cluster: "north", AuthInfo: "reader"}
@@ -92,6 +95,19 @@ func newNewcomer(t *testing.T) *newcomer {
 	n.repository()
 	n.mirrors()
 	return n
+}
+
+// slow adds a context in which the test can make a client of north wait.
+func (n *newcomer) slow(logins *clientcmdapi.Config) {
+	n.Helper()
+	var err error
+	n.north, err = faultproxy.New(n.Cluster("north").Config)
+	n.must(err)
+	n.Cleanup(func() { _ = n.north.Close() })
+	config := n.north.Config()
+	logins.Clusters["slow"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	logins.AuthInfos["slow"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
+	logins.Contexts["slow"] = &clientcmdapi.Context{Cluster: "slow", AuthInfo: "slow"}
 }
 
 // mirrors plays Linkerd's controllers.
@@ -163,9 +179,8 @@ func (n *newcomer) typed(want int, words ...string) string {
 	if err != nil && !errors.As(err, &failed) {
 		n.Fatal(err)
 	}
-	n.Logf("%s\n%s", strings.Join(words, " "), out)
 	if code := cmd.ProcessState.ExitCode(); code != want {
-		n.Fatalf("%s: exit code %d, want %d", strings.Join(words, " "), code, want)
+		n.Fatalf("%s: exit code %d, want %d\n%s", strings.Join(words, " "), code, want, out)
 	}
 	for _, secret := range []string{"of the person", "of%20the%20person", "of linkwright"} {
 		if words[0] == "linkwright" && strings.Contains(string(out), secret) {
@@ -238,8 +253,9 @@ func (n *newcomer) helm(words []string) {
 	n.must(err)
 	program.SetArgs(words)
 	err = program.ExecuteContext(n.Context())
-	n.Logf("helm %s\n%s", strings.Join(words, " "), out.String())
-	n.must(err)
+	if err != nil {
+		n.Fatalf("helm %s: %v\n%s", strings.Join(words, " "), err, out.String())
+	}
 }
 
 func (n *newcomer) client(cluster string) *kubernetes.Clientset {
@@ -285,8 +301,14 @@ func (n *newcomer) pod() (stop func()) {
 		cancel()
 		_ = cmd.Wait() // its exit code tells
 		text := n.log.String()
-		if cmd.ProcessState.ExitCode() != 0 || strings.Contains(text, "level=ERROR") || strings.Contains(strings.ToLower(text), "forbidden") || n.Failed() {
-			n.Errorf("linkwright %s: exit code %d\n%s", strings.Join(args, " "), cmd.ProcessState.ExitCode(), text)
+		bad := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+			return !strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(strings.ToLower(line), "forbidden")
+		})
+		if code := cmd.ProcessState.ExitCode(); code != 0 || len(bad) > 0 {
+			n.Errorf("linkwright %s: exit code %d, and these lines:\n%s", strings.Join(args, " "), code, strings.Join(bad, "\n"))
+		}
+		if n.Failed() {
+			n.Logf("the log of the installed linkwright:\n%s", text)
 		}
 	}
 }
@@ -320,8 +342,7 @@ func (n *newcomer) linked(links int) {
 		}
 		return err == nil && strings.Count(string(last), " True ") == links, nil
 	})
-	n.Logf("linkwright get links\n%s", last)
 	if err != nil {
-		n.Fatalf("%d links: %v\n%s", links, err, n.log.String())
+		n.Fatalf("%d links: %v\n%s", links, err, last)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	gosync "sync"
 	"syscall"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/linkwright/linkwright/hack/fault"
 	"github.com/linkwright/linkwright/hack/outputschema"
 	"github.com/linkwright/linkwright/sync/report/output"
 )
@@ -174,11 +176,12 @@ func (n *newcomer) readerMay(verb, resource string) {
 	}))
 }
 
-// cannot runs a bootstrap of north with the login of the reader. It writes this and no more.
+// cannot runs a bootstrap of north with the login of the reader. It writes this and no more. The clusters that linkwright
+// could read before are done, so the exit code is that of a part.
 func (n *newcomer) cannot(written []string) {
 	n.Helper()
 	words := append([]string{"linkwright", "bootstrap", "fleet", "--context", "north=reader", "--management-context", "west", "--yes"}, n.addresses("north")...)
-	out := n.typed(2, words...)
+	out := n.typed(4, words...)
 	for _, says := range append(written, `User "reader" cannot`, "use the context of a login that may do this") {
 		if !strings.Contains(out, says) {
 			n.Errorf("a login with too few rights: does not say %q:\n%s", says, out)
@@ -226,11 +229,13 @@ func (n *newcomer) grows() {
 	words := []string{"bootstrap", "fleet", "--context", "north", "--management-context", "west", "--yes"}
 	words = append(words, n.addresses("north")...)
 	n.behind(words)
-	if out, code := n.ended(syscall.SIGINT, words); code != 4 || !strings.Contains(out, "2 of 3 clusters were not added: north, west; run the command again") {
+	through := slices.Clone(words)
+	through[slices.Index(through, "north")] = "north=slow"
+	if out, code := n.ended(syscall.SIGINT, through); code != 4 || !strings.Contains(out, "2 of 3 clusters were not added: north, west; run the command again") {
 		n.Errorf("ended by Ctrl-C with exit code %d, it does not say what is left to do:\n%s", code, out)
 	}
 	n.clean("a bootstrap ended by Ctrl-C")
-	n.ended(syscall.SIGKILL, words)
+	n.ended(syscall.SIGKILL, through)
 	n.clean("a killed bootstrap")
 	if out := n.typed(0, append([]string{"linkwright"}, words...)...); strings.Contains(out, "north: ServiceAccount linkwright/linkwright written") || !strings.Contains(out, "Secret linkwright/north written") {
 		n.Error("the next bootstrap does not go on with what is missing")
@@ -240,9 +245,25 @@ func (n *newcomer) grows() {
 	n.linked(6)
 }
 
-// ended runs the program, and sends it a signal once it has written something into north. It returns what it printed, and its exit code.
+// ended runs the program, and sends it a signal once it has written something into north. Until the program has heard it, north answers no
+// other write. It returns what the program printed, and its exit code.
 func (n *newcomer) ended(by os.Signal, words []string) (out string, code int) {
 	n.Helper()
+	first, heard := make(chan struct{}), make(chan struct{})
+	n.north.Set(fault.Rule{Times: fault.Always, Fault: fault.Fault{Before: func(r fault.Request) {
+		if !writes(r) {
+			return
+		}
+		select {
+		case <-first:
+			<-heard
+		default:
+			close(first)
+		}
+	}}})
+	hear := gosync.OnceFunc(func() { close(heard) })
+	defer n.north.Set()
+	defer hear()
 	cmd := exec.CommandContext(n.Context(), n.program, words...)
 	cmd.Dir, cmd.Env = n.dir, append(os.Environ(), "KUBECONFIG="+filepath.Join(n.dir, "logins"))
 	stderr, err := cmd.StderrPipe()
@@ -250,15 +271,23 @@ func (n *newcomer) ended(by os.Signal, words []string) (out string, code int) {
 	n.must(cmd.Start())
 	wrote := regexp.MustCompile(`north: .* written`)
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if out += lines.Text() + "\n"; by != nil && wrote.MatchString(lines.Text()) {
+		out += lines.Text() + "\n"
+		switch {
+		case by != nil && wrote.MatchString(lines.Text()):
 			n.must(cmd.Process.Signal(by))
 			by = nil
+		case strings.HasPrefix(lines.Text(), "finishing what has begun"):
+			hear()
 		}
 	}
 	_ = cmd.Wait() // its exit code tells
 	if by != nil {
 		n.Fatalf("it ended before a signal could be sent:\n%s", out)
 	}
-	n.Logf("linkwright %s\n%s", strings.Join(words, " "), out)
 	return out, cmd.ProcessState.ExitCode()
+}
+
+// writes says whether a request changes the cluster.
+func writes(r fault.Request) bool {
+	return !r.DryRun && slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) && !strings.HasSuffix(r.Resource, "reviews")
 }

@@ -36,6 +36,11 @@ func TestSuspendedByDecision(t *testing.T) {
 		if !steps["west"].PlanAgain.Equal(d.Until) {
 			t.Errorf("%s: it is asked again at %s, want %s", name, steps["west"].PlanAgain, d.Until)
 		}
+		s.snapshot.Once = true
+		if again := s.reconcile("west", Suspend, PrunePolicy).PlanAgain; !again.IsZero() {
+			t.Errorf("%s: a sync that runs once waits until %s", name, again)
+		}
+		s.snapshot.Once = false
 		s.snapshot.Now = d.Until
 		if step := s.reconcile("west", Suspend, PrunePolicy); !slices.Contains(describe(step), "create "+deployment("east").String()) {
 			t.Errorf("%s: once it is over: %v", name, describe(step))

@@ -44,8 +44,11 @@ func PausedCluster(owner string, name api.ClusterName) *object.Reason {
 	return object.Because(reason.Suspended, "cluster %s is paused from inside, so linkwright leaves it as it is: to resume, run there %s", name, resume).Running(resume)
 }
 
-// resumes returns when the first suspension of these rows ends.
+// resumes returns when the first suspension of these rows ends. A sync that runs once does not wait for that.
 func resumes(w state.Snapshot, rows []Row) (at time.Time) {
+	if w.Once {
+		return at
+	}
 	for _, row := range rows {
 		if row.Phase != Suspended {
 			continue

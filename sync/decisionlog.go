@@ -9,7 +9,7 @@ import (
 )
 
 // logRecord logs what people decided since the record was last read, and what linkwright did not understand. A process that reads the record for
-// the first time logs all that is in effect, and nothing that is past.
+// the first time logs all that is in effect, and nothing that is past. A command that only reads logs no decisions: its answer has them.
 func (l *Loop) logRecord(last, now inventory.Record) {
 	if l.Log == nil {
 		return
@@ -22,9 +22,13 @@ func (l *Loop) logRecord(last, now inventory.Record) {
 			l.Log.Warn("decision not understood: linkwright ignores it", "decision", d.String(), "error", err)
 			continue
 		}
-		l.logDecision(d)
+		if !l.ReadOnly {
+			l.logDecision(d)
+		}
 	}
-	l.logApprovals(last, now)
+	if !l.ReadOnly {
+		l.logApprovals(last, now)
+	}
 	for _, text := range now.Unread {
 		if !slices.Contains(last.Unread, text) {
 			l.Log.Warn("approval not understood: linkwright ignores it", "approval", text)

@@ -18,6 +18,8 @@ import (
 func TestDecisionsAreLogged(t *testing.T) {
 	var out bytes.Buffer
 	l := &Loop{Log: slog.New(slog.NewTextHandler(&out, nil))}
+	reading := &Loop{Log: l.Log}
+	reading.ReadOnly = true
 	now := time.Now().UTC().Truncate(time.Second)
 	at := " at=" + now.Format(time.RFC3339)
 	units := []inventory.Unit{inventory.LinkUnit(api.Pair{Source: "west", Target: "east"})}
@@ -56,6 +58,10 @@ func TestDecisionsAreLogged(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+		out.Reset()
+		if reading.logRecord(tt.last, tt.now); out.Len() > 0 {
+			t.Errorf("%s: a command that only reads logs\n%s", name, out.String())
 		}
 	}
 }

@@ -22,8 +22,8 @@ func (o Overview) GatewayList() Listing {
 	for _, l := range o.Links {
 		g := output.Gateway{TypeMeta: output.Of(output.KindGateway), Source: string(l.Pair.Source), Target: string(l.Pair.Target)}
 		alive, why := l.gatewayAlive(recordedEnd(m, UnknownEnd, l.Pair.Source, o.Clusters).Reason)
-		if g.Alive, g.Reason = alive, m.reason(why); l.Mirrors != nil {
-			g.Services, g.ReadyServices = l.Mirrors.Services, l.Mirrors.Serving
+		if g.Alive, g.Reason = alive, m.reason(why); l.Mirrors != nil && l.Mirrors.Hidden == nil {
+			g.Services, g.ReadyServices = &l.Mirrors.Services, &l.Mirrors.Serving
 		}
 		all = append(all, g)
 	}
@@ -52,7 +52,15 @@ func (l RecordedLink) gatewayAlive(unread *object.Reason) (string, *object.Reaso
 func gatewayRows(all []output.Gateway) [][]string {
 	rows := [][]string{{"source", "target", "alive", "services", "ready", "message"}}
 	for _, g := range all {
-		rows = append(rows, []string{g.Source, g.Target, g.Alive, strconv.Itoa(g.Services), strconv.Itoa(g.ReadyServices), sentence(g.Reason)})
+		rows = append(rows, []string{g.Source, g.Target, g.Alive, numberIfKnown(g.Services), numberIfKnown(g.ReadyServices), sentence(g.Reason)})
 	}
 	return rows
+}
+
+// numberIfKnown is a number in digits; empty: it is not known.
+func numberIfKnown(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
 }

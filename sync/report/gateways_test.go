@@ -25,11 +25,11 @@ func TestGatewayList(t *testing.T) {
 	want := `
 SOURCE  TARGET  ALIVE    SERVICES  READY  MESSAGE
 east    west    True     3         2
-north   east    Unknown  0         0      Unreachable: no route[31m; to host
+north   east    Unknown                   Unreachable: no route[31m; to host
 west    east    False    2         0      GatewayNotAlive: no address of its 2 mirrors is ready: linkwright check --repo URL says what to look at
 west    north   Unknown  1         0      NoMirrors: no mirror has an address, so nothing shows whether the gateway is alive
-west    south   Unknown  0         0      Forbidden: linkwright may not read Services
-west    pole    Unknown  0         0      Leaving: cluster west holds nothing of the link any more
+west    south   Unknown                   Forbidden: linkwright may not read Services
+west    pole    Unknown                   Leaving: cluster west holds nothing of the link any more
 `
 	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), writtenAs(t, o.GatewayList().Answer(true), Text)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -11,10 +11,10 @@ type Gateway struct {
 	Target string `json:"target"`
 	// Alive is True if the address of a mirror is ready, False if mirrors have addresses and none is ready, and Unknown otherwise.
 	Alive string `json:"alive" jsonschema:"enum=True,enum=False,enum=Unknown"`
-	// Services is how many mirror Services the link has in the source.
-	Services int `json:"services"`
-	// ReadyServices is how many of them have a ready address.
-	ReadyServices int `json:"readyServices"`
+	// Services is how many mirror Services the link has in the source. It is absent if they were not read.
+	Services *int `json:"services,omitempty"`
+	// ReadyServices is how many of them have a ready address. It is absent if they were not read.
+	ReadyServices *int `json:"readyServices,omitempty"`
 	// Reason says why the gateway is not alive, or why linkwright does not know.
 	Reason *object.Reason `json:"reason,omitempty"`
 }

@@ -81,20 +81,22 @@ func TestForeign(t *testing.T) {
 	b.run(b.options(b.agent))
 	b.export("web", b.exported())
 	b.condition("mirrorServices", "web", "False ObjectExists")
-	b.eventually(func() error {
+	once := func() error {
 		// The API server itself has Events on Services, when it repairs the list of cluster IPs.
 		events, err := b.east.CoreV1().Events(b.ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=ServiceMirroringSkipped"})
-		if err == nil && (len(events.Items) == 0 || events.Items[0].Source.Component != "linkerd-service-mirror-"+b.link) {
-			err = fmt.Errorf("events: %+v", events.Items)
+		if err == nil && (len(events.Items) != 1 || events.Items[0].Source.Component != "linkerd-service-mirror-"+b.link || events.Items[0].Count > 1) {
+			err = fmt.Errorf("events, want one: %+v", events.Items)
 		}
 		return err
-	})
+	}
+	b.eventually(once)
 	if still, err := b.service(mine.Name); err != nil || still.ResourceVersion != mine.ResourceVersion {
 		t.Errorf("the user's Service: %v, %v, want it unchanged", still, err)
 	}
 	b.ok(nil, b.west.CoreV1().Services(b.ns).Delete(t.Context(), mine.Name, metav1.DeleteOptions{}))
 	b.mirrored(mine.Name, true)
 	b.condition("mirrorServices", "web", "True Mirrored")
+	b.ok(nil, once())
 
 	b.ok(nil, b.west.CoreV1().Services(b.ns).Delete(t.Context(), mine.Name, metav1.DeleteOptions{}))
 	b.mirrored(mine.Name, true)

@@ -18,7 +18,9 @@ GORELEASER := bin/tools/goreleaser
 # not there is passed over.
 CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster deploy hack/testbed hack/pages render hack/history hack/demo sync/lease hack/faultproxy
 # Those of the others that take longest: they are begun first.
-LONG_PACKAGES := sync/source sync/plan render/overlay
+LONG_PACKAGES := sync/source render/overlay
+# It starts no goroutine. Its tests run without the race detector, and those that plan in several goroutines with it.
+PLANNER := sync/plan
 # How many clusters the demo runs: 2 to 5.
 CLUSTERS ?= 3
 # Where `make image` pushes to; empty: nowhere.
@@ -214,7 +216,8 @@ on_clusters := LINKWRIGHT_CLUSTERS=1 $(race) -short -p 3 -parallel 4 -timeout $(
 .PHONY: race-all
 race-all:
 	$(on_clusters) $(call present,$(CLUSTER_PACKAGES) $(LONG_PACKAGES)) \
-		$$($(GO) list ./... | grep -vxF $(addprefix -e $(MODULE)/,$(CLUSTER_PACKAGES) $(LONG_PACKAGES)))
+		$$($(GO) list ./... | grep -vxF $(addprefix -e $(MODULE)/,$(CLUSTER_PACKAGES) $(LONG_PACKAGES) $(PLANNER)))
+	LINKWRIGHT_CLUSTERS= $(GO) test -race -vet=off -short -run SideBySide ./$(PLANNER)
 
 race-clusters: ## tests on real control planes
 	$(on_clusters) $(call present,$(CLUSTER_PACKAGES))

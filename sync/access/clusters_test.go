@@ -97,7 +97,7 @@ func TestFollow(t *testing.T) {
 // TestMissingAccessSecret: what is said of an access Secret that is missing, or must not be read, has the command for that cluster.
 func TestMissingAccessSecret(t *testing.T) {
 	for status, want := range map[int]string{
-		http.StatusNotFound: "access.kubeconfigSecret: Secret links/of-east is missing in the management cluster: if that is the right cluster, run linkwright cluster add east PATH --context CONTEXT --owner blue --namespace links, " +
+		http.StatusNotFound: "access.kubeconfigSecret: Secret links/of-east is missing in the management cluster: correct the name, or run linkwright cluster add east PATH --context CONTEXT --owner blue --namespace links, " +
 			"or create it with a kubeconfig under the key own",
 		http.StatusForbidden: "grant it with your own login: linkwright cluster add east PATH --context CONTEXT --owner blue --namespace links",
 	} {

@@ -82,7 +82,7 @@ func (c *accesses) fromSecret(ctx context.Context, name api.ClusterName, s api.S
 	add := object.Installation{Owner: c.options.Owner, Namespace: c.options.Namespace}.Command("cluster add " + string(name) + " PATH --context CONTEXT")
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: if that is the right cluster, run %s, or create it with a kubeconfig under the key %s", err, add, s.Key)}
+		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: correct the name, or run %s, or create it with a kubeconfig under the key %s", err, add, s.Key)}
 	case apierrors.IsForbidden(err):
 		return target{err: fmt.Errorf("access.kubeconfigSecret: %w: grant it with your own login: %s", err, add)}
 	case err != nil:

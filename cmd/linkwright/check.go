@@ -32,7 +32,8 @@ command line: "linkerd linkwright check", and as part of "linkerd check". Set
 its flags by environment variables then, such as LINKWRIGHT_REPO. It does not
 use Linkerd's --kubeconfig, --context and --namespace.
 
-The exit code is 4 if a check failed; with --watch, if the last one did.`,
+The exit code is 4 if a check failed; with --watch, if the last one did. It is 3
+if the declarations are invalid.`,
 		Example: `  linkwright check --repo URL --kubeconfig management.yaml -o short
   LINKWRIGHT_REPO=URL LINKWRIGHT_KUBECONFIG=management.yaml linkerd check`,
 		Args: cobra.NoArgs,
@@ -70,7 +71,7 @@ The exit code is 4 if a check failed; with --watch, if the last one did.`,
 // check reads everything once, and writes what it found.
 func (e engine) check(ctx context.Context, w io.Writer, f report.Format) error {
 	r, failed := e.Once(ctx, cli.NoLeadership)
-	r = e.withRecord(ctx, r, failed)
+	r, failed = e.whileUninstalling(ctx, e.withRecord(ctx, r, failed), failed)
 	answer, ok := r.CheckAnswer()
 	switch err := cli.Write(w, f, answer); {
 	case err != nil:

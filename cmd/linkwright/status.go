@@ -33,8 +33,8 @@ sync ended. AGE is the time since READY or its reason changed.
 Without --repo it shows the conditions that the last "run" or "sync" wrote into
 the clusters' inventories. It asks the clusters in the management cluster's
 record, and needs no repository and no daemon. --watch repeats it after each
-change. The exit code is 4 if not all is as declared, and 2 if nothing could be
-read.
+change. The exit code is 4 if not all is as declared, 2 if nothing could be
+read, and with --repo 3 if the declarations are invalid.
 
 With --repo it reads the repository and the clusters, and compares them:
 
@@ -143,6 +143,31 @@ func whileUninstalling(u report.Uninstall, failed error) (cli.Exit, bool) {
 	text := strings.TrimSpace(u.Line())
 	return cli.Exit{Code: cli.ExitPartial, Err: errors.New(text)}, denied && text != ""
 }
+
+// whileUninstalling has a report say of a denied revision, in place of how to allow it, that an uninstall began and how to end that.
+func (e engine) whileUninstalling(ctx context.Context, r report.Report, failed error) (report.Report, error) {
+	if _, denied := errors.AsType[sync.DeniedRevision](failed); !denied || cli.Interrupted(ctx) != nil {
+		return r, failed
+	}
+	known, err := e.record(ctx)
+	if err != nil {
+		return r, failed
+	}
+	if exit, ok := whileUninstalling(installedOf(e.Engine).opening(ctx, known).Revision.Uninstall, failed); ok {
+		r.Err, failed = exit.Error(), reworded{failed, exit.Error()}
+	}
+	return r, failed
+}
+
+// reworded is an error that says something else.
+type reworded struct {
+	error
+	text string
+}
+
+func (e reworded) Error() string { return e.text }
+
+func (e reworded) Unwrap() error { return e.error }
 
 // observedNow is what the record remembers of revisions, with what was just seen of the repository.
 func observedNow(known report.Revision, r report.Report, failed error) report.Revision {

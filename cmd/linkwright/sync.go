@@ -86,6 +86,7 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 			failed = resumable(failed, r, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
 			r.Err = failed.Error()
 		}
+		r, failed = engine{e}.whileUninstalling(ctx, r, failed)
 		if ctx.Err() == nil {
 			e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
 		}

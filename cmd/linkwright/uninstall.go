@@ -241,7 +241,9 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 	if err := u.reports(out, r); err != nil {
 		return err
 	}
+	again := object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace}.Command("uninstall --yes")
 	if errors.Is(failed, sync.ErrInterrupted) {
+		cli.Say(out.notes, "Not all is removed: run "+again+" again. A sync would write all that is declared again.")
 		return cli.ShownVerdict(out.format, r, failed)
 	}
 	cli.Say(out.notes, staysInstalled)
@@ -254,7 +256,6 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 	left := plan.Left(w, nil)
 	sayLeft(out, left, "left")
 	if slices.ContainsFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil || len(l.Cleanup) > 0 }) {
-		again := object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace}.Command("uninstall --yes")
 		cli.Say(out.notes, "Not all is removed: run "+again+" again once every cluster can be read.")
 	}
 	err = cli.ShownVerdict(out.format, r, failed)

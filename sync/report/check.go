@@ -77,6 +77,9 @@ func (r Report) checks() checks {
 // newestApplied checks that the newest revision is applied; wrong: why it is not. Nobody knows that if no cluster was read.
 func (r Report) newestApplied(wrong string) output.OneCheck {
 	const newest = "the newest revision is applied"
+	if u := r.Uninstall(); u.begun() {
+		return of(newest, strings.TrimSpace(u.Line()), failure)
+	}
 	if wrong == "" && r.NeverApplied {
 		return of(newest, nothingApplied, failure)
 	}
@@ -84,7 +87,28 @@ func (r Report) newestApplied(wrong string) output.OneCheck {
 	if wrong == "" && len(r.Clusters) > 0 && !slices.ContainsFunc(r.Clusters, read) {
 		return of(newest, "unknown: no cluster was read", warning)
 	}
+	if wrong == "" {
+		return of(newest, r.notAppliedIn(), warning)
+	}
 	return of(newest, wrong, failure)
+}
+
+// notAppliedIn names the clusters that carry another revision than the newest one, and those that were not read; empty: all carry it.
+func (r Report) notAppliedIn() string {
+	var other, unread []string
+	for _, c := range r.Clusters {
+		switch {
+		case c.hasLeft():
+		case c.Status() == Unknown:
+			unread = append(unread, string(c.Name))
+		case c.Applied != "" && c.Applied != r.Head:
+			other = append(other, fmt.Sprintf("%s carries %s", c.Name, c.Applied.Short()))
+		}
+	}
+	if len(unread) > 0 {
+		other = append(other, "unknown in clusters that were not read: "+strings.Join(unread, ", "))
+	}
+	return strings.Join(other, "; ")
 }
 
 // notApplied says why the newest revision is not applied, with the first error of its declarations.

@@ -46,7 +46,13 @@ func checkedAs(t *testing.T, r Report, f Format) (string, bool) {
 }
 
 func TestCheck(t *testing.T) {
-	const want = `linkwright: north
+	const want = `linkwright
+----------
+‼ the newest revision is applied
+    unknown in clusters that were not read: north
+    see https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#the-newest-revision-is-applied for hints
+
+linkwright: north
 -----------------
 × cluster is read
     Unreachable: no route
@@ -71,7 +77,7 @@ Status check results are ×
 		t.Errorf("Check(short): %v, -want +got\n%s", ok, diff)
 	}
 	whole, _ := checkedAs(t, ailing(), Table)
-	for _, line := range []string{"√ renders\n", "√ both ends are as declared\n", "√ cluster may be written\n", "√ the newest revision is applied\n"} {
+	for _, line := range []string{"√ renders\n", "√ both ends are as declared\n", "√ cluster may be written\n", "‼ the newest revision is applied\n    unknown in clusters that were not read: north\n"} {
 		if !strings.Contains(whole, line) {
 			t.Errorf("Check(table) has no %q:\n%s", line, whole)
 		}
@@ -113,7 +119,7 @@ func TestCheckJSON(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"success": 9, "warning": 2, "error": 2}, results); diff != "" {
+	if diff := cmp.Diff(map[string]int{"success": 8, "warning": 3, "error": 2}, results); diff != "" {
 		t.Errorf("results: -want +got\n%s", diff)
 	}
 }

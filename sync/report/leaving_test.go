@@ -27,7 +27,7 @@ func TestLinksThatLeave(t *testing.T) {
 		"a write failed in this sync":             {&plan.Row{Phase: plan.Changing, Leaving: true, Failed: true, Why: forbidden}, waits, nil, "Stalled (leaving)", forbidden.Message, "Run the command in the message."},
 		"a write failed, and the target is down":  {&plan.Row{Phase: plan.Changing, Leaving: true, Failed: true, Why: forbidden}, &plan.Row{Phase: Unseen, Leaving: true, Why: object.Because(reason.Unknown, "cluster east cannot be read")}, nil, "Stalled (leaving)", forbidden.Message, "Run the command in the message."},
 		"a write failed in the target":            {&plan.Row{Phase: plan.Waiting, Leaving: true, Why: object.Because(reason.Draining, "mirrors are left")}, &plan.Row{Phase: plan.Changing, Leaving: true, Failed: true, Why: forbidden}, nil, "Stalled (leaving)", forbidden.Message, "Run the command in the message."},
-		"nothing failed":                          {&plan.Row{Phase: plan.Changing, Leaving: true}, waits, nil, "Leaving", "the next sync goes on with its removal: further changes in west", ""},
+		"nothing failed":                          {&plan.Row{Phase: plan.Changing, Leaving: true}, waits, nil, "Leaving", "its removal has not ended; next: further changes in west", ""},
 		"people suspended it":                     {&plan.Row{Phase: plan.Suspended, Leaving: true, Why: by}, &plan.Row{Phase: plan.Suspended, Leaving: true, Why: by}, nil, "Suspended (leaving)", "suspended by alice", "Resume it, so that linkwright removes it: run linkwright resume west/east."},
 	} {
 		r := ends(tt.source, tt.target)

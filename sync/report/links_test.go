@@ -162,7 +162,7 @@ func TestLeavingLinkCountsItsSource(t *testing.T) {
 	}}
 	a, _ := r.LinkAnswer(pair)
 	for name, text := range map[string]string{"status": writtenAs(t, r.StatusAnswer(), Text), "describe": writtenAs(t, a, Text)} {
-		if !strings.Contains(text, "the next sync goes on with its removal: 2 changes in west") {
+		if !strings.Contains(text, "its removal has not ended; next: 2 changes in west") {
 			t.Errorf("%s does not count what is left in the source:\n%s", name, text)
 		}
 	}

@@ -141,6 +141,22 @@ func (o Overview) Unread() bool {
 	return len(o.Clusters) > 0 && !slices.ContainsFunc(o.Clusters, func(c RecordedCluster) bool { return c.Why == nil })
 }
 
+// NoneRead says of which clusters none could be read.
+func (o Overview) NoneRead() string {
+	names := make([]string, 0, len(o.Clusters))
+	for _, c := range o.Clusters {
+		names = append(names, string(c.Name))
+	}
+	return noneRead(names)
+}
+
+func noneRead(names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("cluster %s could not be read", names[0])
+	}
+	return fmt.Sprintf("none of %s could be read: %s", object.Count(len(names), "cluster"), strings.Join(names, ", "))
+}
+
 // overviewDoc is an Overview as it may be shown.
 type overviewDoc struct {
 	output.Status
@@ -198,7 +214,7 @@ func (o Overview) links(m mask) []output.Link {
 		}
 		out = append(out, output.Link{
 			TypeMeta: output.Of(output.KindLink), Source: string(l.Pair.Source), Target: string(l.Pair.Target),
-			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd || l.RemovalDenied || o.Revision.holdsRemoval(l),
+			Ready: c.Status, Status: status, Leaving: l.Source == LeavingEnd || l.Target == LeavingEnd || l.RemovalDenied || c.Reason == reason.Leaving || o.Revision.holdsRemoval(l),
 			Reason: m.reason(o.Revision.denialOf(why)), Since: c.Since,
 			SourceEnd: recordedEnd(m, l.Source, l.Pair.Source, o.Clusters), TargetEnd: recordedEnd(m, l.Target, l.Pair.Target, o.Clusters), Conditions: m.conditions(all),
 		})
@@ -329,17 +345,17 @@ func (d overviewDoc) more() string {
 	case len(d.Links) > 0:
 		return ""
 	}
-	unread := 0
+	var unread []string
 	for _, c := range d.Clusters {
 		if c.Status == string(Unknown) {
-			unread++
+			unread = append(unread, c.Name)
 		}
 	}
-	switch read := len(d.Clusters) - unread; {
-	case unread == 0:
+	switch read := len(d.Clusters) - len(unread); {
+	case len(unread) == 0:
 		return "no link in " + object.Count(len(d.Clusters), "cluster") + "\n"
 	case read == 0:
-		return "Links are unknown, because no cluster could be read.\n"
+		return "Links are unknown, because " + noneRead(unread) + ".\n"
 	default:
 		return fmt.Sprintf("no link in the %s that could be read; the others may have links\n", object.Count(read, "cluster"))
 	}

@@ -222,7 +222,7 @@ func TestOverviewReady(t *testing.T) {
 		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice; it is not ready: X: y"},
 		"suspended, changes wait":  {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits), Suspended: paused}, "b", "True Suspended by alice; changes wait for that"},
 		"its removal waits":        {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, held), Suspended: paused}, "b", "True Suspended by alice; its removal waits for that"},
-		"removed, and resumed":     {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, held)}, "b", "True Ready"},
+		"removed, and resumed":     {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, held)}, "b", "False Leaving its removal is not suspended any more: the next sync removes it, unless it is declared again"},
 		"not suspended any more":   {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits)}, "b", "True Ready"},
 		"suspended, and leaves":    {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Suspended: paused}, "b", "False Suspended by alice"},
 		"suspended, and denied":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied), Suspended: paused}, "b", "False Denied PrunePolicy"},
@@ -357,8 +357,9 @@ func TestOverviewWithoutLinks(t *testing.T) {
 	down := object.Because(reason.Forbidden, "no")
 	for want, clusters := range map[string][]RecordedCluster{
 		"no link in 2 clusters\n": {{Name: "east"}, {Name: "west"}},
-		"no link in the 1 cluster that could be read; the others may have links\n": {{Name: "east", Why: down}, {Name: "west"}},
-		"Links are unknown, because no cluster could be read.\n":                   {{Name: "east", Why: down}, {Name: "west", Why: down}},
+		"no link in the 1 cluster that could be read; the others may have links\n":   {{Name: "east", Why: down}, {Name: "west"}},
+		"Links are unknown, because none of 2 clusters could be read: east, west.\n": {{Name: "east", Why: down}, {Name: "west", Why: down}},
+		"Links are unknown, because cluster east could not be read.\n":               {{Name: "east", Why: down}},
 	} {
 		if got := writtenAs(t, Overview{Clusters: clusters}.Answer(), Text); !strings.HasSuffix(got, "\n\n"+want) {
 			t.Errorf("want %q:\n%s", want, got)

@@ -39,6 +39,8 @@ func (o Overview) ready(l RecordedLink) object.Condition {
 		return failedRemoval(*l.Failed)
 	case l.Source == LeavingEnd || l.Target == LeavingEnd:
 		return is(object.False, reason.Leaving, "it is being removed")
+	case suspendedWith(l.Conditions, reason.Leaving) && o.Revision.suspension(l) == nil:
+		return is(object.False, reason.Leaving, "its removal is not suspended any more: the next sync removes it, unless it is declared again")
 	case l.Source == UnknownEnd:
 		return is(object.Unknown, reason.NotRead, fmt.Sprintf("cluster %s was not read", l.Pair.Source))
 	case at < 0:

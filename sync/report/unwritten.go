@@ -61,7 +61,7 @@ func (r Report) toWrite(changes map[object.End]int, rows ...plan.Row) *object.Re
 		return nil
 	}
 	if leaving {
-		return object.Because(reason.Leaving, "the next sync goes on with its removal: %s", strings.Join(parts, ", "))
+		return object.Because(reason.Leaving, "its removal has not ended; next: %s", strings.Join(parts, ", "))
 	}
 	return object.Because(reason.Progressing, "the next sync writes %s", strings.Join(parts, ", "))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	gosync "sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -249,21 +251,20 @@ func (n *newcomer) grows() {
 // other write. It returns what the program printed, and its exit code.
 func (n *newcomer) ended(by os.Signal, words []string) (out string, code int) {
 	n.Helper()
-	first, heard := make(chan struct{}), make(chan struct{})
+	var first atomic.Bool
+	heard, ended := make(chan struct{}), make(chan struct{})
 	n.north.Set(fault.Rule{Times: fault.Always, Fault: fault.Fault{Before: func(r fault.Request) {
-		if !writes(r) {
+		if !writes(r) || first.CompareAndSwap(false, true) {
 			return
 		}
 		select {
-		case <-first:
-			<-heard
-		default:
-			close(first)
+		case <-heard:
+		case <-ended:
+			panic(http.ErrAbortHandler) // of a program that was killed, it does not reach the server
 		}
 	}}})
 	hear := gosync.OnceFunc(func() { close(heard) })
 	defer n.north.Set()
-	defer hear()
 	cmd := exec.CommandContext(n.Context(), n.program, words...)
 	cmd.Dir, cmd.Env = n.dir, append(os.Environ(), "KUBECONFIG="+filepath.Join(n.dir, "logins"))
 	stderr, err := cmd.StderrPipe()
@@ -281,6 +282,7 @@ func (n *newcomer) ended(by os.Signal, words []string) (out string, code int) {
 		}
 	}
 	_ = cmd.Wait() // its exit code tells
+	close(ended)
 	if by != nil {
 		n.Fatalf("it ended before a signal could be sent:\n%s", out)
 	}

@@ -201,10 +201,10 @@ race: ## tests of PKG that need no cluster
 	LINKWRIGHT_CLUSTERS= $(race) -short -timeout $(TIMEOUT) $(PKG)
 
 # Tests in which one goroutine works long: short runs, which are those with the race detector, leave them out. Here they run ten times as
-# fast. The planner starts no goroutine at all.
+# fast.
 .PHONY: unraced
 unraced:
-	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) ./sync/plan
+	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) ./$(PLANNER)
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) -run 'Lineage|Bounds|IndexEnds' ./sync/source
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) ./hack/bound
 
@@ -217,7 +217,7 @@ on_clusters := LINKWRIGHT_CLUSTERS=1 $(race) -short -p 3 -parallel 4 -timeout $(
 race-all:
 	$(on_clusters) $(call present,$(CLUSTER_PACKAGES) $(LONG_PACKAGES)) \
 		$$($(GO) list ./... | grep -vxF $(addprefix -e $(MODULE)/,$(CLUSTER_PACKAGES) $(LONG_PACKAGES) $(PLANNER)))
-	LINKWRIGHT_CLUSTERS= $(GO) test -race -vet=off -short -run SideBySide ./$(PLANNER)
+	$(GO) test -race -vet=off -short -timeout $(TIMEOUT) -run '^TestStepsSideBySide$$' ./$(PLANNER)
 
 race-clusters: ## tests on real control planes
 	$(on_clusters) $(call present,$(CLUSTER_PACKAGES))

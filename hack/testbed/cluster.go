@@ -102,11 +102,12 @@ func (c *Cluster) launch(p plan) (io.Reader, error) {
 	c.cmd = exec.Command(filepath.Join(p.bin, "controlplane"), p.args(c.Dir)...)
 	c.cmd.Stderr = c.stderr
 	// They live for a test: less garbage collection is a seventh less of their time.
-	c.cmd.Env = append([]string{"GOGC=400"}, append(os.Environ(), "CONTROLPLANE_AHEAD="+c.ahead.String())...)
+	env := []string{"GOGC=400"}
 	// Many share the processors of a machine that tests: with one thread each, a start takes a third less of them, and rest a fifth.
 	if testing.Testing() {
-		c.cmd.Env = append(c.cmd.Env, "GOMAXPROCS=1")
+		env = append(env, "GOMAXPROCS=1")
 	}
+	c.cmd.Env = append(env, append(os.Environ(), "CONTROLPLANE_AHEAD="+c.ahead.String())...)
 	// An interrupt at the terminal reaches the parent only; its end is enough.
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := c.cmd.StdinPipe()

@@ -71,11 +71,17 @@ if the declarations are invalid.`,
 // check reads everything once, and writes what it found.
 func (e engine) check(ctx context.Context, w io.Writer, f report.Format) error {
 	r, failed := e.Once(ctx, cli.NoLeadership)
-	r, failed = e.whileUninstalling(ctx, e.withRecord(ctx, r, failed), failed)
+	r = e.withRecord(ctx, r, failed)
+	exit, uninstalling := whileUninstalling(r.Uninstall(), failed)
+	if exit.Shown = uninstalling; uninstalling {
+		r.Err = "" // the answer says that an uninstall began
+	}
 	answer, ok := r.CheckAnswer()
 	switch err := cli.Write(w, f, answer); {
 	case err != nil:
 		return err
+	case uninstalling:
+		return exit
 	case failed != nil:
 		return cli.ShownVerdict(f, r, failed)
 	case !ok:

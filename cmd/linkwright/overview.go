@@ -78,7 +78,7 @@ func showStatus(h *cli.ManagementFlags, c *cobra.Command, f report.Format, watch
 		return err
 	}
 	if o.Unread() {
-		return cli.Exit{Code: cli.ExitError, Err: errors.New(o.NoneRead())} // the overview says of an uninstall
+		return cli.Exit{Code: cli.ExitError, Err: errors.New(o.NoneRead())} // the overview has the unfinished uninstall
 	}
 	return cli.Exit{Code: cli.ExitPartial}
 }

@@ -152,16 +152,19 @@ func (s *slow) everyCommand() {
 		args          []string
 		first, second *faultproxy.Proxy // that hang
 		lease         bool              // it takes the Lease
+		cut           string            // what it says when it is interrupted
 		rest          []string          // what it says when it does the rest
 		then          []string          // a command after it
 	}{
 		{args: []string{"adopt", "--all", "--yes"}, first: s.east, second: s.east, lease: true, rest: []string{"adopted"}, then: []string{"sync"}},
 		{args: []string{"rotate"}, first: s.west, second: s.east, rest: []string{"east→west: another token is already requested", "west→east: another token is requested"}},
 		{args: []string{"release", "east-west", "--yes"}, first: s.east, second: s.east, lease: true, rest: []string{"Blocked (ObjectExists)"}},
-		{args: []string{"uninstall", "--yes"}, first: s.east, second: s.west, lease: true, rest: []string{"stays in every cluster"}},
+		{args: []string{"uninstall", "--yes"}, first: s.east, second: s.west, lease: true, cut: "run linkwright uninstall --yes again", rest: []string{"stays in every cluster"}},
 		{args: s.addAll(), first: s.east, second: s.west, rest: []string{"Secret linkwright/west written"}},
 	} {
-		s.hang(tt.first, strike.Rule{}, tt.args...).once()
+		if got := s.hang(tt.first, strike.Rule{}, tt.args...).once(); !strings.Contains(got.out+got.stderr, tt.cut) {
+			s.t.Errorf("%v, interrupted, does not say %q:\n%s%s", tt.args, tt.cut, got.out, got.stderr)
+		}
 		s.hang(tt.second, strike.Rule{}, tt.args...).twice()
 		if tt.lease {
 			s.freed()

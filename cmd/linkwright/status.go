@@ -137,37 +137,12 @@ func (e engine) withRecord(ctx context.Context, r report.Report, failed error) r
 	return r
 }
 
-// whileUninstalling is the exit of a command for which a revision is denied although an uninstall began, which applies none; false: that is not so.
+// whileUninstalling replaces the error of a denied revision if an uninstall began, because no revision is applied then; false: it stays.
 func whileUninstalling(u report.Uninstall, failed error) (cli.Exit, bool) {
 	_, denied := errors.AsType[sync.DeniedRevision](failed)
 	text := strings.TrimSpace(u.Line())
 	return cli.Exit{Code: cli.ExitPartial, Err: errors.New(text)}, denied && text != ""
 }
-
-// whileUninstalling has a report say of a denied revision, in place of how to allow it, that an uninstall began and how to end that.
-func (e engine) whileUninstalling(ctx context.Context, r report.Report, failed error) (report.Report, error) {
-	if _, denied := errors.AsType[sync.DeniedRevision](failed); !denied || cli.Interrupted(ctx) != nil {
-		return r, failed
-	}
-	known, err := e.record(ctx)
-	if err != nil {
-		return r, failed
-	}
-	if exit, ok := whileUninstalling(installedOf(e.Engine).opening(ctx, known).Revision.Uninstall, failed); ok {
-		r.Err, failed = exit.Error(), reworded{failed, exit.Error()}
-	}
-	return r, failed
-}
-
-// reworded is an error that says something else.
-type reworded struct {
-	error
-	text string
-}
-
-func (e reworded) Error() string { return e.text }
-
-func (e reworded) Unwrap() error { return e.error }
 
 // observedNow is what the record remembers of revisions, with what was just seen of the repository.
 func observedNow(known report.Revision, r report.Report, failed error) report.Revision {

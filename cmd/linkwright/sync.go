@@ -86,7 +86,10 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 			failed = resumable(failed, r, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
 			r.Err = failed.Error()
 		}
-		r, failed = engine{e}.whileUninstalling(ctx, r, failed)
+		if _, denied := errors.AsType[sync.DeniedRevision](failed); denied {
+			failed = engine{e}.afterUninstall(ctx, failed)
+			r.Err = failed.Error()
+		}
 		if ctx.Err() == nil {
 			e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
 		}
@@ -103,6 +106,16 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 	defer e.Live.Show(c.Context(), live.Status)()
 	poster.once(c.Context(), done, e.Live)
 	return verdict
+}
+
+// afterUninstall is the error of a denied revision. If an uninstall began, it says that first, and how to go on with that.
+func (e engine) afterUninstall(ctx context.Context, denied error) error {
+	known, err := e.record(ctx)
+	u := uninstallOf(known, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
+	if err != nil || u.Since.IsZero() {
+		return denied
+	}
+	return fmt.Errorf("an uninstall began at %s and has not ended: run %s to go on with it; to sync again what is declared: %w", u.Since.Format(time.RFC3339), u.Command, denied)
 }
 
 // resumable is the error of a sync that a signal ended, with the clusters in which it left something to do, and the command that does it.

@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
@@ -77,7 +79,7 @@ func (r Report) checks() checks {
 // newestApplied checks that the newest revision is applied; wrong: why it is not. Nobody knows that if no cluster was read.
 func (r Report) newestApplied(wrong string) output.OneCheck {
 	const newest = "the newest revision is applied"
-	if u := r.Uninstall(); u.begun() {
+	if u := r.Uninstall(); u.begun() && wrong == "" {
 		return of(newest, strings.TrimSpace(u.Line()), failure)
 	}
 	if wrong == "" && r.NeverApplied {
@@ -93,22 +95,43 @@ func (r Report) newestApplied(wrong string) output.OneCheck {
 	return of(newest, wrong, failure)
 }
 
-// notAppliedIn names the clusters that carry another revision than the newest one, and those that were not read; empty: all carry it.
+// notAppliedIn names the clusters that have another revision than the newest one, and those that were not read; empty: there are none. A cluster
+// that leaves or is suspended keeps the revision that it has, and one in which nothing is written has none.
 func (r Report) notAppliedIn() string {
-	var other, unread []string
+	other := map[api.Commit][]string{}
+	var unread, parts []string
 	for _, c := range r.Clusters {
 		switch {
-		case c.hasLeft():
+		case c.keepsRevision():
 		case c.Status() == Unknown:
 			unread = append(unread, string(c.Name))
 		case c.Applied != "" && c.Applied != r.Head:
-			other = append(other, fmt.Sprintf("%s carries %s", c.Name, c.Applied.Short()))
+			other[c.Applied] = append(other[c.Applied], string(c.Name))
 		}
 	}
-	if len(unread) > 0 {
-		other = append(other, "unknown in clusters that were not read: "+strings.Join(unread, ", "))
+	for _, commit := range slices.Sorted(maps.Keys(other)) {
+		parts = append(parts, fmt.Sprintf("%s: revision %s is applied", nameFirst(other[commit]), commit.Short()))
 	}
-	return strings.Join(other, "; ")
+	if len(unread) > 0 {
+		parts = append(parts, "unknown in clusters that were not read: "+nameFirst(unread))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// keepsRevision reports whether a cluster is not brought to another revision: it leaves, or is suspended.
+func (c Cluster) keepsRevision() bool {
+	return c.Paused || slices.ContainsFunc(c.Step.Rows, func(row plan.Row) bool {
+		return row.End.IsBase() && (row.Leaving || row.Phase == plan.Suspended)
+	})
+}
+
+// nameFirst names the first clusters, and says how many more there are.
+func nameFirst(names []string) string {
+	const most = 3
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // notApplied says why the newest revision is not applied, with the first error of its declarations.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -94,6 +95,44 @@ func TestCheckUnread(t *testing.T) {
 	got, ok := checkedAs(t, r, Table)
 	if !strings.Contains(got, "‼ the newest revision is applied\n    unknown: no cluster was read\n") || ok {
 		t.Errorf("Check(table): %v\n%s", ok, got)
+	}
+}
+
+// Clusters with another revision are named, at most three of each, unless they keep it: they leave, or are suspended.
+func TestCheckOtherRevision(t *testing.T) {
+	base := func(name api.ClusterName, phase plan.Phase, leaving bool) plan.Step {
+		return plan.Step{Cluster: name, Rows: []plan.Row{{End: object.End{Cluster: name}, Phase: phase, Leaving: leaving}}}
+	}
+	r := Report{Head: "b", Commit: "b", Clusters: []Cluster{
+		{Name: "east", Applied: "b", Step: plan.Step{Cluster: "east"}},
+		{Name: "leaving", Applied: "a", Step: base("leaving", plan.Waiting, true)},
+		{Name: "new", Step: plan.Step{Cluster: "new"}},
+		{Name: "paused", Applied: "a", Paused: true, Step: plan.Step{Cluster: "paused"}},
+		{Name: "suspended", Applied: "a", Step: base("suspended", plan.Suspended, false)},
+	}}
+	if got, _ := checkedAs(t, r, Table); !strings.Contains(got, "√ the newest revision is applied\n") {
+		t.Errorf("Check(table):\n%s", got)
+	}
+	for _, name := range []api.ClusterName{"w1", "w2", "w3", "w4"} {
+		r.Clusters = append(r.Clusters, Cluster{Name: name, Applied: "a", Step: plan.Step{Cluster: name}})
+	}
+	if got, _ := checkedAs(t, r, Table); !strings.Contains(got, "‼ the newest revision is applied\n    w1, w2, w3 and 1 more: revision a is applied\n") {
+		t.Errorf("Check(table):\n%s", got)
+	}
+}
+
+// An uninstall that has not ended is a failure, and hides no error of the declarations.
+func TestCheckUninstall(t *testing.T) {
+	r := Report{Head: "b", Commit: "b", Clusters: []Cluster{{Name: "east", Applied: "b", Step: plan.Step{Cluster: "east"}}}}
+	r.Opening = &Opening{Revision: Revision{Uninstall: Uninstall{Since: time.Unix(0, 0), Command: "linkwright uninstall --yes"}}}
+	for err, want := range map[string]string{
+		"":                             "× the newest revision is applied\n    An uninstall began at ",
+		"the declarations are invalid": "× the newest revision is applied\n    the declarations are invalid\n",
+	} {
+		r.Err = err
+		if got, ok := checkedAs(t, r, Short); ok || !strings.Contains(got, want) {
+			t.Errorf("%q: Check(short): %t\n%s", err, ok, got)
+		}
 	}
 }
 

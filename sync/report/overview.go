@@ -154,7 +154,7 @@ func noneRead(names []string) string {
 	if len(names) == 1 {
 		return fmt.Sprintf("cluster %s could not be read", names[0])
 	}
-	return fmt.Sprintf("none of %s could be read: %s", object.Count(len(names), "cluster"), strings.Join(names, ", "))
+	return fmt.Sprintf("none of %s could be read: %s", object.Count(len(names), "cluster"), nameFirst(names))
 }
 
 // overviewDoc is an Overview as it may be shown.

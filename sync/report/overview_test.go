@@ -222,7 +222,7 @@ func TestOverviewReady(t *testing.T) {
 		"suspended, and not ready": {RecordedLink{Source: RecordedEnd, Conditions: is(failed, on(object.Stalled)), Suspended: paused}, "b", "False Suspended by alice; it is not ready: X: y"},
 		"suspended, changes wait":  {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits), Suspended: paused}, "b", "True Suspended by alice; changes wait for that"},
 		"its removal waits":        {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, held), Suspended: paused}, "b", "True Suspended by alice; its removal waits for that"},
-		"removed, and resumed":     {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, held)}, "b", "False Leaving its removal is not suspended any more: the next sync removes it, unless it is declared again"},
+		"removed, and resumed":     {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, held)}, "b", "False Leaving its removal is not suspended any more: the next sync goes on with that, unless the link is declared again"},
 		"not suspended any more":   {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(ready, waits)}, "b", "True Ready"},
 		"suspended, and leaves":    {RecordedLink{Source: LeavingEnd, Target: RecordedEnd, Suspended: paused}, "b", "False Suspended by alice"},
 		"suspended, and denied":    {RecordedLink{Source: RecordedEnd, Target: RecordedEnd, Conditions: is(denied), Suspended: paused}, "b", "False Denied PrunePolicy"},

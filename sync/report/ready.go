@@ -16,6 +16,8 @@ import (
 //	a guard or policy denies an end    False    Denied
 //	an end leaves, and a write failed  False    as it is recorded
 //	an end leaves                      False    Leaving
+//	its removal was suspended, and is
+//	not any more                       False    Leaving
 //	the source was not read            Unknown  NotRead
 //	nothing is recorded                Unknown  NotReported
 //	it is True, and a Secret is gone   False    SecretMissing
@@ -40,7 +42,7 @@ func (o Overview) ready(l RecordedLink) object.Condition {
 	case l.Source == LeavingEnd || l.Target == LeavingEnd:
 		return is(object.False, reason.Leaving, "it is being removed")
 	case suspendedWith(l.Conditions, reason.Leaving) && o.Revision.suspension(l) == nil:
-		return is(object.False, reason.Leaving, "its removal is not suspended any more: the next sync removes it, unless it is declared again")
+		return is(object.False, reason.Leaving, "its removal is not suspended any more: the next sync goes on with that, unless the link is declared again")
 	case l.Source == UnknownEnd:
 		return is(object.Unknown, reason.NotRead, fmt.Sprintf("cluster %s was not read", l.Pair.Source))
 	case at < 0:

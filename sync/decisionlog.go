@@ -9,7 +9,7 @@ import (
 )
 
 // logRecord logs what people decided since the record was last read, and what linkwright did not understand. A process that reads the record for
-// the first time logs all that is in effect, and nothing that is past. A command that only reads logs no decisions: its answer has them.
+// the first time logs all that is in effect, and nothing that is past. A command that only reads logs no decisions.
 func (l *Loop) logRecord(last, now inventory.Record) {
 	if l.Log == nil {
 		return

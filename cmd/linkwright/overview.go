@@ -52,7 +52,7 @@ func checkNoRepository(c *cobra.Command) (err error) {
 
 // errUnread says that nothing could be read.
 func errUnread(o report.Overview) error {
-	text := strings.TrimSpace(o.NoneRead() + "\n" + o.Revision.Uninstall.Line())
+	text := strings.TrimSpace(report.NoneRead(o.Clusters) + "\n" + o.Revision.Uninstall.Line())
 	return cli.Exit{Code: cli.ExitError, Err: errors.New(text)}
 }
 
@@ -78,7 +78,7 @@ func showStatus(h *cli.ManagementFlags, c *cobra.Command, f report.Format, watch
 		return err
 	}
 	if o.Unread() {
-		return cli.Exit{Code: cli.ExitError, Err: errors.New(o.NoneRead())} // the overview has the unfinished uninstall
+		return cli.Exit{Code: cli.ExitError, Err: errors.New(report.NoneRead(o.Clusters))} // the overview has the unfinished uninstall
 	}
 	return cli.Exit{Code: cli.ExitPartial}
 }

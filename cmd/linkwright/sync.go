@@ -86,9 +86,8 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 			failed = resumable(failed, r, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
 			r.Err = failed.Error()
 		}
-		if _, denied := errors.AsType[sync.DeniedRevision](failed); denied {
-			failed = engine{e}.afterUninstall(ctx, failed)
-			r.Err = failed.Error()
+		if err := (engine{e}).afterUninstall(ctx, failed); err != nil {
+			r.Err, failed = err.Error(), err
 		}
 		if ctx.Err() == nil {
 			e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
@@ -108,14 +107,18 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 	return verdict
 }
 
-// afterUninstall is the error of a denied revision. If an uninstall began, it says that first, and how to go on with that.
-func (e engine) afterUninstall(ctx context.Context, denied error) error {
-	known, err := e.record(ctx)
-	u := uninstallOf(known, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
-	if err != nil || u.Since.IsZero() {
-		return denied
+// afterUninstall adds to the error of a denied revision that an uninstall began, and how to go on with that; nil: the error is another one, or
+// none began.
+func (e engine) afterUninstall(ctx context.Context, failed error) error {
+	if _, denied := errors.AsType[sync.DeniedRevision](failed); !denied {
+		return nil
 	}
-	return fmt.Errorf("an uninstall began at %s and has not ended: run %s to go on with it; to sync again what is declared: %w", u.Since.Format(time.RFC3339), u.Command, denied)
+	known, _ := e.record(ctx) // one that cannot be read says of none
+	u := uninstallOf(known, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
+	if u.Since.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("an uninstall began at %s and has not ended: run %s to go on with it; to sync again what is declared: %w", u.Since.Format(time.RFC3339), u.Command, failed)
 }
 
 // resumable is the error of a sync that a signal ended, with the clusters in which it left something to do, and the command that does it.

@@ -79,33 +79,31 @@ func (r Report) checks() checks {
 // newestApplied checks that the newest revision is applied; wrong: why it is not. Nobody knows that if no cluster was read.
 func (r Report) newestApplied(wrong string) output.OneCheck {
 	const newest = "the newest revision is applied"
-	if u := r.Uninstall(); u.begun() && wrong == "" {
-		return of(newest, strings.TrimSpace(u.Line()), failure)
-	}
-	if wrong == "" && r.NeverApplied {
-		return of(newest, nothingApplied, failure)
-	}
 	read := func(c Cluster) bool { return c.Status() != Unknown }
-	if wrong == "" && len(r.Clusters) > 0 && !slices.ContainsFunc(r.Clusters, read) {
+	switch u := r.Uninstall(); {
+	case wrong != "":
+		return of(newest, wrong, failure)
+	case u.begun():
+		return of(newest, strings.TrimSpace(u.Line()), failure)
+	case r.NeverApplied:
+		return of(newest, nothingApplied, failure)
+	case len(r.Clusters) > 0 && !slices.ContainsFunc(r.Clusters, read):
 		return of(newest, "unknown: no cluster was read", warning)
 	}
-	if wrong == "" {
-		return of(newest, r.notAppliedIn(), warning)
-	}
-	return of(newest, wrong, failure)
+	return of(newest, notAppliedIn(r.Clusters, r.Head), warning)
 }
 
 // notAppliedIn names the clusters that have another revision than the newest one, and those that were not read; empty: there are none. A cluster
 // that leaves or is suspended keeps the revision that it has, and one in which nothing is written has none.
-func (r Report) notAppliedIn() string {
+func notAppliedIn(clusters []Cluster, newest api.Commit) string {
 	other := map[api.Commit][]string{}
 	var unread, parts []string
-	for _, c := range r.Clusters {
+	for _, c := range clusters {
 		switch {
 		case c.keepsRevision():
 		case c.Status() == Unknown:
 			unread = append(unread, string(c.Name))
-		case c.Applied != "" && c.Applied != r.Head:
+		case c.Applied != "" && c.Applied != newest:
 			other[c.Applied] = append(other[c.Applied], string(c.Name))
 		}
 	}

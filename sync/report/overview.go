@@ -141,10 +141,10 @@ func (o Overview) Unread() bool {
 	return len(o.Clusters) > 0 && !slices.ContainsFunc(o.Clusters, func(c RecordedCluster) bool { return c.Why == nil })
 }
 
-// NoneRead says of which clusters none could be read.
-func (o Overview) NoneRead() string {
-	names := make([]string, 0, len(o.Clusters))
-	for _, c := range o.Clusters {
+// NoneRead says that none of these clusters could be read.
+func NoneRead(clusters []RecordedCluster) string {
+	names := make([]string, 0, len(clusters))
+	for _, c := range clusters {
 		names = append(names, string(c.Name))
 	}
 	return noneRead(names)

@@ -237,6 +237,9 @@ func TestOverviewReady(t *testing.T) {
 		if got := strings.TrimSpace(l.Ready + " " + l.Status + " " + message(l.Status, l.Reason)); got != tt.want || o.AsDeclared() != (l.Ready == object.True && !l.Leaving) {
 			t.Errorf("%s: %s, clean %t; want %s", name, got, o.AsDeclared(), tt.want)
 		}
+		if l.Status == string(reason.Leaving) && !l.Leaving {
+			t.Errorf("%s: its status is Leaving, and the field leaving is false", name)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ var errNoSecret = errors.New("the Link names no Secret with a credential (spec.c
 
 // dialOf returns what a link is to be connected by. Selectors that select nothing need no credential.
 func dialOf(l link, secret *corev1.Secret, o Options) (dial, error) {
-	d := dial{link: l.Metadata.Name, selectors: parseSelectors(l.Spec.LinkSpec, l.isHeadless(o))}
+	d := dial{link: l.Metadata.Name, selectors: l.watched(o)}
 	d.id = d.selectors.String()
 	if d.selectors.isEmpty() {
 		return d, nil

@@ -77,7 +77,7 @@ func (c *linkCache) resource() dynamic.ResourceInterface {
 // run watches until ctx ends, and calls changed with the name of each Link that was added, changed or deleted.
 // It calls failed if they cannot be read.
 func (c *linkCache) run(ctx context.Context, running *sync.WaitGroup, changed func(name string), failed func(error)) {
-	c.cache = informer(c.resource().List, c.resource().Watch, &unstructured.Unstructured{}, c.selector, stripLink, nil)
+	c.cache = informer(c.resource().List, c.resource().Watch, &unstructured.Unstructured{}, c.selector, decodeLink, nil)
 	on(c.cache, func(o metav1.Object) {
 		if c.mirrors(o.GetName()) {
 			changed(o.GetName())
@@ -87,12 +87,29 @@ func (c *linkCache) run(ctx context.Context, running *sync.WaitGroup, changed fu
 	running.Go(func() { c.cache.RunWithContext(ctx) })
 }
 
-// stripLink leaves out who wrote which field, which is more than the Link itself.
-func stripLink(o any) (any, error) {
-	if l, ok := o.(*unstructured.Unstructured); ok {
-		l.SetManagedFields(nil)
+// cachedLink is a Link as the cache keeps it: decoded once, without who wrote which field.
+type cachedLink struct {
+	metav1.ObjectMeta // the name and all that caches ask for
+
+	link link
+	err  error // a field cannot be read
+}
+
+func decodeLink(o any) (any, error) {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return o, nil
 	}
-	return o, nil
+	u.SetManagedFields(nil)
+	var out cachedLink
+	raw, err := json.Marshal(u.Object)
+	if err == nil {
+		err = json.Unmarshal(raw, &out.link)
+	}
+	out.ObjectMeta, out.err = nameOf(&metav1.ObjectMeta{
+		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), DeletionTimestamp: u.GetDeletionTimestamp(),
+	}), err
+	return &out, nil
 }
 
 func (c *linkCache) wait(ctx context.Context) bool {
@@ -107,9 +124,6 @@ func (c *linkCache) get(name string) (l link, found bool, err error) {
 	if !found {
 		return link{}, false, nil
 	}
-	raw, err := json.Marshal(o.(*unstructured.Unstructured).Object)
-	if err == nil {
-		err = json.Unmarshal(raw, &l)
-	}
-	return l, true, err
+	cached := o.(*cachedLink)
+	return cached.link, true, cached.err
 }

@@ -24,9 +24,8 @@ func parseSelectors(s linkerd.LinkSpec, headless bool) selectors {
 	return out
 }
 
-func selectorsOf(s linkerd.LinkSpec, headless bool) string {
-	return parseSelectors(s, headless).String()
-}
+// watched is what to watch for the link.
+func (l link) watched(o Options) selectors { return parseSelectors(l.Spec.LinkSpec, l.isHeadless(o)) }
 
 // combined returns selectors that together select what any of the given ones does. A selector that selects nothing is left out.
 func combined(all ...*metav1.LabelSelector) (out []string) {

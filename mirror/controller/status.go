@@ -63,6 +63,12 @@ func (s linkStatus) services() (out []types.NamespacedName) {
 	return out
 }
 
+// lists reports whether a status has something of an exported Service.
+func (s linkStatus) lists(key types.NamespacedName) bool {
+	is := func(one serviceStatus) bool { return one.key() == key }
+	return slices.ContainsFunc(s.MirrorServices, is) || slices.ContainsFunc(s.FederatedServices, is)
+}
+
 func (s serviceStatus) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: s.RemoteRef.Namespace, Name: s.RemoteRef.Name}
 }
@@ -145,12 +151,13 @@ func (t *target) writeOwn(ctx context.Context) error {
 func (t *target) writeStatus(ctx context.Context) error {
 	t.mu.Lock()
 	live, since := t.link.Status, t.unwritten
-	next := live.next(t.results, time.Now())
-	t.mu.Unlock()
 	if t.Controller.services.Len() > 0 && time.Since(since) < statusPatience {
+		t.mu.Unlock()
 		t.linkKeys.AddAfter(t.name, statusDelay)
 		return nil
 	}
+	next := live.next(t.results, time.Now())
+	t.mu.Unlock()
 	if slices.EqualFunc(live.MirrorServices, next.MirrorServices, same) && slices.EqualFunc(live.FederatedServices, next.FederatedServices, same) {
 		return nil
 	}

@@ -24,20 +24,21 @@ type target struct {
 	edited chan struct{} // the Link, or its Secret, changed
 	moved  chan struct{} // the Link's gateway changed
 
-	mu       sync.Mutex
-	link     link
-	isLeader bool
-	gateway  gateway
-	services *connection // what is known of the target; nil: nothing yet
-	problem  error       // why the target cannot be read
-	results  map[types.NamespacedName][]mirror.Status
+	mu        sync.Mutex
+	link      link
+	selectors string // that the link has
+	isLeader  bool
+	gateway   gateway
+	services  *connection // what is known of the target; nil: nothing yet
+	problem   error       // why the target cannot be read
+	results   map[types.NamespacedName][]mirror.Status
 	// unwritten is since when results are not in the Link's status; zero: all are.
 	unwritten time.Time
 }
 
 func newTarget(ctx context.Context, c *Controller, l link) *target {
 	t := &target{
-		Controller: c, name: l.Metadata.Name, link: l, edited: make(chan struct{}, 1), moved: make(chan struct{}, 1),
+		Controller: c, name: l.Metadata.Name, link: l, selectors: l.watched(c.options).String(), edited: make(chan struct{}, 1), moved: make(chan struct{}, 1),
 		results: map[types.NamespacedName][]mirror.Status{},
 	}
 	t.prober = probe.New(c.options.Transport, c.metrics.probes.Of(t.name), t.gatewayChanged)
@@ -74,9 +75,12 @@ func (t *target) set(l link) {
 		t.mu.Unlock()
 		return // the status was written since
 	}
-	t.link = l
+	same := reflect.DeepEqual(was.Spec, l.Spec) && was.Metadata.UID == l.Metadata.UID && was.isHeadless(t.options) == l.isHeadless(t.options)
+	if t.link = l; !same {
+		t.selectors = l.watched(t.options).String()
+	}
 	t.mu.Unlock()
-	if reflect.DeepEqual(was.Spec, l.Spec) && was.Metadata.UID == l.Metadata.UID && was.isHeadless(t.options) == l.isHeadless(t.options) {
+	if same {
 		return
 	}
 	signal(t.edited)
@@ -160,7 +164,7 @@ func (t *target) state(key types.NamespacedName) mirror.Link {
 		Name: t.name, Created: t.link.Metadata.CreationTimestamp.Time, Spec: t.link.Spec.LinkSpec, Headless: t.link.isHeadless(t.options), Gateway: t.gateway.Gateway,
 	}
 	out.Gateway.Dead = t.prober.Dead() != nil
-	if !t.gateway.isOf(t.link) || t.services == nil || t.services.selectors != selectorsOf(t.link.Spec.LinkSpec, out.Headless) {
+	if !t.gateway.isOf(t.link) || t.services == nil || t.services.selectors != t.selectors {
 		return out
 	}
 	out.Service, out.Endpoints, out.Synced = t.services.get(key)
@@ -178,6 +182,10 @@ func (t *target) isStarting() bool {
 func (t *target) record(key types.NamespacedName, service *corev1.Service, statuses []mirror.Status) {
 	t.mu.Lock()
 	was, known := t.results[key]
+	if !known && len(statuses) == 0 && !t.link.Status.lists(key) { // as of nearly every Service that others export
+		t.mu.Unlock()
+		return
+	}
 	t.results[key] = statuses
 	if t.unwritten.IsZero() {
 		t.unwritten = time.Now()

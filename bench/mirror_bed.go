@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 )
@@ -107,6 +109,51 @@ func (b *mirrorBed) selectBulk(ctx context.Context, yes bool) error {
 	}
 	_, err := b.links().Patch(ctx, linkNames()[0], types.MergePatchType, []byte(`{"spec":{"selector":`+selector+`}}`), metav1.PatchOptions{})
 	return err
+}
+
+// createBare creates as many Services and Endpoints as the mirrors of takeBulk are, with nothing but the client, and deletes them again. It returns
+// how long creating them took: the least of several numbers of requests at once.
+func (b *mirrorBed) createBare(ctx context.Context) (time.Duration, error) {
+	least := time.Duration(math.MaxInt64)
+	cfg := rest.CopyConfig(b.clusters.Cluster("west").As("bench"))
+	cfg.ContentType, cfg.QPS = "application/vnd.kubernetes.protobuf", -1 // as the mirror's
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return 0, err
+	}
+	for _, width := range []int{4, 8, 16, 32} {
+		begun := time.Now()
+		g, inner := errgroup.WithContext(ctx)
+		g.SetLimit(width)
+		for i := range mirrorBulk {
+			g.Go(func() error {
+				return createService(inner, client, fmt.Sprintf("bare%04d", i), map[string]string{"bench": "bare"})
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return 0, err
+		}
+		least = min(least, time.Since(begun))
+		if err := deleteBare(ctx, client); err != nil {
+			return 0, err
+		}
+	}
+	return least, nil
+}
+
+func deleteBare(ctx context.Context, client *kubernetes.Clientset) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(16)
+	for i := range mirrorBulk {
+		name := fmt.Sprintf("bare%04d", i)
+		g.Go(func() error {
+			if err := client.CoreV1().Endpoints("shop").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+			return client.CoreV1().Services("shop").Delete(ctx, name, metav1.DeleteOptions{})
+		})
+	}
+	return g.Wait()
 }
 
 // readyMirrors are the mirrors of the source that have a ready address.

@@ -31,8 +31,8 @@ func credentials() Group {
 		},
 		{
 			Code:    CredentialNotVerified,
-			Meaning: "linkwright verifies the credential before it writes it.",
-			Remedy:  "Wait: it takes seconds.",
+			Meaning: "linkwright verifies the credential before it writes it, and has not done that. It does not verify the credential of a suspended link.",
+			Remedy:  "Wait: it takes seconds. Resume a suspended link.",
 		},
 		{
 			Code:    CredentialNotAccepted,

@@ -83,8 +83,9 @@ func First(all []Verdict) (Verdict, bool) {
 // Link is a link with both its ends as they were seen, asked whether it works.
 type Link struct {
 	credential.Pair
-	Owner   string  // of the installation
-	Loading Verdict // whether its source's control plane runs with its credential; zero: it always does, once that is written
+	Owner     string  // of the installation
+	Loading   Verdict // whether its source's control plane runs with its credential; zero: it always does, once that is written
+	Suspended bool    // it is left as it is, so its credential is not verified
 }
 
 // Health judges all stages of a link by what is seen at both ends. Held is why its source's end cannot be rendered, or nil; pulse is
@@ -133,11 +134,14 @@ func (v Link) reachable() Verdict {
 	if v.Target.Err != nil {
 		return Verdict{Reachable, Failed, v.Target.Err}
 	}
-	return Verdict{Reachable, Unknown, notRead(v.Link.Target.Name)}
+	return Verdict{Reachable, Unknown, notRead(v.Link.Target.Name, v.Target.Err)}
 }
 
-// notRead is the reason of a stage of which nothing is known, because a cluster was not read.
-func notRead(name api.ClusterName) *object.Reason {
+// notRead is the reason of a stage of which nothing is known, because a cluster was not read: it failed, or it was not tried yet.
+func notRead(name api.ClusterName, failed *object.Reason) *object.Reason {
+	if failed != nil {
+		return object.Because(reason.NotRead, "unknown, because cluster %s could not be read (%s)", name, failed.Code)
+	}
 	return object.Because(reason.NotRead, "linkwright has not read cluster %s yet", name)
 }
 
@@ -159,16 +163,29 @@ func (v Link) works() Verdict {
 	case v.Link.Spec.Credentials.Preflight == api.Skip:
 		return Verdict{Stage: CredentialVerified, Result: NotApplicable}
 	case v.Verification == nil:
-		return Verdict{CredentialVerified, Unknown, object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")}
+		return Verdict{CredentialVerified, Unknown, v.unverified()}
 	case v.Verification.Why != nil:
 		return Verdict{CredentialVerified, Failed, object.Because(v.Verification.Why.Code, "%s", v.Fails(v.Verification).Message)}
 	}
 	return Verdict{Stage: CredentialVerified, Result: Passed}
 }
 
+// unverified is why no verification of the credential is known.
+func (v Link) unverified() *object.Reason {
+	switch {
+	case v.Suspended:
+		return object.Because(reason.CredentialNotVerified, "linkwright does not verify the credential while the link is suspended")
+	case !v.Target.Known():
+		return notRead(v.Link.Target.Name, v.Target.Err)
+	case !v.Source.Known():
+		return notRead(v.Link.Source.Name, v.Source.Err)
+	}
+	return object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")
+}
+
 func (v Link) written() Verdict {
 	if !v.Source.Known() {
-		return Verdict{CredentialsWritten, Unknown, notRead(v.Link.Source.Name)}
+		return Verdict{CredentialsWritten, Unknown, notRead(v.Link.Source.Name, v.Source.Err)}
 	}
 	for _, k := range v.Secrets() {
 		if why := v.Source.Live.Hides(k); why != nil {
@@ -192,7 +209,7 @@ func (v Link) leads() Verdict {
 	at, target, observed := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Live
 	lease := linkerd.LeaseKey(at, target)
 	if !v.Source.Known() {
-		return Verdict{ControllerLeads, Unknown, notRead(v.Link.Source.Name)}
+		return Verdict{ControllerLeads, Unknown, notRead(v.Link.Source.Name, v.Source.Err)}
 	}
 	if v.Link.Spec.Controller.Mode != api.External {
 		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: v.controller()}
@@ -236,7 +253,7 @@ func (v Link) seeLog() string {
 func (v Link) gateway(p linkerd.GatewayHealth) Verdict {
 	switch {
 	case !v.Source.Known():
-		return Verdict{Gateway, Unknown, notRead(v.Link.Source.Name)}
+		return Verdict{Gateway, Unknown, notRead(v.Link.Source.Name, v.Source.Err)}
 	case v.Target.Known() && v.Target.Facts.Gateway.Disabled:
 		return Verdict{Stage: Gateway, Result: NotApplicable}
 	case v.mirrorsHidden() != nil:
@@ -254,7 +271,7 @@ func (v Link) gateway(p linkerd.GatewayHealth) Verdict {
 func (v Link) serving(p linkerd.GatewayHealth) Verdict {
 	switch {
 	case !v.Source.Known():
-		return Verdict{Serving, Unknown, notRead(v.Link.Source.Name)}
+		return Verdict{Serving, Unknown, notRead(v.Link.Source.Name, v.Source.Err)}
 	case v.mirrorsHidden() != nil:
 		return Verdict{Serving, Unknown, v.mirrorsHidden()}
 	case len(p.Empty) > 0:

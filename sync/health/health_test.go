@@ -183,3 +183,22 @@ func explained(t *testing.T, name string, v Verdict) {
 		t.Errorf("%s: %s is %s, and says %q", name, v.Stage, v.Result, v.Why)
 	}
 }
+
+// A credential that is not verified has the reason that lasts: not yet is said only if linkwright is about to verify it.
+func TestWhyNotVerified(t *testing.T) {
+	timeout := object.Because(reason.Timeout, "no answer")
+	for want, with := range map[string]func(v *Link){
+		"linkwright has not verified the credential yet":                        func(*Link) {},
+		"linkwright does not verify the credential while the link is suspended": func(v *Link) { v.Suspended = true },
+		"unknown, because cluster east could not be read (Timeout)":             func(v *Link) { v.Target.Reading, v.Target.Err = state.Unread, timeout },
+		"unknown, because cluster west could not be read (Timeout)":             func(v *Link) { v.Source.Reading, v.Source.Err = state.Unread, timeout },
+		"linkwright has not read cluster east yet":                              func(v *Link) { v.Target.Reading = state.Unread },
+	} {
+		v, _ := healthy()
+		v.Verification = nil
+		with(&v)
+		if got := v.works(); got.Result != Unknown || got.Why.Message != want {
+			t.Errorf("%+v, want %q", got, want)
+		}
+	}
+}

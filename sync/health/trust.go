@@ -69,9 +69,9 @@ func (v Link) anchorsHidden() *object.Reason {
 func (v Link) anchorsUnknown() *object.Reason {
 	switch {
 	case !v.Source.Known():
-		return notRead(v.Link.Source.Name)
+		return notRead(v.Link.Source.Name, v.Source.Err)
 	case !v.Target.Known():
-		return notRead(v.Link.Target.Name)
+		return notRead(v.Link.Target.Name, v.Target.Err)
 	}
 	if why := v.anchorsHidden(); why != nil {
 		return why

@@ -89,7 +89,7 @@ func (h healthChecks) health(l fleet.Link, row Row, pulse linkerd.GatewayHealth)
 	if row.Phase == Blocked {
 		blocked = row.Why
 	}
-	v := health.Link{Pair: h.Identified(l), Owner: h.Owner, Loading: restarts(h).loaded(l)}
+	v := health.Link{Pair: h.Identified(l), Owner: h.Owner, Loading: restarts(h).loaded(l), Suspended: row.Phase == Suspended}
 	if cred, why := h.Link(l); v.Verification != nil && cred != nil && why == nil {
 		v.Verification = v.Verified(v.VerificationOf(cred)) // not what another one gave
 	}

@@ -51,7 +51,7 @@ const (
 // silences are how long nothing is shown until a line says what is waited for: the first time, the second, and so on. The first is shorter
 // than 2 s by more than the clock of frames needs.
 func silences() []time.Duration {
-	return []time.Duration{1600 * time.Millisecond, 5 * time.Second, 15 * time.Second, 30 * time.Second}
+	return []time.Duration{1600 * time.Millisecond, 5 * time.Second, 10 * time.Second}
 }
 
 // Options say how work shows itself.

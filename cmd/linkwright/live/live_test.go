@@ -219,7 +219,7 @@ func TestClusters(t *testing.T) {
 		want := []string{
 			"1.8 waiting 2s: for clusters a, b, c, and 2 more",
 			"6.8 waiting 7s: for cluster d (5s)",
-			"21.8 waiting 22s: for cluster y, 2 of 2 (15s)",
+			"16.8 waiting 17s: for cluster y, 2 of 2 (10s)",
 		}
 		if !slices.Equal(s.lines, want) {
 			t.Errorf("%s\nwant\n%s", strings.Join(s.lines, "\n"), strings.Join(want, "\n"))
@@ -239,7 +239,7 @@ func (s *stamped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Without a terminal, no silence is longer than two seconds at first. While nothing changes, lines become rarer. A transition is a line.
+// Without a terminal, no silence is longer than two seconds at first. While nothing changes, a line comes every 10 s. A transition is a line.
 func TestLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stamped{began: time.Now()}
@@ -256,8 +256,11 @@ func TestLines(t *testing.T) {
 		want := []string{
 			"1.8 waiting 2s: an answer from cluster east",
 			"6.8 waiting 7s: cluster east does not answer (7s, a request may take 15s)",
-			"21.8 waiting 22s: cluster east does not answer (22s, a request may take 15s)",
-			"51.8 waiting 52s: cluster east does not answer (52s, a request may take 15s)",
+			"16.8 waiting 17s: cluster east does not answer (17s, a request may take 15s)",
+			"26.8 waiting 27s: cluster east does not answer (27s, a request may take 15s)",
+			"36.8 waiting 37s: cluster east does not answer (37s, a request may take 15s)",
+			"46.8 waiting 47s: cluster east does not answer (47s, a request may take 15s)",
+			"56.8 waiting 57s: cluster east does not answer (57s, a request may take 15s)",
 			"60.0 ‼ east Unknown: Unreachable: no route",
 			"61.8 waiting 1m2s: credentials are being verified",
 		}

@@ -42,7 +42,11 @@ written.
 
 Without --repo it shows what the clusters' inventories record, as "status" does.
 With --repo it reads the repository and the clusters, verifies credentials as
-"check" does, and also shows all stages and what the next sync would write.`,
+"check" does, and also shows all stages and what the next sync would write.
+
+The exit code is 0 also if the link is not Ready ("status" then exits with 4).
+With --repo it is 3 if the declarations are invalid, and 4 if the observed
+revision is denied.`,
 		Example: `  linkwright describe link west/east --kubeconfig management.yaml
   linkwright describe link west/east --repo URL`,
 	}, described{
@@ -73,7 +77,11 @@ and the next step. Nothing is written.
 
 Without --repo it shows what the management cluster's record and the cluster's
 inventories say, as "status" does. With --repo it reads the repository and the
-clusters, and also shows its base and what the next sync would write there.`,
+clusters, and also shows its base and what the next sync would write there.
+
+The exit code is 0 also if the cluster is not Ready ("status" then exits with
+4). With --repo it is 3 if the declarations are invalid, and 4 if the observed
+revision is denied.`,
 		Example: `  linkwright describe cluster east --kubeconfig management.yaml
   linkwright describe cluster east --repo URL`,
 	}, described{
@@ -151,11 +159,12 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	e.Loop.Probe = true
 	r, failed := e.Once(c.Context(), cli.NoLeadership)
 	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
-		verdict := cli.Verdict(r, failed)
+		err := d.show(o, c, arg, as)
 		if exit, ok := whileUninstalling(o.Revision.Uninstall, failed); ok {
-			verdict = exit
+			exit.Err = errors.Join(err, exit.Err)
+			return exit
 		}
-		return cmp.Or(d.show(o, c, arg, as), verdict)
+		return cmp.Or(err, cli.Verdict(r, failed))
 	}
 	r = engine{e}.withRecord(c.Context(), r, failed)
 	a, found := d.report(r, arg)

@@ -27,15 +27,10 @@ func (c installed) opening(ctx context.Context, known inventory.Record) report.O
 	now := time.Now()
 	in := object.Installation{Owner: c.owner, Namespace: c.namespace}
 	revision.Denied, revision.Approval = denial(known, in, now)
-	revision.Uninstall = uninstallOf(known, in)
+	revision.Uninstall = report.UninstallSince(known.Revision.UninstallSince, in)
 	out := report.Opening{Revision: revision, Writers: writers, At: now, Decisions: decide.Decisions(known, c.owner, now)}
 	out.Leader, out.Unread = c.leader(ctx)
 	return out
-}
-
-// uninstallOf is what the record says of an uninstall that has not ended.
-func uninstallOf(known inventory.Record, in object.Installation) report.Uninstall {
-	return report.Uninstall{Since: known.Revision.UninstallSince, Command: in.Command("uninstall --yes")}
 }
 
 // denial is what the record says is denied, and how people approve it, or that they did; nil: nothing is denied.

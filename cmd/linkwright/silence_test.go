@@ -218,3 +218,28 @@ func TestUnreadProgress(t *testing.T) {
 		t.Errorf("exit code %d, %v", code, c.ProcessState)
 	}
 }
+
+// TestDeadManagementCluster: a management cluster that does not answer is asked once. The error then says so, and nothing waits for it again.
+func TestDeadManagementCluster(t *testing.T) {
+	t.Parallel()
+	m := newMute(t)
+	repo := filepath.Join(m.dir, "fleet")
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "x"}} {
+		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", repo}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	var both gosync.WaitGroup
+	for _, line := range []string{"status", "describe link west/east"} {
+		both.Go(func() {
+			var out, said lines
+			began := time.Now()
+			code := run(t.Context(), append(m.args(line+" --kubeconfig KUBECONFIG --allow-file-repo --repo"), repo), &out, &said)
+			// Connecting takes 5 s until it fails; to read the record, the Leases and the record again took 25 s.
+			if took := time.Since(began); code != cli.ExitError || took > 15*time.Second || !strings.Contains(out.String()+said.String(), "the management cluster") {
+				t.Errorf("%s: exit code %d after %s\n%s%s", line, code, took, out.String(), said.String())
+			}
+		})
+	}
+	both.Wait()
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -46,7 +47,10 @@ With --repo it reads the repository and the clusters, and compares them:
   Blocked      it cannot be rendered or written, or its target cannot be read
   Denied       a guard, a policy or an approval forbids the change
   Unknown      nobody knows how it is: nothing could be read of it
-  Removed      nothing of it is left`,
+  Removed      nothing of it is left
+
+With -o wide, an end without --repo is Recorded (its inventory lists its
+objects), Leaving, Absent, or Unknown (its cluster was not read).`,
 		Example: `  linkwright status --kubeconfig management.yaml -o wide
   linkwright status --kubeconfig management.yaml --watch
   linkwright status --repo URL --kubeconfig management.yaml`,
@@ -107,11 +111,11 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 // lastKnown is what inventories record, if no revision could be compared with the clusters: what was observed is not applied, and the applied one could
 // not be loaded. It says why; false: the report says more, or nothing is recorded.
 func (e engine) lastKnown(ctx context.Context, r report.Report, failed error) (report.Overview, bool) {
-	if failed == nil || len(r.Clusters) > 0 || errors.Is(failed, sync.ErrInvalid) || cli.Interrupted(ctx) != nil {
+	if failed == nil || len(r.Clusters) > 0 || errors.Is(failed, sync.ErrInvalid) || errors.Is(failed, record.ErrUnread) || cli.Interrupted(ctx) != nil {
 		return report.Overview{}, false
 	}
 	o, err := installedOf(e.Engine).firstOverview(ctx, false)
-	if err != nil || o.Unread() {
+	if err != nil || len(o.Clusters) == 0 {
 		return report.Overview{}, false
 	}
 	o.Revision, o.Err = observedNow(o.Revision, r, failed), r.Err
@@ -121,6 +125,10 @@ func (e engine) lastKnown(ctx context.Context, r report.Report, failed error) (r
 // withRecord adds to a report what the record, the leases and inventories say, and what reading the repository adds to that.
 func (e engine) withRecord(ctx context.Context, r report.Report, failed error) report.Report {
 	if cli.Interrupted(ctx) != nil { // nothing more is read
+		return r
+	}
+	if errors.Is(failed, record.ErrUnread) { // the management cluster would not answer again
+		r.Opening = &report.Opening{Unread: true, At: time.Now()}
 		return r
 	}
 	known, err := installedOf(e.Engine).recorded().Record(ctx, e.Loop.Owner)

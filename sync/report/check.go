@@ -93,8 +93,8 @@ func (r Report) newestApplied(wrong string) output.OneCheck {
 	return of(newest, notAppliedIn(r.Clusters, r.Head), warning)
 }
 
-// notAppliedIn names the clusters that have another revision than the newest one, and those that were not read; empty: there are none. A cluster
-// that leaves or is suspended keeps the revision that it has, and one in which nothing is written has none.
+// notAppliedIn names the clusters that have another revision than the newest one or none, and those that were not read; empty: there are none. A cluster
+// that leaves or is suspended keeps the revision that it has. One in which nothing is to be written has none.
 func notAppliedIn(clusters []Cluster, newest api.Commit) string {
 	other := map[api.Commit][]string{}
 	var unread, parts []string
@@ -103,17 +103,28 @@ func notAppliedIn(clusters []Cluster, newest api.Commit) string {
 		case c.keepsRevision():
 		case c.Status() == Unknown:
 			unread = append(unread, string(c.Name))
-		case c.Applied != "" && c.Applied != newest:
+		case c.Applied == "" && !c.lacksBase():
+		case c.Applied != newest:
 			other[c.Applied] = append(other[c.Applied], string(c.Name))
 		}
 	}
 	for _, commit := range slices.Sorted(maps.Keys(other)) {
-		parts = append(parts, fmt.Sprintf("%s: revision %s is applied", nameFirst(other[commit]), commit.Short()))
+		what := "no revision is applied"
+		if commit != "" {
+			what = fmt.Sprintf("revision %s is applied", commit.Short())
+		}
+		parts = append(parts, nameFirst(other[commit])+": "+what)
 	}
 	if len(unread) > 0 {
 		parts = append(parts, "unknown in clusters that were not read: "+nameFirst(unread))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// lacksBase reports whether the cluster is to have a base that is not as declared.
+func (c Cluster) lacksBase() bool {
+	base := c.base()
+	return base.End.Cluster != "" && base.Phase != plan.Ready && base.Phase != plan.Removed
 }
 
 // keepsRevision reports whether a cluster is not brought to another revision: it leaves, or is suspended.

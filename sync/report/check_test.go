@@ -119,6 +119,10 @@ func TestCheckOtherRevision(t *testing.T) {
 	if got, _ := checkedAs(t, r, Table); !strings.Contains(got, "‼ the newest revision is applied\n    w1, w2, w3 and 1 more: revision a is applied\n") {
 		t.Errorf("Check(table):\n%s", got)
 	}
+	r.Clusters = append(r.Clusters[:1], Cluster{Name: "new", Step: base("new", plan.Changing, false)})
+	if got, _ := checkedAs(t, r, Table); !strings.Contains(got, "‼ the newest revision is applied\n    new: no revision is applied\n") {
+		t.Errorf("Check(table):\n%s", got)
+	}
 }
 
 // An uninstall that has not ended is a failure, and hides no error of the declarations.

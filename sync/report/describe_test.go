@@ -176,11 +176,14 @@ func TestNeverApplied(t *testing.T) {
 	r.NeverApplied, r.Opening = true, &Opening{}
 	page, _ := r.LinkAnswer(link("west", "east"))
 	checked, ok := r.CheckAnswer()
+	unread := r
+	unread.Clusters = r.Clusters[1:2]
 	const says = "NotAppliedYet: nothing is applied yet: run linkwright sync --repo URL, or start linkwright run"
 	for name, tt := range map[string]struct{ got, want string }{
 		"status":           {writtenAs(t, r.StatusAnswer(), Text), says},
 		"describe":         {writtenAs(t, page, Text), "Next step:  Run linkwright sync --repo URL: no process syncs the link now.\n"},
 		"check":            {writtenAs(t, checked, Table), "× the newest revision is applied\n    nothing is applied yet: run linkwright sync --repo URL"},
+		"status, unread":   {writtenAs(t, unread.StatusAnswer(), Text), "No revision is applied, because this installation has no record. No cluster was read. "},
 		"check of a stage": {writtenAs(t, checked, Table), "× renders\n    " + says},
 	} {
 		if !strings.Contains(tt.got, tt.want) || strings.Contains(tt.got, "CredentialNotIssued") || ok {

@@ -33,6 +33,11 @@ type Uninstall struct {
 	Command string // that goes on with it
 }
 
+// UninstallSince is the uninstall of an installation that began then; the zero time: none did.
+func UninstallSince(began time.Time, in object.Installation) Uninstall {
+	return Uninstall{Since: began, Command: in.Command("uninstall --yes")}
+}
+
 // begun says that there is one.
 func (u Uninstall) begun() bool { return !u.Since.IsZero() }
 
@@ -107,6 +112,7 @@ type openingDoc struct {
 	denied    bool   // its removals are
 	unwritten int    // links that it declares and of which nothing is written yet
 	uninstall Uninstall
+	never     bool      // nothing was ever applied
 	at        time.Time // what ages are counted to; zero: none are shown
 }
 
@@ -206,6 +212,8 @@ func (d openingDoc) applied() string {
 	switch {
 	case len(d.clusters) == 0:
 		return ""
+	case len(parts)+len(left) == 0 && d.never:
+		return "No revision is applied, because this installation has no record. No cluster was read. "
 	case len(parts)+len(left) == 0:
 		return "It is unknown which revision is applied: no cluster was read. "
 	case len(unread) == 1:

@@ -48,6 +48,7 @@ func (r Report) status() statusDoc {
 	}
 	m := redacting(bodiesOf(r))
 	o := openingDocOf(m, opening, in)
+	o.never = r.NeverApplied
 	out := statusDoc{doc: d, Status: output.Status{
 		TypeMeta: output.Of(output.KindStatus), AsDeclared: r.Works(),
 		AppliedRevision: d.AppliedRevision, ObservedRevision: cmp.Or(d.ObservedRevision, string(opening.Revision.Observed)), Error: d.Error,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -61,12 +62,13 @@ func takeMirror(ctx context.Context, opts options) (err error) {
 	if b.ready, err = watchMirrors(ctx, b.west); err != nil {
 		return err
 	}
-	for i, step := range []struct {
+	arms := []struct {
 		name string
 		take func(context.Context) error
 	}{
 		{"first", b.takeFirst}, {"restart", b.takeRestart}, {"latency", b.takeLatency}, {"bulk", b.takeBulk}, {"death", b.takeDeath}, {"half", b.takeHalf}, {"per-link", b.takePerLink},
-	} {
+	}
+	for i, step := range arms {
 		if i > 0 && opts.arms != "" && !slices.Contains(strings.Split(opts.arms, ","), step.name) { // all others need what the first one makes
 			continue
 		}
@@ -168,10 +170,11 @@ func (b *mirrorBed) takeBulk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d exports at once: all mirrors ready after %v, with %d writes and %v of a core; a bare loop that creates as many Services and Endpoints takes %v\n",
+	fmt.Printf("%d exports at once: all mirrors ready after %v, with %d writes and %v of processor time; a bare loop that creates as many Services and Endpoints takes %v\n",
 		mirrorBulk, took.Round(10*time.Millisecond), writes(requests), processorOf([]*mirrorProcess{p})-used, bare.Round(10*time.Millisecond))
-	for what, n := range kinds(requests) {
-		fmt.Printf("  %5d %s\n", n, what)
+	all := kinds(requests)
+	for _, what := range slices.Sorted(maps.Keys(all)) {
+		fmt.Printf("  %5d %s\n", all[what], what)
 	}
 	if err := b.selectBulk(ctx, false); err != nil {
 		return err

@@ -44,9 +44,9 @@ Without --repo it shows what the clusters' inventories record, as "status" does.
 With --repo it reads the repository and the clusters, verifies credentials as
 "check" does, and also shows all stages and what the next sync would write.
 
-The exit code is 0 also if the link is not Ready ("status" then exits with 4).
-With --repo it is 3 if the declarations are invalid, and 4 if the observed
-revision is denied.`,
+The exit code is 0 also if the link is not Ready ("status" then exits with 4),
+and 2 if it is not found, or nothing could be read. With --repo it is 3 if the
+declarations are invalid, and 4 if the observed revision is denied.`,
 		Example: `  linkwright describe link west/east --kubeconfig management.yaml
   linkwright describe link west/east --repo URL`,
 	}, described{
@@ -80,8 +80,8 @@ inventories say, as "status" does. With --repo it reads the repository and the
 clusters, and also shows its base and what the next sync would write there.
 
 The exit code is 0 also if the cluster is not Ready ("status" then exits with
-4). With --repo it is 3 if the declarations are invalid, and 4 if the observed
-revision is denied.`,
+4), and 2 if it is not found, or nothing could be read. With --repo it is 3 if
+the declarations are invalid, and 4 if the observed revision is denied.`,
 		Example: `  linkwright describe cluster east --kubeconfig management.yaml
   linkwright describe cluster east --repo URL`,
 	}, described{
@@ -118,6 +118,24 @@ func describing(c *cobra.Command, d described) *cobra.Command {
 	f.Add(c.Flags())
 	out.Add(c.Flags(), report.DescribeFormats())
 	return c
+}
+
+// verdictOn is the exit code where no revision could be compared, and why.
+func verdictOn(o report.Overview, r report.Report, failed error) cli.Exit {
+	if exit, ok := whileUninstalling(o.Revision.Uninstall, failed); ok {
+		return exit
+	}
+	exit, _ := errors.AsType[cli.Exit](cli.Verdict(r, failed)) // of an error it is one
+	return exit
+}
+
+// lastKnown shows what inventories record, and ends with the verdict.
+func (d described) lastKnown(o report.Overview, c *cobra.Command, arg string, as report.Format, verdict cli.Exit) error {
+	if _, found := d.overview(o, arg); !found {
+		verdict.Err = errors.Join(verdict.Err, notFound(o, c.Name(), arg))
+		return verdict
+	}
+	return cmp.Or(d.show(o, c, arg, as), error(verdict))
 }
 
 // offline shows what inventories record.
@@ -159,12 +177,7 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	e.Loop.Probe = true
 	r, failed := e.Once(c.Context(), cli.NoLeadership)
 	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
-		err := d.show(o, c, arg, as)
-		if exit, ok := whileUninstalling(o.Revision.Uninstall, failed); ok {
-			exit.Err = errors.Join(err, exit.Err)
-			return exit
-		}
-		return cmp.Or(err, cli.Verdict(r, failed))
+		return d.lastKnown(o, c, arg, as, verdictOn(o, r, failed))
 	}
 	r = engine{e}.withRecord(c.Context(), r, failed)
 	a, found := d.report(r, arg)
@@ -229,6 +242,9 @@ func cleanupPending(clusters []report.RecordedCluster, of func(api.Pair) bool) (
 func notFound(o report.Overview, kind, name string) error {
 	if pending := cleanupPending(o.Clusters, func(p api.Pair) bool { return kind == "link" && p.Name() == name }); len(pending) > 0 {
 		return errors.New(strings.Join(pending, "; "))
+	}
+	if o.Unread() {
+		return errors.New(report.NoneRead(o.Clusters))
 	}
 	parts := []string{fmt.Sprintf("%s %q not found%s: linkwright get %ss lists what there is", kind, name, meantName(o, kind, name), kind)}
 	if kind == "link" {

@@ -21,9 +21,9 @@ func eventsCommand() *cobra.Command {
 that the clusters' inventories record, of the applied and the observed revision,
 and each suspend, resume and approval. Of a removed link, they show for a week
 when its last object went. The newest is last. Earlier transitions are not
-recorded: the log of the daemon has them. Conditions are those of kstatus:
-Stalled is True if nothing happens before somebody acts, so also if STATUS is
-Blocked or Denied.
+recorded: the log of the daemon has them. Conditions are those of kstatus.
+Stalled is True if a fault lasts, or needs somebody to act: STATUS may then also
+be Blocked or Denied.
 
 It reads the management cluster's record and the inventories, needs no
 repository and no daemon, and writes nothing.`,

@@ -29,9 +29,9 @@ func resources() []resource {
 		{
 			kind: "link", use: linkNames, list: report.Overview.LinkList,
 			long: `List links as the clusters' inventories record them, with their status.
-AGE is the time since READY or its reason changed. With -o wide, an end is
-Recorded (its inventory lists its objects), Leaving, Absent, or Unknown (its
-cluster was not read).`,
+AGE is the time since READY or its reason changed. -o wide shows each end as
+Recorded (its inventory lists its objects), Leaving (it is being removed),
+Absent (no inventory has it), or Unknown (its cluster was not read).`,
 			ref: pairRef("link"),
 		},
 		{

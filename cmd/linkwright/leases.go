@@ -27,7 +27,7 @@ func (c installed) opening(ctx context.Context, known inventory.Record) report.O
 	now := time.Now()
 	in := object.Installation{Owner: c.owner, Namespace: c.namespace}
 	revision.Denied, revision.Approval = denial(known, in, now)
-	revision.Uninstall = report.UninstallSince(known.Revision.UninstallSince, in)
+	revision.Uninstall = report.UninstallOf(known.Revision.UninstallSince, in)
 	out := report.Opening{Revision: revision, Writers: writers, At: now, Decisions: decide.Decisions(known, c.owner, now)}
 	out.Leader, out.Unread = c.leader(ctx)
 	return out

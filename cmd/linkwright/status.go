@@ -14,6 +14,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -49,8 +50,9 @@ With --repo it reads the repository and the clusters, and compares them:
   Unknown      nobody knows how it is: nothing could be read of it
   Removed      nothing of it is left
 
-With -o wide, an end without --repo is Recorded (its inventory lists its
-objects), Leaving, Absent, or Unknown (its cluster was not read).`,
+Without --repo, -o wide shows each end as Recorded (its inventory lists its
+objects), Leaving (it is being removed), Absent (no inventory has it), or
+Unknown (its cluster was not read).`,
 		Example: `  linkwright status --kubeconfig management.yaml -o wide
   linkwright status --kubeconfig management.yaml --watch
   linkwright status --repo URL --kubeconfig management.yaml`,
@@ -109,9 +111,9 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 }
 
 // lastKnown is what inventories record, if no revision could be compared with the clusters: what was observed is not applied, and the applied one could
-// not be loaded. It says why; false: the report says more, or nothing is recorded.
+// not be loaded. It says why, also where no cluster could be read; false: the report says more, or there is no record that can be read.
 func (e engine) lastKnown(ctx context.Context, r report.Report, failed error) (report.Overview, bool) {
-	if failed == nil || len(r.Clusters) > 0 || errors.Is(failed, sync.ErrInvalid) || errors.Is(failed, record.ErrUnread) || cli.Interrupted(ctx) != nil {
+	if failed == nil || len(r.Clusters) > 0 || errors.Is(failed, sync.ErrInvalid) || unanswered(failed) || cli.Interrupted(ctx) != nil {
 		return report.Overview{}, false
 	}
 	o, err := installedOf(e.Engine).firstOverview(ctx, false)
@@ -122,12 +124,18 @@ func (e engine) lastKnown(ctx context.Context, r report.Report, failed error) (r
 	return o, true
 }
 
+// unanswered reports whether the management cluster did not answer. To ask it again would take as long again.
+func unanswered(failed error) bool {
+	code := cluster.Explain(failed).Code
+	return errors.Is(failed, record.ErrNotRead) && (code == reason.Timeout || code == reason.Unreachable)
+}
+
 // withRecord adds to a report what the record, the leases and inventories say, and what reading the repository adds to that.
 func (e engine) withRecord(ctx context.Context, r report.Report, failed error) report.Report {
 	if cli.Interrupted(ctx) != nil { // nothing more is read
 		return r
 	}
-	if errors.Is(failed, record.ErrUnread) { // the management cluster would not answer again
+	if unanswered(failed) {
 		r.Opening = &report.Opening{Unread: true, At: time.Now()}
 		return r
 	}

@@ -114,7 +114,7 @@ func (e engine) afterUninstall(ctx context.Context, failed error) error {
 		return nil
 	}
 	known, _ := e.record(ctx) // one that cannot be read says of none
-	u := report.UninstallSince(known.Revision.UninstallSince, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
+	u := report.UninstallOf(known.Revision.UninstallSince, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
 	if u.Since.IsZero() {
 		return nil
 	}

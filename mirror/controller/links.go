@@ -87,14 +87,16 @@ func (c *linkCache) run(ctx context.Context, running *sync.WaitGroup, changed fu
 	running.Go(func() { c.cache.RunWithContext(ctx) })
 }
 
-// cachedLink is a Link as the cache keeps it: decoded once, without who wrote which field.
+// cachedLink is a Link as the cache keeps it: decoded once, for all readers, which do not change it. Caches need a metav1.Object.
 type cachedLink struct {
-	metav1.ObjectMeta // the name and all that caches ask for
+	metav1.ObjectMeta
 
 	link link
 	err  error // a field cannot be read
 }
 
+// decodeLink makes a cachedLink of what a watch delivers. It gets its own result again where a cache transforms twice. It returns no error, with which the
+// cache would read all Links again and again.
 func decodeLink(o any) (any, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {

@@ -159,6 +159,9 @@ func (t *target) writeStatus(ctx context.Context) error {
 	next := live.next(t.results, time.Now())
 	t.mu.Unlock()
 	if slices.EqualFunc(live.MirrorServices, next.MirrorServices, same) && slices.EqualFunc(live.FederatedServices, next.FederatedServices, same) {
+		t.mu.Lock()
+		t.unwritten = time.Time{}
+		t.mu.Unlock()
 		return nil
 	}
 	patch, err := json.Marshal(map[string]linkStatus{"status": next})

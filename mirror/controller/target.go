@@ -24,21 +24,21 @@ type target struct {
 	edited chan struct{} // the Link, or its Secret, changed
 	moved  chan struct{} // the Link's gateway changed
 
-	mu        sync.Mutex
-	link      link
-	selectors string // that the link has
-	isLeader  bool
-	gateway   gateway
-	services  *connection // what is known of the target; nil: nothing yet
-	problem   error       // why the target cannot be read
-	results   map[types.NamespacedName][]mirror.Status
+	mu       sync.Mutex
+	link     link
+	watches  string // the label selectors of link, as a connection has them; written with link
+	isLeader bool
+	gateway  gateway
+	services *connection // what is known of the target; nil: nothing yet
+	problem  error       // why the target cannot be read
+	results  map[types.NamespacedName][]mirror.Status
 	// unwritten is since when results are not in the Link's status; zero: all are.
 	unwritten time.Time
 }
 
 func newTarget(ctx context.Context, c *Controller, l link) *target {
 	t := &target{
-		Controller: c, name: l.Metadata.Name, link: l, selectors: l.watched(c.options).String(), edited: make(chan struct{}, 1), moved: make(chan struct{}, 1),
+		Controller: c, name: l.Metadata.Name, link: l, watches: l.watched(c.options).String(), edited: make(chan struct{}, 1), moved: make(chan struct{}, 1),
 		results: map[types.NamespacedName][]mirror.Status{},
 	}
 	t.prober = probe.New(c.options.Transport, c.metrics.probes.Of(t.name), t.gatewayChanged)
@@ -75,12 +75,17 @@ func (t *target) set(l link) {
 		t.mu.Unlock()
 		return // the status was written since
 	}
-	same := reflect.DeepEqual(was.Spec, l.Spec) && was.Metadata.UID == l.Metadata.UID && was.isHeadless(t.options) == l.isHeadless(t.options)
-	if t.link = l; !same {
-		t.selectors = l.watched(t.options).String()
+	edited := !reflect.DeepEqual(was.Spec, l.Spec) || was.Metadata.UID != l.Metadata.UID || was.isHeadless(t.options) != l.isHeadless(t.options)
+	t.link = l
+	if edited {
+		t.watches = l.watched(t.options).String()
 	}
+	added := t.addedByOthers(was.Status, l.Status)
 	t.mu.Unlock()
-	if same {
+	if !edited {
+		for _, key := range added {
+			t.Controller.services.Add(key)
+		}
 		return
 	}
 	signal(t.edited)
@@ -141,6 +146,20 @@ func (t *target) enqueue() {
 	t.linkKeys.Add(t.name)
 }
 
+// addedByOthers are the Services that another process added to the Link's status, which may not be mirrored any more. t.mu is held.
+func (t *target) addedByOthers(was, is linkStatus) (out []types.NamespacedName) {
+	before := map[types.NamespacedName]bool{}
+	for _, key := range was.services() {
+		before[key] = true
+	}
+	for _, key := range is.services() {
+		if _, known := t.results[key]; !known && !before[key] {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
 // enqueueNamespace has the Services of a namespace looked at: it exists now, or no more.
 func (t *target) enqueueNamespace(name string) {
 	t.mu.Lock()
@@ -164,7 +183,7 @@ func (t *target) state(key types.NamespacedName) mirror.Link {
 		Name: t.name, Created: t.link.Metadata.CreationTimestamp.Time, Spec: t.link.Spec.LinkSpec, Headless: t.link.isHeadless(t.options), Gateway: t.gateway.Gateway,
 	}
 	out.Gateway.Dead = t.prober.Dead() != nil
-	if !t.gateway.isOf(t.link) || t.services == nil || t.services.selectors != t.selectors {
+	if !t.gateway.isOf(t.link) || t.services == nil || t.services.selectors != t.watches {
 		return out
 	}
 	out.Service, out.Endpoints, out.Synced = t.services.get(key)
@@ -186,6 +205,10 @@ func (t *target) record(key types.NamespacedName, service *corev1.Service, statu
 		t.mu.Unlock()
 		return
 	}
+	if known && reflect.DeepEqual(was, statuses) {
+		t.mu.Unlock()
+		return
+	}
 	t.results[key] = statuses
 	if t.unwritten.IsZero() {
 		t.unwritten = time.Now()
@@ -193,9 +216,6 @@ func (t *target) record(key types.NamespacedName, service *corev1.Service, statu
 	before := t.link.Status
 	services := t.services
 	t.mu.Unlock()
-	if known && reflect.DeepEqual(was, statuses) {
-		return
-	}
 	t.linkKeys.AddAfter(t.name, statusDelay)
 	if service != nil && services != nil {
 		services.announce(service, statuses, before)

@@ -31,7 +31,7 @@ func credentials() Group {
 		},
 		{
 			Code:    CredentialNotVerified,
-			Meaning: "linkwright verifies the credential before it writes it, and has not done that. It does not verify the credential of a suspended link.",
+			Meaning: "linkwright has not verified the credential. It verifies each one before it writes it, but not that of a suspended link.",
 			Remedy:  "Wait: it takes seconds. Resume a suspended link.",
 		},
 		{

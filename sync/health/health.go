@@ -60,7 +60,7 @@ const (
 
 // String returns how it is reported.
 func (p Result) String() string {
-	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotApplicable: "not asked"}[p]
+	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotApplicable: "not applicable"}[p]
 }
 
 // Verdict is how a stage of a link came out, and why.
@@ -93,12 +93,12 @@ type Link struct {
 //
 //	renders                 the source's end is rendered; unknown while the target is not read
 //	target reachable        the target was read
-//	trust anchors shared    as Trust; not asked with trustAnchors: Skip
+//	trust anchors shared    as Trust; not applicable with trustAnchors: Skip
 //	access works            as the last try of the credential; unknown before one
 //	credentials written     every Secret of the link is there
-//	credentials loaded      as the view has it; not asked where nothing is seen of it
+//	credentials loaded      as the view has it; not applicable where nothing is seen of it
 //	controller leads        its Deployment, or the one that it shares, is ready, and its lease has a holder
-//	gateway alive           not all mirrors' addresses are not ready; not asked without a gateway
+//	gateway alive           not all mirrors' addresses are not ready; not applicable without a gateway
 //	mirrors have endpoints  every mirror has an address
 //
 // A failed stage that does not make the link unready says so.
@@ -134,13 +134,13 @@ func (v Link) reachable() Verdict {
 	if v.Target.Err != nil {
 		return Verdict{Reachable, Failed, v.Target.Err}
 	}
-	return Verdict{Reachable, Unknown, notRead(v.Link.Target.Name, v.Target.Err)}
+	return Verdict{Reachable, Unknown, notRead(v.Link.Target.Name, nil)}
 }
 
 // notRead is the reason of a stage of which nothing is known, because a cluster was not read: it failed, or it was not tried yet.
 func notRead(name api.ClusterName, failed *object.Reason) *object.Reason {
 	if failed != nil {
-		return object.Because(reason.NotRead, "unknown, because cluster %s could not be read (%s)", name, failed.Code)
+		return object.Because(reason.NotRead, "cluster %s could not be read (%s)", name, failed.Code)
 	}
 	return object.Because(reason.NotRead, "linkwright has not read cluster %s yet", name)
 }
@@ -163,24 +163,24 @@ func (v Link) works() Verdict {
 	case v.Link.Spec.Credentials.Preflight == api.Skip:
 		return Verdict{Stage: CredentialVerified, Result: NotApplicable}
 	case v.Verification == nil:
-		return Verdict{CredentialVerified, Unknown, v.unverified()}
+		return Verdict{CredentialVerified, Unknown, v.whyNotVerified()}
 	case v.Verification.Why != nil:
 		return Verdict{CredentialVerified, Failed, object.Because(v.Verification.Why.Code, "%s", v.Fails(v.Verification).Message)}
 	}
 	return Verdict{Stage: CredentialVerified, Result: Passed}
 }
 
-// unverified is why no verification of the credential is known.
-func (v Link) unverified() *object.Reason {
+// whyNotVerified is why no verification of the credential is known.
+func (v Link) whyNotVerified() *object.Reason {
 	switch {
 	case v.Suspended:
-		return object.Because(reason.CredentialNotVerified, "linkwright does not verify the credential while the link is suspended")
+		return object.Because(reason.CredentialNotVerified, "linkwright does not verify the credential while the link or one of its clusters is suspended")
 	case !v.Target.Known():
 		return notRead(v.Link.Target.Name, v.Target.Err)
 	case !v.Source.Known():
 		return notRead(v.Link.Source.Name, v.Source.Err)
 	}
-	return object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")
+	return object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential")
 }
 
 func (v Link) written() Verdict {

@@ -184,15 +184,15 @@ func explained(t *testing.T, name string, v Verdict) {
 	}
 }
 
-// A credential that is not verified has the reason that lasts: not yet is said only if linkwright is about to verify it.
+// A credential that is not verified has the reason that prevents it, if there is one.
 func TestWhyNotVerified(t *testing.T) {
 	timeout := object.Because(reason.Timeout, "no answer")
 	for want, with := range map[string]func(v *Link){
-		"linkwright has not verified the credential yet":                        func(*Link) {},
-		"linkwright does not verify the credential while the link is suspended": func(v *Link) { v.Suspended = true },
-		"unknown, because cluster east could not be read (Timeout)":             func(v *Link) { v.Target.Reading, v.Target.Err = state.Unread, timeout },
-		"unknown, because cluster west could not be read (Timeout)":             func(v *Link) { v.Source.Reading, v.Source.Err = state.Unread, timeout },
-		"linkwright has not read cluster east yet":                              func(v *Link) { v.Target.Reading = state.Unread },
+		"linkwright has not verified the credential":                                                   func(*Link) {},
+		"linkwright does not verify the credential while the link or one of its clusters is suspended": func(v *Link) { v.Suspended = true },
+		"cluster east could not be read (Timeout)":                                                     func(v *Link) { v.Target.Reading, v.Target.Err = state.Unread, timeout },
+		"cluster west could not be read (Timeout)":                                                     func(v *Link) { v.Source.Reading, v.Source.Err = state.Unread, timeout },
+		"linkwright has not read cluster east yet":                                                     func(v *Link) { v.Target.Reading = state.Unread },
 	} {
 		v, _ := healthy()
 		v.Verification = nil

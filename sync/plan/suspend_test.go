@@ -60,6 +60,11 @@ func TestSuspendedLink(t *testing.T) {
 				got.Why.Code != reason.Suspended || got.Why.Message != want || len(got.Deleting) > 0 {
 				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Phase, got.Why, want)
 			}
+			for _, v := range got.Health {
+				if v.Stage == health.CredentialVerified && (v.Why == nil || !strings.Contains(v.Why.Message, "is suspended")) {
+					t.Errorf("%s: the credential of %s is %s, %v; want that it is not verified because the link is suspended", tt.name, end, v.Result, v.Why)
+				}
+			}
 		}
 		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", tt.spec))
 		for c, step := range s.settle(Suspend, PrunePolicy) {

@@ -18,8 +18,8 @@ type ManagementCluster struct {
 	Namespace string
 }
 
-// ErrUnread means that the management cluster's record could not be read.
-var ErrUnread = errors.New("read the record of clusters")
+// ErrNotRead means that the management cluster's record could not be read.
+var ErrNotRead = errors.New("read the record of clusters")
 
 // readFunc reads some of a cluster: Observe or Live.
 type readFunc func(context.Context, []object.Watch) (object.Observation, error)
@@ -31,7 +31,7 @@ func (h ManagementCluster) read(ctx context.Context, owner string, look readFunc
 		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
-		return inventory.Record{}, fmt.Errorf("%w: %w", ErrUnread, err)
+		return inventory.Record{}, fmt.Errorf("%w: %w", ErrNotRead, err)
 	}
 	if now := observed.Record(key); last.Clusters != nil && now.UID == last.Was.UID && now.ResourceVersion == last.Was.ResourceVersion {
 		return last, nil

@@ -121,10 +121,11 @@ func notAppliedIn(clusters []Cluster, newest api.Commit) string {
 	return strings.Join(parts, "; ")
 }
 
-// lacksBase reports whether the cluster is to have a base that is not as declared.
+// lacksBase reports whether the cluster's base is declared and not as declared.
 func (c Cluster) lacksBase() bool {
-	base := c.base()
-	return base.End.Cluster != "" && base.Phase != plan.Ready && base.Phase != plan.Removed
+	return slices.ContainsFunc(c.Step.Rows, func(row plan.Row) bool {
+		return row.End.IsBase() && row.Phase != plan.Ready && row.Phase != plan.Removed
+	})
 }
 
 // keepsRevision reports whether a cluster is not brought to another revision: it leaves, or is suspended.

@@ -119,8 +119,10 @@ func TestCheckOtherRevision(t *testing.T) {
 	if got, _ := checkedAs(t, r, Table); !strings.Contains(got, "‼ the newest revision is applied\n    w1, w2, w3 and 1 more: revision a is applied\n") {
 		t.Errorf("Check(table):\n%s", got)
 	}
-	r.Clusters = append(r.Clusters[:1], Cluster{Name: "new", Step: base("new", plan.Changing, false)})
-	if got, _ := checkedAs(t, r, Table); !strings.Contains(got, "‼ the newest revision is applied\n    new: no revision is applied\n") {
+	denied := base("denied", plan.Denied, false)
+	denied.Denied = object.Because(reason.ClusterUIDMissing, "no")
+	r.Clusters = append(r.Clusters[:1], Cluster{Name: "denied", Step: denied}, Cluster{Name: "new", Step: base("new", plan.Changing, false)})
+	if got, _ := checkedAs(t, r, Table); !strings.Contains(got, "‼ the newest revision is applied\n    denied, new: no revision is applied\n") {
 		t.Errorf("Check(table):\n%s", got)
 	}
 }

@@ -38,7 +38,7 @@ renders                passed
 trust anchors shared   passed     TrustAnchorsDiffer: half rotated
 access works           unknown
 gateway alive          failed     GatewayNotAlive: no; address is ready
-mirrors have endpoints  not asked
+mirrors have endpoints  not applicable
 
 Next step: Check that the source's pods reach the gateway's address and probe port (see https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#gateway-alive).
 `
@@ -183,7 +183,7 @@ func TestNeverApplied(t *testing.T) {
 		"status":           {writtenAs(t, r.StatusAnswer(), Text), says},
 		"describe":         {writtenAs(t, page, Text), "Next step:  Run linkwright sync --repo URL: no process syncs the link now.\n"},
 		"check":            {writtenAs(t, checked, Table), "× the newest revision is applied\n    nothing is applied yet: run linkwright sync --repo URL"},
-		"status, unread":   {writtenAs(t, unread.StatusAnswer(), Text), "No revision is applied, because this installation has no record. No cluster was read. "},
+		"status, unread":   {writtenAs(t, unread.StatusAnswer(), Text), "This installation has no record, so no sync is known. No cluster was read. "},
 		"check of a stage": {writtenAs(t, checked, Table), "× renders\n    " + says},
 	} {
 		if !strings.Contains(tt.got, tt.want) || strings.Contains(tt.got, "CredentialNotIssued") || ok {

@@ -33,8 +33,8 @@ type Uninstall struct {
 	Command string // that goes on with it
 }
 
-// UninstallSince is the uninstall of an installation that began then; the zero time: none did.
-func UninstallSince(began time.Time, in object.Installation) Uninstall {
+// UninstallOf is the uninstall of an installation that began then; the zero time: none did.
+func UninstallOf(began time.Time, in object.Installation) Uninstall {
 	return Uninstall{Since: began, Command: in.Command("uninstall --yes")}
 }
 
@@ -213,7 +213,7 @@ func (d openingDoc) applied() string {
 	case len(d.clusters) == 0:
 		return ""
 	case len(parts)+len(left) == 0 && d.never:
-		return "No revision is applied, because this installation has no record. No cluster was read. "
+		return "This installation has no record, so no sync is known. No cluster was read. "
 	case len(parts)+len(left) == 0:
 		return "It is unknown which revision is applied: no cluster was read. "
 	case len(unread) == 1:

@@ -69,8 +69,8 @@ type NotReady struct {
 type Stage struct {
 	// Name is the name of the stage, such as gateway alive.
 	Name string `json:"name"`
-	// State is passed, failed, unknown (no evidence) or not asked (it does not apply).
-	State string `json:"state" jsonschema:"enum=passed,enum=failed,enum=unknown,enum=not asked"`
+	// State is passed, failed, unknown (no evidence) or not applicable.
+	State string `json:"state" jsonschema:"enum=passed,enum=failed,enum=unknown,enum=not applicable"`
 	// Reason says why the stage has its state.
 	Reason *object.Reason `json:"reason,omitempty"`
 }

@@ -34,6 +34,16 @@ func quiet(t *testing.T, s *sim, what string) map[api.ClusterName]Step {
 	return out
 }
 
+// notVerified fails if a row of a suspended link has another reason for not verifying its credential.
+func notVerified(t *testing.T, what string, r Row) {
+	t.Helper()
+	for _, v := range r.Health {
+		if v.Stage == health.CredentialVerified && (v.Why == nil || !strings.Contains(v.Why.Message, "is suspended")) {
+			t.Errorf("%s: the credential of %s is %s, %v; want that it is not verified because the link is suspended", what, r.End, v.Result, v.Why)
+		}
+	}
+}
+
 // Of a suspended link neither end is written, whatever changed; both say so, and how much waits.
 func TestSuspendedLink(t *testing.T) {
 	tests := []struct {
@@ -60,11 +70,7 @@ func TestSuspendedLink(t *testing.T) {
 				got.Why.Code != reason.Suspended || got.Why.Message != want || len(got.Deleting) > 0 {
 				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Phase, got.Why, want)
 			}
-			for _, v := range got.Health {
-				if v.Stage == health.CredentialVerified && (v.Why == nil || !strings.Contains(v.Why.Message, "is suspended")) {
-					t.Errorf("%s: the credential of %s is %s, %v; want that it is not verified because the link is suspended", tt.name, end, v.Result, v.Why)
-				}
-			}
+			notVerified(t, tt.name, got)
 		}
 		s.snapshot.Fleet = declare(t, two, linkDoc("west", "east", tt.spec))
 		for c, step := range s.settle(Suspend, PrunePolicy) {

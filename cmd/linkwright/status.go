@@ -126,8 +126,7 @@ func (e engine) lastKnown(ctx context.Context, r report.Report, failed error) (r
 
 // unanswered reports whether the management cluster did not answer. To ask it again would take as long again.
 func unanswered(failed error) bool {
-	code := cluster.Explain(failed).Code
-	return errors.Is(failed, record.ErrNotRead) && (code == reason.Timeout || code == reason.Unreachable)
+	return errors.Is(failed, record.ErrNotRead) && cluster.Unanswered(failed)
 }
 
 // withRecord adds to a report what the record, the leases and inventories say, and what reading the repository adds to that.

@@ -164,7 +164,7 @@ func (c Census) clustersOver(l Limits, going map[inventory.Unit]bool) []string {
 		return nil
 	}
 	slices.Sort(names)
-	return []string{fmt.Sprintf("%s (%s; maxClusters %d)", object.Count(len(names), "cluster"), firstNames(names), l.MaxClusters)}
+	return []string{fmt.Sprintf("%s (%s; maxClusters %d)", object.Count(len(names), "cluster"), object.FirstNames(names, 5), l.MaxClusters)}
 }
 
 // linksOver compares, for each cluster that stays, the links that it loses with those that it had.
@@ -308,13 +308,4 @@ func share(lost, all int, noun string) string {
 		return "the only " + noun
 	}
 	return fmt.Sprintf("%d of the %s", lost, object.Count(all, noun))
-}
-
-// firstNames names the first of a list, and how many more there are.
-func firstNames(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

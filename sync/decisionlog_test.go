@@ -64,6 +64,9 @@ func TestDecisionsAreLogged(t *testing.T) {
 			t.Errorf("%s: a command that only reads logs\n%s", name, out.String())
 		}
 	}
+	if reading.logRecord(inventory.Record{Was: was}, inventory.Record{Was: was, Unread: []string{"x"}}); !strings.Contains(out.String(), "approval not understood") {
+		t.Errorf("a command that only reads does not warn of what it does not understand:\n%s", out.String())
+	}
 }
 
 // Every kind of decision but an approval has words in the log.

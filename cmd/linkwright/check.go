@@ -72,18 +72,15 @@ if the declarations are invalid.`,
 func (e engine) check(ctx context.Context, w io.Writer, f report.Format) error {
 	r, failed := e.Once(ctx, cli.NoLeadership)
 	r = e.withRecord(ctx, r, failed)
-	exit, uninstalling := whileUninstalling(r.Uninstall(), failed)
-	if exit.Shown = uninstalling; uninstalling {
+	if _, ok := whileUninstalling(r.Uninstall(), failed); ok {
 		r.Err = "" // the answer says that an uninstall began
 	}
 	answer, ok := r.CheckAnswer()
 	switch err := cli.Write(w, f, answer); {
 	case err != nil:
 		return err
-	case uninstalling:
-		return exit
 	case failed != nil:
-		return cli.ShownVerdict(f, r, failed)
+		return shownVerdict(r.Uninstall(), f, r, failed)
 	case !ok:
 		return cli.Exit{Code: cli.ExitPartial}
 	}

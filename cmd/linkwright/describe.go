@@ -129,8 +129,8 @@ func verdictOn(o report.Overview, r report.Report, failed error) cli.Exit {
 	return exit
 }
 
-// lastKnown shows what inventories record, and ends with the verdict.
-func (d described) lastKnown(o report.Overview, c *cobra.Command, arg string, as report.Format, verdict cli.Exit) error {
+// showLastKnown shows what inventories record, and ends with the verdict.
+func (d described) showLastKnown(o report.Overview, c *cobra.Command, arg string, as report.Format, verdict cli.Exit) error {
 	if _, found := d.overview(o, arg); !found {
 		verdict.Err = errors.Join(verdict.Err, notFound(o, c.Name(), arg))
 		return verdict
@@ -177,7 +177,7 @@ func (d described) compared(f *cli.Common, c *cobra.Command, arg string, as repo
 	e.Loop.Probe = true
 	r, failed := e.Once(c.Context(), cli.NoLeadership)
 	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
-		return d.lastKnown(o, c, arg, as, verdictOn(o, r, failed))
+		return d.showLastKnown(o, c, arg, as, verdictOn(o, r, failed))
 	}
 	r = engine{e}.withRecord(c.Context(), r, failed)
 	a, found := d.report(r, arg)

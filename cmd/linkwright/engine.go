@@ -11,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/lease"
@@ -28,6 +29,11 @@ func (e engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
 		_, err = e.Look(ctx, cli.NoLeadership) // which says what is wrong
 	}
 	return d.Fleet, err
+}
+
+// installation is the one that the engine syncs.
+func (e engine) installation() object.Installation {
+	return object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace}
 }
 
 // record is what the management cluster remembers of clusters.

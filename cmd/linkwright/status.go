@@ -86,12 +86,7 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	e.ReadOnly()
 	r, failed := e.Once(c.Context(), cli.NoLeadership)
 	if o, ok := (engine{e}).lastKnown(c.Context(), r, failed); ok {
-		verdict := cli.ShownVerdict(as, r, failed)
-		if exit, ok := whileUninstalling(o.Revision.Uninstall, failed); ok {
-			exit.Shown = true
-			verdict = exit
-		}
-		return cmp.Or(cli.Write(c.OutOrStdout(), as, o.Answer()), verdict)
+		return cmp.Or(cli.Write(c.OutOrStdout(), as, o.Answer()), shownVerdict(o.Revision.Uninstall, as, r, failed))
 	}
 	r = engine{e}.withRecord(c.Context(), r, failed)
 	if r.Opening != nil && r.Opening.Leader == nil && !r.Opening.Unread && cli.Interrupted(c.Context()) == nil { // it may be the wrong cluster
@@ -100,11 +95,7 @@ func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
 	if err := cli.Write(c.OutOrStdout(), as, r.StatusAnswer()); err != nil {
 		return err
 	}
-	if exit, ok := whileUninstalling(r.Uninstall(), failed); ok {
-		exit.Shown = true
-		return exit
-	}
-	if err := cli.ShownVerdict(as, r, failed); err != nil || r.Works() {
+	if err := shownVerdict(r.Uninstall(), as, r, failed); err != nil || r.Works() {
 		return err
 	}
 	return cli.Exit{Code: cli.ExitPartial}
@@ -157,6 +148,15 @@ func whileUninstalling(u report.Uninstall, failed error) (cli.Exit, bool) {
 	_, denied := errors.AsType[sync.DeniedRevision](failed)
 	text := strings.TrimSpace(u.Line())
 	return cli.Exit{Code: cli.ExitPartial, Err: errors.New(text)}, denied && text != ""
+}
+
+// shownVerdict is the verdict on an answer that was written, which has the unfinished uninstall, too.
+func shownVerdict(u report.Uninstall, as report.Format, r report.Report, failed error) error {
+	if exit, ok := whileUninstalling(u, failed); ok {
+		exit.Shown = true
+		return exit
+	}
+	return cli.ShownVerdict(as, r, failed)
 }
 
 // observedNow is what the record remembers of revisions, with what was just seen of the repository.

@@ -46,7 +46,7 @@ new link to take its Lease. The next sync continues with the rest.`,
 			}
 			e, err := f.Open(c.Context(), c.ErrOrStderr(), func() error { return status.check(f.Git.Options.Repo) })
 			if err != nil {
-				return unfinished(c.Context(), err, object.Installation{Owner: f.Management.Owner, Namespace: f.Management.Namespace})
+				return unfinished(c.Context(), err, f.Management.Installation())
 			}
 			defer e.Close(c.Context())
 			limitMemory(e.Loop.Log)
@@ -83,7 +83,7 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 	err = e.Lead(c.Context(), showing(setup.Syncing(locks), e.Live), lease.Lock.Once, func(ctx context.Context, term int64) error {
 		r, failed := e.Once(ctx, term)
 		if errors.Is(failed, sync.ErrInterrupted) {
-			failed = resumable(failed, r, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
+			failed = resumable(failed, r, engine{e}.installation())
 			r.Err = failed.Error()
 		}
 		if err := (engine{e}).afterUninstall(ctx, failed); err != nil {
@@ -97,10 +97,10 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {
-		return syncHeld(err, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
+		return syncHeld(err, engine{e}.installation())
 	}
 	if err != nil { // the lease was not taken, or is lost, and then the report was shown
-		return unfinished(c.Context(), err, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
+		return unfinished(c.Context(), err, engine{e}.installation())
 	}
 	defer e.Live.Show(c.Context(), live.Status)()
 	poster.once(c.Context(), done, e.Live)
@@ -114,7 +114,7 @@ func (e engine) afterUninstall(ctx context.Context, failed error) error {
 		return nil
 	}
 	known, _ := e.record(ctx) // one that cannot be read says of none
-	u := report.UninstallOf(known.Revision.UninstallSince, object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace})
+	u := report.UninstallOf(known.Revision.UninstallSince, e.installation())
 	if u.Since.IsZero() {
 		return nil
 	}

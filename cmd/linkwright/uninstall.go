@@ -241,7 +241,7 @@ func (u *uninstalling) remove(ctx context.Context, term int64) error {
 	if err := u.reports(out, r); err != nil {
 		return err
 	}
-	again := object.Installation{Owner: e.Loop.Owner, Namespace: e.Loop.Management.Namespace}.Command("uninstall --yes")
+	again := e.installation().Command("uninstall --yes")
 	if errors.Is(failed, sync.ErrInterrupted) {
 		cli.Say(out.notes, "There may be more to remove: run "+again+" again. A sync would write all that is declared again.")
 		return cli.ShownVerdict(out.format, r, failed)

@@ -28,7 +28,7 @@ func (t *target) connect(ctx context.Context) {
 			secret.stop()
 			secret = t.watchSecret(ctx, l.Spec.ClusterCredentialsSecret)
 		}
-		if secret.isRead() || parseSelectors(l.Spec.LinkSpec, false).isEmpty() {
+		if secret.isRead() || l.watched(t.options).isEmpty() {
 			next = t.dial(ctx, l, secret.get(), next)
 		}
 		select {

@@ -108,9 +108,10 @@ func decodeLink(o any) (any, error) {
 	if err == nil {
 		err = json.Unmarshal(raw, &out.link)
 	}
-	out.ObjectMeta, out.err = nameOf(&metav1.ObjectMeta{
+	out.err = err
+	out.ObjectMeta = metav1.ObjectMeta{ // also of a Link that cannot be decoded
 		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), DeletionTimestamp: u.GetDeletionTimestamp(),
-	}), err
+	}
 	return &out, nil
 }
 

@@ -77,17 +77,16 @@ func (t *target) set(l link) {
 	}
 	edited := !reflect.DeepEqual(was.Spec, l.Spec) || was.Metadata.UID != l.Metadata.UID || was.isHeadless(t.options) != l.isHeadless(t.options)
 	t.link = l
-	if edited {
-		t.watches = l.watched(t.options).String()
-	}
-	added := t.addedByOthers(was.Status, l.Status)
-	t.mu.Unlock()
 	if !edited {
+		added := t.addedByOthers(was.Status, l.Status)
+		t.mu.Unlock()
 		for _, key := range added {
 			t.Controller.services.Add(key)
 		}
 		return
 	}
+	t.watches = l.watched(t.options).String()
+	t.mu.Unlock()
 	signal(t.edited)
 	signal(t.moved)
 	t.probe()
@@ -148,12 +147,8 @@ func (t *target) enqueue() {
 
 // addedByOthers are the Services that another process added to the Link's status, which may not be mirrored any more. t.mu is held.
 func (t *target) addedByOthers(was, is linkStatus) (out []types.NamespacedName) {
-	before := map[types.NamespacedName]bool{}
-	for _, key := range was.services() {
-		before[key] = true
-	}
 	for _, key := range is.services() {
-		if _, known := t.results[key]; !known && !before[key] {
+		if _, known := t.results[key]; !known && !was.lists(key) {
 			out = append(out, key)
 		}
 	}
@@ -201,11 +196,8 @@ func (t *target) isStarting() bool {
 func (t *target) record(key types.NamespacedName, service *corev1.Service, statuses []mirror.Status) {
 	t.mu.Lock()
 	was, known := t.results[key]
-	if !known && len(statuses) == 0 && !t.link.Status.lists(key) { // as of nearly every Service that others export
-		t.mu.Unlock()
-		return
-	}
-	if known && reflect.DeepEqual(was, statuses) {
+	notMirrored := len(statuses) == 0 && !t.link.Status.lists(key) // nor listed: of most Services that targets of other links export
+	if known && reflect.DeepEqual(was, statuses) || !known && notMirrored {
 		t.mu.Unlock()
 		return
 	}

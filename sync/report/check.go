@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report/output"
@@ -136,13 +137,7 @@ func (c Cluster) keepsRevision() bool {
 }
 
 // nameFirst names the first clusters, and says how many more there are.
-func nameFirst(names []string) string {
-	const most = 3
-	if more := len(names) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
-	}
-	return strings.Join(names, ", ")
-}
+func nameFirst(names []string) string { return object.FirstNames(names, 3) }
 
 // notApplied says why the newest revision is not applied, with the first error of its declarations.
 func (r Report) notApplied(why string) string {

@@ -46,6 +46,7 @@ const (
 	Create         // server-side apply of what does not exist
 	Update         // server-side apply of what does
 	Adopt          // a merge patch of linkwright's marks onto an object of others; it takes over their managed fields
+	Patch          // a server-side apply of fields of an object of others, which linkwright does not own afterwards
 	Replace        // delete and create; only where that is harmless
 	Drain          // an update with the effect of a delete; guards treat it as one
 	Release        // a merge patch that gives up an object, or linkwright's part of another, without deleting it
@@ -54,7 +55,7 @@ const (
 
 // String is the word used in reports.
 func (a Action) String() string {
-	return [...]string{"none", "create", "update", "adopt", "replace", "drain", "release", "delete"}[a]
+	return [...]string{"none", "create", "update", "adopt", "patch", "replace", "drain", "release", "delete"}[a]
 }
 
 // Removes reports whether the action removes something: guards treat such actions as deletes.

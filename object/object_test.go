@@ -58,7 +58,7 @@ func TestWrittenIsOursAndCovered(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	if got := fmt.Sprint(None, Create, Update, Replace, Drain, Release, Delete); got != "none create update replace drain release delete" {
+	if got := fmt.Sprint(None, Create, Update, Patch, Replace, Drain, Release, Delete); got != "none create update patch replace drain release delete" {
 		t.Errorf("actions: got %s", got)
 	}
 	var takes []string

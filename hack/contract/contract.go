@@ -67,6 +67,7 @@ func Test(t *testing.T, open func(t *testing.T) World) {
 		"a delete happens on exactly what was seen":       deleted,
 		"what a finalizer holds is going":                 deletedWithFinalizer,
 		"a replace makes another object":                  replaced,
+		"a patch owns nothing":                            patched,
 		"a release gives up":                              released,
 		"an adoption marks":                               adopted,
 		"a write tells why it is refused":                 deniedWrites,

@@ -1,7 +1,9 @@
 package contract
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
@@ -187,6 +189,33 @@ func replaced(s *testScene) {
 	}
 	if _, err := s.Client.Write(s.Context(), change(object.Replace, next, object.Record{})); err == nil {
 		s.Error("replace of what was never seen: got no error")
+	}
+}
+
+func patched(s *testScene) {
+	k := s.key("ConfigMap", "theirs")
+	s.must(s.Foreign.Put(of(k, map[string]any{"data": map[string]any{"k": "v", "l": "v"}})))
+	was := s.record(object.Object{Key: k})
+	text, err := json.Marshal(of(k, map[string]any{"data": map[string]any{"k": "edited"}}))
+	s.must(err)
+	o := object.Object{Key: k, Version: "v1", Body: object.NewBody(text), Part: true}
+	now := s.write(object.Patch, o, was)
+	body, _ := s.observe(s.watch("ConfigMap", object.Whole)).Body(k)
+	data, _ := s.fields(body)["data"].(map[string]any)
+	if data["k"] != "edited" || data["l"] != "v" || now.UID != was.UID || now.ResourceVersion == was.ResourceVersion {
+		s.Errorf("got %v, %+v, want k changed alone", data, now)
+	}
+	if now != s.record(object.Object{Key: k}) || now.Sets("k") || now.Mark != object.Unmarked || !slices.Equal(now.Managers(), was.Managers()) {
+		s.Errorf("got %+v, want no entry of ours", now)
+	}
+	s.fails("what changed", reason.Conflict, change(object.Patch, o, was))
+	if again := s.write(object.Patch, o, now); again.Sets("k") {
+		s.Errorf("the same again: got %+v, want no entry of ours", again)
+	}
+	s.must(s.Foreign.Remove(k))
+	s.fails("what is gone", reason.Conflict, change(object.Patch, o, now))
+	if _, err := s.Client.Write(s.Context(), change(object.Patch, o, object.Record{})); err == nil {
+		s.Error("patch of what was never read: got no error")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,12 +69,14 @@ func (c *Cluster) write(ctx context.Context, ch object.Change) (object.Record, e
 		return c.release(ch)
 	case object.Adopt:
 		return c.adopt(ch)
+	case object.Patch:
+		return c.patchForeign(ch)
 	}
 	return c.put(ch)
 }
 
 func takes(a object.Action) bool {
-	return a == object.Delete || a == object.Replace || a == object.Release || a == object.Adopt
+	return a == object.Delete || a == object.Replace || a == object.Release || a == object.Adopt || a == object.Patch
 }
 
 // send sends a request to the server, which may be slow or throttle it.
@@ -188,6 +191,26 @@ func (c *Cluster) adopt(ch object.Change) (object.Record, error) {
 		return object.Record{}, apierrors.NewNotFound(schema.GroupResource{Group: ch.Key.Group, Resource: ch.Key.Kind}, ch.Key.Name)
 	}
 	return c.patch(ch)
+}
+
+// patchForeign is an apply, after which the installation's entry leaves the managed fields.
+func (c *Cluster) patchForeign(ch object.Change) (object.Record, error) {
+	ch.Conditional = true
+	if _, err := c.put(ch); err != nil {
+		return object.Record{}, err
+	}
+	next := c.objects[ch.Key].DeepCopy()
+	next.SetManagedFields(slices.DeleteFunc(next.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == object.Manager(c.opts.Owner) && e.Operation == metav1.ManagedFieldsOperationApply
+	}))
+	if len(next.GetManagedFields()) == 0 {
+		next.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+	}
+	now, err := c.update(next, writer{name: object.Manager(c.opts.Owner), own: true})
+	if err != nil {
+		return object.Record{}, err
+	}
+	return c.record(now), nil
 }
 
 func (c *Cluster) patch(ch object.Change) (object.Record, error) {

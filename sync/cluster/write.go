@@ -24,6 +24,7 @@ var ErrExists = errors.New("an object of that name exists")
 //	update, drain  server-side apply                                       it has the uid of Was (any, where Was is zero);
 //	                                                                       Fenced: it is exactly Was (nothing, where Was is zero)
 //	replace        get, delete, wait until gone, create                    it is exactly Was; what it told Helm it tells again
+//	patch          server-side apply, then a patch of managed fields       it is exactly Was
 //	release        JSON merge patch of the body                            it is exactly Was; success where it is gone
 //	delete         delete, in background                                   it is exactly Was; success where it is gone
 //
@@ -49,6 +50,8 @@ func (c *writer) write(ctx context.Context, ch object.Change) (object.Record, er
 		return c.replace(ctx, ch)
 	case object.Adopt:
 		return c.adopt(ctx, ch)
+	case object.Patch:
+		return c.patchForeign(ctx, ch)
 	case object.Release:
 		now, err := c.patch(ctx, ch)
 		if missing(err) == ch.Key.Name {
@@ -118,6 +121,9 @@ func vacant(ch object.Change) bool {
 	return ch.Action == object.Create || ch.Action == object.Replace || ch.Conditional && ch.Was.IsZero()
 }
 
+// fenced reports whether a patch is for the very object that was read, without Conditional.
+func fenced(ch object.Change) bool { return ch.Action == object.Release || ch.Action == object.Patch }
+
 // patchOf makes the PATCH of a change.
 func (c *writer) patchOf(ctx context.Context, ch object.Change) (patchRequest, error) {
 	r, err := c.target(ctx, ch)
@@ -141,9 +147,9 @@ func (c *writer) guarded(ch object.Change) ([]byte, error) {
 	switch {
 	case vacant(ch):
 		return guard(body, "", noVersion)
-	case ch.Action == object.Release && ch.Was.IsZero():
+	case fenced(ch) && ch.Was.IsZero():
 		return nil, errUnseen
-	case ch.Conditional || ch.Action == object.Release:
+	case ch.Conditional || fenced(ch):
 		return guard(body, ch.Was.UID, ch.Was.ResourceVersion)
 	}
 	return guard(body, ch.Was.UID, "")

@@ -21,6 +21,7 @@ import (
 //
 //	create, update, drain, replace   record of object.Written, body of the object
 //	update of a part of another's    record as it was, body with the part merged in
+//	patch                            the same
 //	adopt                            record of object.Adopted, body with the patch merged in
 //	release of an object of ours     record without any mark, body with the patch merged in
 //	release of our part of another   record as it was, body with the patch merged in
@@ -57,7 +58,7 @@ func applyChange(observed *object.Edit, was object.Observation, c object.Change)
 	case object.Adopt:
 		body, _ := was.Body(c.Key)
 		observed.Put(c.Key, object.Adopted(was.Record(c.Key)), merged(body, c.Object.Body))
-	case object.Update:
+	case object.Update, object.Patch:
 		if body, ok := was.Body(c.Key); ok && c.Object.Part {
 			observed.Put(c.Key, was.Record(c.Key), merged(body, c.Object.Body))
 			return

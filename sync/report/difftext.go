@@ -138,7 +138,7 @@ func changes(objects []objectDiffDoc) string {
 		n[o.verb()]++
 	}
 	var parts []string
-	for _, verb := range []string{"create", "update", "replace", "release", "delete", later} {
+	for _, verb := range []string{"create", "update", "patch", "replace", "release", "delete", later} {
 		if n[verb] > 0 {
 			parts = append(parts, fmt.Sprintf("%d to %s", n[verb], verb))
 		}

@@ -116,7 +116,7 @@ type EndDiff struct {
 
 // ObjectDiff is one object before and after. Values of Secrets are short hashes.
 type ObjectDiff struct {
-	// Action is what would be done: create, update, replace, drain, adopt, release or delete.
+	// Action is what would be done: create, update, patch, replace, drain, adopt, release or delete.
 	Action string `json:"action"`
 	// Object is the object.
 	Object object.Key `json:"object"`

@@ -79,7 +79,7 @@ type Stage struct {
 type Write struct {
 	// Cluster is where the write goes.
 	Cluster string `json:"cluster"`
-	// Action is what is done: create, update, replace, drain, adopt, release or delete.
+	// Action is what is done: create, update, patch, replace, drain, adopt, release or delete.
 	Action string `json:"action"`
 	// Object is what is written.
 	Object object.Key `json:"object"`

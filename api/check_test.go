@@ -49,7 +49,7 @@ func TestCheckClusterName(t *testing.T) {
 }
 
 func TestNothingDeclaredIsNoFinding(t *testing.T) {
-	got := [][]Finding{LinkDoc{}.Check(), MeshDoc{}.Check(), SyncPolicyDoc{}.Check()}
+	got := [][]Finding{LinkDoc{}.Check(), MeshDoc{}.Check(), ProxyConfigDoc{}.Check(), SyncPolicyDoc{}.Check()}
 	for i, found := range got {
 		if len(found) > 0 {
 			t.Errorf("Check of kind %d: %v", i, found)

@@ -13,6 +13,8 @@ func docs(of string) string {
 		return "kubeconfig is a file on linkwright's machine. It needs --allow-kubeconfig-paths, and is for people and tests."
 	case "Access.kubeconfigSecret":
 		return "kubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the management cluster."
+	case "AccessLog":
+		return "AccessLog is the format of an access log."
 	case "Cluster":
 		return "Cluster is what is declared of a Kubernetes cluster."
 	case "Cluster.access":
@@ -81,6 +83,16 @@ func docs(of string) string {
 		return "secretRef names the Secret of mode Existing in the source's multicluster namespace, of type mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a Link can have one: the links of a Mesh cannot share a Secret."
 	case "Credentials.ttl":
 		return "ttl is how long a token of mode Bound lives: a Go duration from 1h to 8760h, left out 720h; at least 168h for a link with remote discovery or federated services. It is renewed after two thirds of that."
+	case "DebugContainer":
+		return "DebugContainer has values of the debug container."
+	case "DebugContainer.image":
+		return "image of the container."
+	case "EnvVar":
+		return "EnvVar is one environment variable."
+	case "EnvVar.name":
+		return "name of the variable."
+	case "EnvVar.value":
+		return "value of the variable."
 	case "Except":
 		return "Except is one link that a mesh does not have."
 	case "Except.source":
@@ -107,6 +119,10 @@ func docs(of string) string {
 		return "kind of the objects."
 	case "IgnoredKind":
 		return "IgnoredKind is a rendered kind with fields that others may have a reason to set."
+	case "InboundPolicy":
+		return "InboundPolicy is which clients may connect."
+	case "IptablesMode":
+		return "IptablesMode is a variant of iptables."
 	case "KubeconfigFile":
 		return "KubeconfigFile points at one context of a kubeconfig file."
 	case "KubeconfigFile.context":
@@ -145,6 +161,8 @@ func docs(of string) string {
 		return "multiclusterNamespace of gateway, links and controllers."
 	case "Linkerd.namespace":
 		return "namespace of the control plane."
+	case "LogHTTPHeaders":
+		return "LogHTTPHeaders sets whether headers of requests are logged."
 	case "LogLevel":
 		return "LogLevel is how much a controller logs."
 	case "Mesh":
@@ -167,8 +185,24 @@ func docs(of string) string {
 		return "labels of a Cluster are what a Mesh chooses its members by; those of other kinds mean nothing."
 	case "Meta.name":
 		return "name is unique among declarations of one kind. That of a cluster is an RFC 1035 label of at most 52 characters, and not \"federated\", because Linkerd builds other names from it."
+	case "NetworkValidator":
+		return "NetworkValidator has values of the init container that checks the redirection."
+	case "NetworkValidator.connectAddr":
+		return "connectAddr is the address that the check connects to."
+	case "NetworkValidator.enableSecurityContext":
+		return "enableSecurityContext gives the container a security context."
+	case "NetworkValidator.listenAddr":
+		return "listenAddr is the address that the check listens at."
+	case "NetworkValidator.logFormat":
+		return "logFormat of the container."
+	case "NetworkValidator.logLevel":
+		return "logLevel of the container."
+	case "NetworkValidator.timeout":
+		return "timeout of the check."
 	case "Percentage":
 		return "Percentage is a share of something as people write it: 30%."
+	case "PortList":
+		return "PortList are ports and ranges with commas between them, such as 25,4000-4010."
 	case "Probe":
 		return "Probe is how a source checks that the gateway is alive. Fields that are left out are read live."
 	case "Probe.path":
@@ -177,6 +211,178 @@ func docs(of string) string {
 		return "period between requests: a duration above zero, such as 3s."
 	case "Probe.port":
 		return "port of the gateway that answers."
+	case "Proxy":
+		return "Proxy has values of the proxy's container."
+	case "Proxy.accessLog":
+		return "accessLog is the format of the access log; without it there is none."
+	case "Proxy.additionalEnv":
+		return "additionalEnv are environment variables of the proxy's container. The list is one field."
+	case "Proxy.await":
+		return "await delays a pod's other containers until its proxy is ready."
+	case "Proxy.control":
+		return "control has values of the proxy's connections to the control plane."
+	case "Proxy.cores":
+		return "cores is how many threads the proxy uses; 0: as many as there are cores. Newer releases use runtime."
+	case "Proxy.defaultInboundPolicy":
+		return "defaultInboundPolicy counts for ports that no Server selects. Linkerd's policy controller has it as a flag, too: linkwright holds the field only if both agree."
+	case "Proxy.disableInboundProtocolDetectTimeout":
+		return "disableInboundProtocolDetectTimeout has the proxy wait for the first bytes of an inbound connection without a limit."
+	case "Proxy.disableOutboundProtocolDetectTimeout":
+		return "disableOutboundProtocolDetectTimeout does the same for outbound connections."
+	case "Proxy.experimentalEnv":
+		return "experimentalEnv are environment variables whose meaning may change with each release. The list is one field."
+	case "Proxy.image":
+		return "image of the proxy."
+	case "Proxy.inboundConnectTimeout":
+		return "inboundConnectTimeout limits the time to connect to the pod's own containers."
+	case "Proxy.inboundDiscoveryCacheUnusedTimeout":
+		return "inboundDiscoveryCacheUnusedTimeout is after how long an unused policy leaves the proxy's cache."
+	case "Proxy.livenessProbe":
+		return "livenessProbe of the proxy's container."
+	case "Proxy.logFormat":
+		return "logFormat of the proxy."
+	case "Proxy.logHTTPHeaders":
+		return "logHTTPHeaders sets whether the proxy may log the headers of requests."
+	case "Proxy.logLevel":
+		return "logLevel of the proxy, such as warn,linkerd=info."
+	case "Proxy.metrics":
+		return "metrics has values of the proxy's metrics."
+	case "Proxy.nativeSidecar":
+		return "nativeSidecar runs the proxy as an init container that keeps running. It excludes waitBeforeExitSeconds."
+	case "Proxy.opaquePorts":
+		return "opaquePorts are ports and ranges whose protocol the proxy does not detect. Linkerd's destination controller has the same list as a flag: linkwright holds the field only if both agree."
+	case "Proxy.outboundConnectTimeout":
+		return "outboundConnectTimeout limits the time to connect to other pods."
+	case "Proxy.outboundDiscoveryCacheUnusedTimeout":
+		return "outboundDiscoveryCacheUnusedTimeout is after how long an unused destination leaves the proxy's cache."
+	case "Proxy.readinessProbe":
+		return "readinessProbe of the proxy's container."
+	case "Proxy.resources":
+		return "resources of the proxy's container."
+	case "Proxy.runtime":
+		return "runtime of the proxy."
+	case "Proxy.shutdownGracePeriod":
+		return "shutdownGracePeriod is how long a proxy that ends waits for open connections."
+	case "Proxy.startupProbe":
+		return "startupProbe of the proxy's container, if it is a native sidecar."
+	case "Proxy.tracing":
+		return "tracing has values of the proxy's traces."
+	case "Proxy.waitBeforeExitSeconds":
+		return "waitBeforeExitSeconds delays the end of the proxy of a pod that is deleted."
+	case "ProxyConfig":
+		return "ProxyConfig is what the proxy injector puts into new pods. Names and meanings are those of the values of Linkerd's chart linkerd-control-plane. Only values that nothing but the injector reads can be declared."
+	case "ProxyConfig.clusters":
+		return "clusters chooses the clusters by their labels; {} is every cluster, as everywhere in Kubernetes."
+	case "ProxyConfig.debugContainer":
+		return "debugContainer has values of the debug container, which a pod gets only if it asks for it."
+	case "ProxyConfig.networkValidator":
+		return "networkValidator has values of the init container that checks this redirection if Linkerd's CNI plugin made it."
+	case "ProxyConfig.priority":
+		return "priority decides if several declarations set the same field of a cluster: the highest wins. Two of the same priority are an error."
+	case "ProxyConfig.proxy":
+		return "proxy has values of the proxy's container."
+	case "ProxyConfig.proxyInit":
+		return "proxyInit has values of the init container that redirects a pod's traffic to its proxy."
+	case "ProxyConfigDoc":
+		return "ProxyConfig declares values of Linkerd's installation that the proxy injector uses, for clusters chosen by their labels. linkwright holds the declared fields in the ConfigMap linkerd-config of each of these clusters. It changes no other field. A value counts for pods that are created after the change."
+	case "ProxyControl":
+		return "ProxyControl has values of the proxy's connections to the control plane."
+	case "ProxyControl.streams":
+		return "streams to the control plane."
+	case "ProxyDuration":
+		return "ProxyDuration is a duration as the proxy reads it: a whole number with ms, s, m, h or d; empty: Linkerd's default."
+	case "ProxyImage":
+		return "ProxyImage is a container's image."
+	case "ProxyImage.name":
+		return "name of the image, without a tag."
+	case "ProxyImage.pullPolicy":
+		return "pullPolicy of the image; empty: the control plane's."
+	case "ProxyImage.version":
+		return "version is the tag; empty: that of the control plane."
+	case "ProxyInit":
+		return "ProxyInit has values of the init container that redirects a pod's traffic."
+	case "ProxyInit.closeWaitTimeoutSecs":
+		return "closeWaitTimeoutSecs sets nf_conntrack_tcp_timeout_close_wait; 0: it stays as it is."
+	case "ProxyInit.ignoreInboundPorts":
+		return "ignoreInboundPorts are ports and ranges whose inbound traffic passes by the proxy."
+	case "ProxyInit.ignoreOutboundPorts":
+		return "ignoreOutboundPorts are ports and ranges whose outbound traffic passes by the proxy."
+	case "ProxyInit.image":
+		return "image of the container. Linkerd 2.20 no longer has it."
+	case "ProxyInit.iptablesMode":
+		return "iptablesMode is the variant of iptables."
+	case "ProxyInit.kubeAPIServerPorts":
+		return "kubeAPIServerPorts are the ports of API servers, which init containers may reach before the proxy runs."
+	case "ProxyInit.logFormat":
+		return "logFormat of the container."
+	case "ProxyInit.logLevel":
+		return "logLevel of the container."
+	case "ProxyInit.privileged":
+		return "privileged runs the container as privileged."
+	case "ProxyInit.runAsGroup":
+		return "runAsGroup is the container's group, unless it runs as root."
+	case "ProxyInit.runAsRoot":
+		return "runAsRoot runs the container as root."
+	case "ProxyInit.runAsUser":
+		return "runAsUser is the container's user, unless it runs as root."
+	case "ProxyInit.skipSubnets":
+		return "skipSubnets are networks whose traffic passes by the proxy: CIDRs with commas between them."
+	case "ProxyLogFormat":
+		return "ProxyLogFormat is the format of a log."
+	case "ProxyMetrics":
+		return "ProxyMetrics has values of the proxy's metrics."
+	case "ProxyMetrics.hostnameLabels":
+		return "hostnameLabels adds the names of requested hosts to metrics."
+	case "ProxyProbe":
+		return "ProxyProbe has times of a probe, in seconds."
+	case "ProxyProbe.initialDelaySeconds":
+		return "initialDelaySeconds is when the first probe begins."
+	case "ProxyProbe.timeoutSeconds":
+		return "timeoutSeconds is how long an answer may take."
+	case "ProxyQuantity":
+		return "ProxyQuantity is an amount of a resource, such as 100m or 64Mi; empty: none."
+	case "ProxyResources":
+		return "ProxyResources are the resources of a container."
+	case "ProxyResources.cpu":
+		return "cpu that the container may use."
+	case "ProxyResources.ephemeral-storage":
+		return "ephemeral-storage that the container may use."
+	case "ProxyResources.memory":
+		return "memory that the container may use."
+	case "ProxyRuntime":
+		return "ProxyRuntime sets how the proxy runs."
+	case "ProxyRuntime.workers":
+		return "workers are the proxy's threads."
+	case "ProxyStartupProbe":
+		return "ProxyStartupProbe has times of the startup probe."
+	case "ProxyStartupProbe.failureThreshold":
+		return "failureThreshold is how many probes may fail before the container starts anew."
+	case "ProxyStartupProbe.initialDelaySeconds":
+		return "initialDelaySeconds is when the first probe begins."
+	case "ProxyStartupProbe.periodSeconds":
+		return "periodSeconds is the time between two probes."
+	case "ProxyStreams":
+		return "ProxyStreams limits streams to the control plane."
+	case "ProxyStreams.idleTimeout":
+		return "idleTimeout ends a stream on which nothing comes."
+	case "ProxyStreams.initialTimeout":
+		return "initialTimeout is how long the first answer may take."
+	case "ProxyStreams.lifetime":
+		return "lifetime ends any stream, so that the proxy connects anew."
+	case "ProxyTracing":
+		return "ProxyTracing has values of the proxy's traces."
+	case "ProxyTracing.collector":
+		return "collector is where traces go."
+	case "ProxyTracing.enabled":
+		return "enabled has the proxy send traces."
+	case "ProxyTracing.traceServiceName":
+		return "traceServiceName is the name of the service in traces."
+	case "ProxyWorkers":
+		return "ProxyWorkers are the proxy's threads."
+	case "ProxyWorkers.maximumCPURatio":
+		return "maximumCPURatio limits the threads to a share of the node's cores, above 0 and at most 1. It counts for proxies without a CPU limit."
+	case "ProxyWorkers.minimum":
+		return "minimum number of threads."
 	case "Prune":
 		return "Prune limits what one commit may remove. A commit over a limit removes nothing anywhere until somebody approves it; what it creates or changes is applied."
 	case "Prune.drainDeadline":
@@ -201,12 +407,20 @@ func docs(of string) string {
 		return "creates, updates and deletes. It is the default."
 	case "PrunePolicy=UpsertOnly":
 		return "never deletes; a drain and a replace are deletes."
+	case "PullPolicy":
+		return "PullPolicy is when an image is pulled."
 	case "Replace":
 		return "Replace lets linkwright delete and create again objects of one kind, each only if the API server itself rejected the change because a field of it is immutable, such as spec.selector of a Deployment that another version of linkwright made, or data of an overlay's ConfigMap; or because somebody's PUT left a list item that collides with one of linkwright's. While the object is gone, so is what it does: the pods of a Deployment, the address of a Service. An object that carries linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is replaced. A binding to another role and a Secret of another type need no rule."
 	case "Replace.kind":
 		return "kind of the objects."
 	case "ReplacedKind":
 		return "ReplacedKind is a kind with immutable fields whose objects linkwright can create again without a loss."
+	case "ResourceAmount":
+		return "ResourceAmount is how much of a resource a container may use. An empty text sets neither."
+	case "ResourceAmount.limit":
+		return "limit is what the container may use at most."
+	case "ResourceAmount.request":
+		return "request is what the container is scheduled with."
 	case "SecretKey":
 		return "SecretKey points at one value of a Secret."
 	case "SecretKey.key":
@@ -225,6 +439,8 @@ func docs(of string) string {
 		return "does not check."
 	case "Strictness=Warn":
 		return "goes on, and the report shows what is wrong. It is the default."
+	case "SubnetList":
+		return "SubnetList are CIDRs with commas between them."
 	case "SyncPolicy":
 		return "SyncPolicy sets how often linkwright checks Git and what it may delete."
 	case "SyncPolicy.ignore":
@@ -243,6 +459,18 @@ func docs(of string) string {
 		return "links every ordered pair of distinct clusters. It is the default."
 	case "Topology=HubAndSpoke":
 		return "links, in both directions, every hub with every other member; spokes are not linked with each other."
+	case "TraceCollector":
+		return "TraceCollector is where traces go."
+	case "TraceCollector.endpoint":
+		return "endpoint is the collector's address, such as collector.tracing.svc.cluster.local:4317."
+	case "TraceCollector.meshIdentity":
+		return "meshIdentity is the identity of a meshed collector."
+	case "TraceIdentity":
+		return "TraceIdentity is the identity of a meshed collector."
+	case "TraceIdentity.namespace":
+		return "namespace of the collector."
+	case "TraceIdentity.serviceAccountName":
+		return "serviceAccountName of the collector."
 	case "TypeMeta":
 		return "TypeMeta is the apiVersion and kind of a document."
 	case "TypeMeta.apiVersion":

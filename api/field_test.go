@@ -84,7 +84,7 @@ func TestFind(t *testing.T) {
 		"syncpolicy.kind":                       "string required SyncPolicy",
 
 		"clusters":               `there is no kind "clusters" (did you mean Cluster?)`,
-		"x":                      `there is no kind "x" (use one of Cluster, Link, Mesh, SyncPolicy)`,
+		"x":                      `there is no kind "x" (use one of Cluster, Link, Mesh, ProxyConfig, SyncPolicy)`,
 		"link.spec.controler":    "Link.spec.controler: unknown field (did you mean controller?)",
 		"mesh.spec.except.x":     "Mesh.spec.except.x: unknown field (use one of source, target)",
 		"link.spec.source.x.y":   "Link.spec.source.x: unknown field (it has no fields)",

@@ -25,6 +25,7 @@ func kinds() []kind {
 		{"Cluster", ClusterDoc{Spec: cluster.WithDefaults()}},
 		{"Link", LinkDoc{Spec: Link{LinkSpec: LinkSpec{}.WithDefaults()}}},
 		{"Mesh", MeshDoc{Spec: Mesh{}.WithDefaults()}},
+		{"ProxyConfig", ProxyConfigDoc{}},
 		{"SyncPolicy", SyncPolicyDoc{Spec: SyncPolicy{}.WithDefaults()}},
 	}
 }

@@ -32,6 +32,10 @@ func TestPatterns(t *testing.T) {
 		"Probe.period":                 {func(s string) bool { return len(Probe{Period: s}.check()) == 0 }, false},
 		"SyncPolicy.interval":          {func(s string) bool { return len(SyncPolicyDoc{Spec: SyncPolicy{Interval: s}}.Check()) == 0 }, false},
 		"Controller.image":             {func(s string) bool { return len(Controller{Image: s}.check()) == 0 }, true},
+		"ProxyDuration":                {func(s string) bool { return len(ProxyDuration(s).check()) == 0 }, false},
+		"PortList":                     {func(s string) bool { list := PortList(s); return len(checkPorts(&list)) == 0 }, false},
+		"SubnetList":                   {func(s string) bool { list := SubnetList(s); return len(checkSubnets(&list)) == 0 }, false},
+		"EnvVar.name":                  {accepts(validation.IsEnvVarName), false},
 		"Ignore.fields[]":              {func(s string) bool { return len(checkFields([]string{s})) == 0 }, true},
 	} {
 		l, ok := known[key]

@@ -42,6 +42,26 @@ func (ReplacedKind) Words() []string {
 	return words(ReplaceDeployment, ReplaceService, ReplaceConfigMap, ReplaceResourceQuota)
 }
 
+// Words are the pull policies of images; an empty one is the control plane's.
+func (PullPolicy) Words() []string { return words[PullPolicy]("Always", "IfNotPresent", "Never") }
+
+// Words are the formats of logs.
+func (ProxyLogFormat) Words() []string { return words[ProxyLogFormat]("plain", "json") }
+
+// Words are whether headers are logged.
+func (LogHTTPHeaders) Words() []string { return words[LogHTTPHeaders]("off", "insecure") }
+
+// Words are the formats of access logs.
+func (AccessLog) Words() []string { return words[AccessLog]("apache", "json") }
+
+// Words are the default policies of inbound ports.
+func (InboundPolicy) Words() []string {
+	return words[InboundPolicy]("all-unauthenticated", "all-authenticated", "cluster-authenticated", "cluster-unauthenticated", "deny", "audit")
+}
+
+// Words are the variants of iptables.
+func (IptablesMode) Words() []string { return words[IptablesMode]("legacy", "nft") }
+
 // operator is Kubernetes' type for the operator of a matchExpression, which does not list its words.
 type operator metav1.LabelSelectorOperator
 

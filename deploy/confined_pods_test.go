@@ -70,6 +70,7 @@ func lawful() []attack {
 		{"bind its Role", resource(rbacv1.GroupName, "rolebindings"), testbed.Multicluster, "", "", "create", sharedBinding("linkwright-mirror", "Role", "linkwright-mirror", "linkwright-mirror")},
 		{"bind a link's Role to it", resource(rbacv1.GroupName, "rolebindings"), testbed.Multicluster, "", "", "create", sharedBinding("controller-read-remote-creds-east.shared", "Role", "controller-read-remote-creds-east", "linkwright-mirror")},
 		{"bind Linkerd's role to it", resource(rbacv1.GroupName, "clusterrolebindings"), "", "", "", "create", sharedBinding("linkwright-mirror", "ClusterRole", linkerd.LocalAccessRole, "linkwright-mirror")},
+		{"set values of proxies", resource("", "configmaps"), testbed.ControlPlane, linkerd.ConfigName, "", "patch", `{data: {values: "proxy: {}"}}`},
 		{"delete the probe of a link", services, testbed.Multicluster, "probe-east", "", "delete", ""},
 		{"delete its Endpoints", endpoints, testbed.Multicluster, "probe-east", "", "delete", ""},
 	}

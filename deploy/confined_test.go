@@ -148,6 +148,14 @@ func attacks() []attack {
 		{"a ConfigMap of its own", resource("", "configmaps"), "linkwright-access", "", "", "create", `{metadata: {name: thief}}`},
 		{"have others trust another certificate", resource("", "configmaps"), "linkwright-access", "kube-root-ca.crt", "", "patch", `{data: {ca.crt: thief}}`},
 		{"delete a ConfigMap of others", resource("", "configmaps"), "linkwright-access", "kube-root-ca.crt", "", "delete", ""},
+		{"change more of Linkerd's configuration", resource("", "configmaps"), cp, linkerd.ConfigName, "", "patch", `{data: {thief: "1"}}`},
+		{"call Linkerd's configuration another tool's", resource("", "configmaps"), cp, linkerd.ConfigName, "", "patch", `{metadata: {labels: {thief: "1"}}}`},
+		{"keep Linkerd's configuration as it is for ever", resource("", "configmaps"), cp, linkerd.ConfigName, "", "patch", `{immutable: true}`},
+		{
+			"have Linkerd's configuration deleted, by an owner that is not there", resource("", "configmaps"), cp, linkerd.ConfigName, "", "patch",
+			`{metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: none, uid: none}]}}`,
+		},
+		{"delete Linkerd's configuration", resource("", "configmaps"), cp, linkerd.ConfigName, "", "delete", ""},
 		{"a lease of its own", resource("coordination.k8s.io", "leases"), mc, "", "", "create", `{metadata: {name: thief}}`},
 		{"lead in place of others", resource("coordination.k8s.io", "leases"), mc, "victim", "", "patch", `{spec: {holderIdentity: thief}}`},
 		{"delete a lease of others", resource("coordination.k8s.io", "leases"), mc, "victim", "", "delete", ""},
@@ -249,6 +257,7 @@ func (b *testEnv) victims() {
 		_, err = c.CoreV1().Endpoints(ns).Create(ctx, &corev1.Endpoints{ObjectMeta: meta}, metav1.CreateOptions{}) //nolint:staticcheck // Linkerd writes them
 		b.must(err)
 	}
+	b.apply("west", mayConfigure())
 	b.apply("west", []*unstructured.Unstructured{
 		thing("v1", "Secret", testbed.Multicluster, nil), thing("v1", "Secret", "linkwright-access", nil), thing("v1", "ServiceAccount", testbed.Multicluster, nil),
 		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, shared, others(b),
@@ -264,6 +273,17 @@ func (b *testEnv) victims() {
 		}
 		return err
 	})
+}
+
+// mayConfigure returns a Role of the control plane's namespace, as where a ProxyConfig is declared, and more: also to delete. It is bound to the account.
+func mayConfigure() []*unstructured.Unstructured {
+	role, binding := thing(rbacv1.GroupName+"/v1", "Role", testbed.ControlPlane, nil), thing(rbacv1.GroupName+"/v1", "RoleBinding", testbed.ControlPlane, nil)
+	role.Object["rules"] = []any{map[string]any{
+		"apiGroups": []any{""}, "resources": []any{"configmaps"}, "resourceNames": []any{linkerd.ConfigName}, "verbs": []any{"get", "patch", "delete"},
+	}}
+	binding.Object["roleRef"] = map[string]any{"apiGroup": rbacv1.GroupName, "kind": "Role", "name": role.GetName()}
+	binding.Object["subjects"] = []any{map[string]any{"kind": "ServiceAccount", "name": account, "namespace": namespace}}
+	return []*unstructured.Unstructured{role, binding}
 }
 
 // held returns a Secret of a link, with such a kubeconfig.

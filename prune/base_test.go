@@ -142,3 +142,16 @@ func TestBaseOfALeavingCluster(t *testing.T) {
 		}
 	}
 }
+
+// A base stays as long as it records values of Linkerd's installation that are to be put back.
+func TestBaseWithValuesStays(t *testing.T) {
+	for _, values := range [][]inventory.Value{nil, {{Path: "proxy.await", Set: "false", Before: "true"}}} {
+		in := input(base, nil, linkerd.Mirror{})
+		in.Desired = nil
+		in.Recorded[0].Values = values
+		v := Select(in, func(object.End) Peer { return Peer{} })[0]
+		if v.Drop != (values == nil) || (v.Waiting != nil) != (values != nil) {
+			t.Errorf("with values %v: %+v", values, v)
+		}
+	}
+}

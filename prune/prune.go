@@ -147,6 +147,10 @@ func (j evaluation) leaveBase(inv inventory.Inventory, denied *object.Reason) Ve
 	if len(v.Next.Entries) > 0 {
 		v.Next = v.Next.Leave(j.Now)
 	}
+	if len(inv.Values) > 0 { // whoever plans puts them back, and takes them out of the inventory
+		v.Waiting = object.Because(reason.Waiting, "linkwright puts values of Linkerd's installation back first")
+		return v
+	}
 	if len(j.Recorded) > 1 {
 		v.Waiting = object.Because(reason.WaitingForLinks, "linkwright is still removing links of this cluster")
 		return v

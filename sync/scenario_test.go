@@ -102,6 +102,8 @@ func commands() map[string]func(*scenario, []string) {
 		"put":     (*scenario).put,     // NAME FILE [MANAGER]: somebody else makes an object, by this field manager, else kubectl
 		"apply":   (*scenario).apply,   // NAME FILE: another version of ours makes an object
 		"patch":   (*scenario).patch,   // NAME KIND [NS/]NAME JSON: somebody else changes one
+		"value":   (*scenario).value,   // NAME MANAGER FIELD [JSON]: somebody else sets a field of Linkerd's values, or removes it
+		"values":  (*scenario).values,  // NAME FILE FIELD…: fields of Linkerd's values, their owners, and what the inventory says of them
 		"remove":  (*scenario).remove,  // NAME KIND [NS/]NAME: somebody else deletes one
 		"expect":  (*scenario).expect,  // what was asked since the last expect: nothing | reads | writes | apply NAME ACTION KIND [NS/]NAME; …
 		"approve": (*scenario).approve, // somebody approves what is denied

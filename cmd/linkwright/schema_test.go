@@ -20,7 +20,7 @@ func TestSchemasAreCurrent(t *testing.T) {
 		t.Fatalf("schema --write: exit code %d: %s", code, &stderr)
 	}
 	want, got := contents(t, filepath.Join(dir, "*.json")), contents(t, "../../docs/schema/*.json")
-	if len(want) != 6 {
+	if len(want) != 7 {
 		t.Errorf("schema --write wrote %d files", len(want))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -63,7 +63,7 @@ func TestUnknownWordsAreWrongUsage(t *testing.T) {
 		{"explain clutser", "did you mean Cluster?"},
 		{"explain link.spce", "did you mean spec?"},
 		{"explain ", "there is no kind"},
-		{"explain Foo", `there is no kind, reason or status "Foo": use one of Cluster, Link, Mesh, SyncPolicy, or a reason or status that an output shows`},
+		{"explain Foo", `there is no kind, reason or status "Foo": use one of Cluster, Link, Mesh, ProxyConfig, SyncPolicy, or a reason or status that an output shows`},
 		{"explain Observd", "did you mean Observed?"},
 	} {
 		var out, stderr bytes.Buffer

@@ -4,7 +4,7 @@ import "strings"
 
 // howTos are the pages in the order in which they are followed. The last one leaves nothing of linkwright in east.
 func howTos() []howTo {
-	return []howTo{readme(), install(), operate(), monitor(), decisions(), rotate(), share(), upgrade(), ci(), git(), overlays(), recovery(), retire(), takeOver(), access()}
+	return []howTo{readme(), install(), operate(), monitor(), decisions(), rotate(), share(), proxies(), upgrade(), ci(), git(), overlays(), recovery(), retire(), takeOver(), access()}
 }
 
 // readme declares what the page declares. From the section Use on, the fleet is that of all pages.
@@ -135,6 +135,32 @@ func share() howTo {
 		{at: "linkwright status", shows: []string{"Ready"}, after: func(r *reader) {
 			r.do(`kubectl --context west --namespace linkerd-multicluster get deployment linkwright-mirror
 ! kubectl --context west --namespace linkerd-multicluster get deployment controller-east`)
+		}},
+	}}
+}
+
+// proxies sets a value in both clusters, and takes it back.
+func proxies() howTo {
+	level := func(r *reader, want string) {
+		r.do(`test "$(kubectl --context east --namespace linkerd get configmap linkerd-config -o jsonpath='{.data.values}' | grep logLevel:)" = "  logLevel: ` + want + `"`)
+	}
+	return howTo{file: "docs/how-to/proxies.md", given: (*reader).linked, acts: []act{
+		{at: "apiVersion: linkwright.dev/v1alpha1", run: func(r *reader, text string) {
+			r.do("git checkout -qB branch")
+			r.write("fleet/proxies.yaml", text)
+			r.do("git add --all . && git commit --quiet --message 'Set the log level' && git push -qf origin branch")
+		}},
+		{at: "linkwright cluster add NAME PATH --context CONTEXT", words: map[string]string{"NAME": "east", "CONTEXT": "east", "PATH": "."}},
+		{
+			at: "linkwright diff --ref branch --repo URL", before: func(r *reader) { r.do("linkwright cluster add west . --context west") }, exit: 1,
+			shows: []string{"patch", "-      logLevel: warn,linkerd=info", "+      logLevel: warn,linkerd=debug", "2 to patch"},
+		},
+		{at: "linkwright sync --repo URL", before: func(r *reader) { r.do("git checkout -q main && git merge -q branch && git push -q origin main") }, after: func(r *reader) {
+			level(r, "warn,linkerd=debug")
+			r.do("git rm -q fleet/proxies.yaml")
+			r.push("Take the log level back")
+			r.do("linkwright sync --repo URL")
+			level(r, "warn,linkerd=info")
 		}},
 	}}
 }

@@ -99,9 +99,18 @@ func (d Linkerd) templateData() (templateData, error) {
 		"enableEndpointSlices":    true,
 		"identity":                map[string]any{"externalCA": false, "issuer": map[string]any{"scheme": "linkerd.io/tls"}},
 		"proxy": map[string]any{
-			"image": map[string]any{"name": "cr.l5d.io/linkerd/proxy", "version": ""},
-			"ports": map[string]any{"admin": 4191, "control": 4190, "inbound": 4143, "outbound": 4140},
+			"await":                 true,
+			"defaultInboundPolicy":  "all-unauthenticated",
+			"image":                 map[string]any{"name": "cr.l5d.io/linkerd/proxy", "version": "", "pullPolicy": ""},
+			"logFormat":             "plain",
+			"logLevel":              "warn,linkerd=info",
+			"nativeSidecar":         false,
+			"opaquePorts":           "25,587,3306,4444,5432,6379,9300,11211",
+			"ports":                 map[string]any{"admin": 4191, "control": 4190, "inbound": 4143, "outbound": 4140},
+			"resources":             map[string]any{"cpu": map[string]any{"limit": "", "request": ""}, "memory": map[string]any{"limit": "", "request": ""}},
+			"waitBeforeExitSeconds": 0,
 		},
+		"proxyInit": map[string]any{"ignoreInboundPorts": "4567,4568", "ignoreOutboundPorts": "4567,4568"},
 	})
 	out := templateData{Linkerd: d, Values: string(values)}
 	out.NodePorts.Gateway, out.NodePorts.Probe = GatewayNodePort, ProbeNodePort

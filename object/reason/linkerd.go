@@ -5,6 +5,8 @@ const (
 	LinkerdNotInstalled     Code = "LinkerdNotInstalled"
 	LinkerdTooOld           Code = "LinkerdTooOld"
 	LinkerdConfigInvalid    Code = "LinkerdConfigInvalid"
+	ValueNotSupported       Code = "ValueNotSupported"
+	ValueContradicted       Code = "ValueContradicted"
 	GatewayIncomplete       Code = "GatewayIncomplete"
 	GatewayAddressMissing   Code = "GatewayAddressMissing"
 	RateLimited             Code = "RateLimited"
@@ -30,8 +32,18 @@ func linkerd() Group {
 		},
 		{
 			Code:    LinkerdConfigInvalid,
-			Meaning: "The ConfigMap `linkerd-config` lacks what a link needs.",
+			Meaning: "The ConfigMap `linkerd-config` lacks what a link needs, or linkwright cannot change a value in it. The message says why.",
 			Remedy:  "Run `linkerd check` there, and repair the installation of Linkerd.",
+		},
+		{
+			Code:    ValueNotSupported,
+			Meaning: "A ProxyConfig declares a value that this release of Linkerd does not know: `linkerd-config` has no default of it.",
+			Remedy:  "Upgrade Linkerd there, or declare the value only for clusters that know it.",
+		},
+		{
+			Code:    ValueContradicted,
+			Meaning: "A ProxyConfig declares a value that a flag of the running control plane contradicts, or with which Linkerd's injector would reject every pod.",
+			Remedy:  "Declare what the message says, or change it with Linkerd's own installation.",
 		},
 		{
 			Code:    GatewayIncomplete,

@@ -16,7 +16,7 @@ import (
 )
 
 // goldens are the ConfigMaps of testdata, each as a commit of this repository once wrote it, and never to be written anew:
-// clusters hold what releases wrote. Those of since are of 7ef8a5b, pending cleanups of dfaba50, linkerd, kept, rotate and conditions of the commits
+// clusters hold what releases wrote. Those of since are of 7ef8a5b, pending cleanups of dfaba50, linkerd, kept, rotate, conditions and values of the commits
 // that brought them, all others of 73ad152, and no commit in between wrote other bytes.
 func goldens() map[string]Inventory {
 	gateway := object.Key{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: "linkerd-multicluster", Name: "gateway"}
@@ -30,6 +30,9 @@ func goldens() map[string]Inventory {
 		"v1-base-leaving": {End: base, Leaving: true, Commit: commit, Term: 7, Entries: []object.Key{gateway}},
 		"v1-base-linkerd": {End: base, Commit: commit, Term: term, Entries: []object.Key{gateway}, Linkerd: api.Linkerd{
 			Namespace: "linkerd", MulticlusterNamespace: "linkerd-multicluster",
+		}},
+		"v1-base-values": {End: base, Commit: commit, Term: term, Values: []Value{
+			{Path: "proxy.accessLog", Set: `"json"`}, {Path: "proxy.additionalEnv", Set: `[{"name":"A","value":"\u003c"}]`, Before: "null"}, {Path: "proxy.await", Set: "false", Before: "true"},
 		}},
 		"v1-source": {End: west, Entries: []object.Key{
 			secret,

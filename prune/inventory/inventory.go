@@ -25,7 +25,7 @@ const (
 	base    = "base"
 )
 
-// Inventory lists what one end may hold in its cluster. Only a base has Commit, Term, Linkerd and Names.
+// Inventory lists what one end may hold in its cluster. Only a base has Commit, Term, Linkerd, Names and Values.
 type Inventory struct {
 	End     object.End
 	Entries []object.Key // sorted
@@ -38,6 +38,7 @@ type Inventory struct {
 	// Linkerd has the declared namespaces from when the base was written; zero: an earlier release wrote it.
 	Linkerd api.Linkerd
 	Names   []api.ClusterName // second names that the cluster is declared with, sorted
+	Values  []Value           // of Linkerd's installation that linkwright set, by path
 	Rotate  *Rotation         // of an end in a target: what people ask for; nil: nothing
 	// Conditions are the last written conditions of the link, at its source, or of a denial at its target, or of a failed write of a removal at either,
 	// in the order of their types.
@@ -145,7 +146,7 @@ func decode(body object.Body) (Inventory, error) {
 	}
 	return Inventory{
 		End: end, Conditions: knownConditions(w.Conditions), Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.leavingSince(), Term: w.Term,
-		Linkerd: w.Linkerd, Names: w.Names, Rotate: w.Rotate,
+		Linkerd: w.Linkerd, Names: w.Names, Values: w.Values, Rotate: w.Rotate,
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
 }
@@ -163,7 +164,7 @@ func (i Inventory) Object(owner string) (object.Object, error) {
 	data, err := json.Marshal(wire{
 		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
 		Leaving: i.Leaving, Since: i.Since, Commit: i.Commit, Term: i.Term, Conditions: i.Conditions,
-		Linkerd: i.Linkerd, Names: i.Names, Rotate: i.Rotate, Entries: i.Entries,
+		Linkerd: i.Linkerd, Names: i.Names, Values: i.Values, Rotate: i.Rotate, Entries: i.Entries,
 	})
 	if err != nil {
 		return object.Object{}, err
@@ -233,6 +234,6 @@ func (i Inventory) Stay() Inventory {
 // Same reports whether writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
 	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
-		i.Linkerd == j.Linkerd && slices.Equal(i.Names, j.Names) && slices.Equal(i.Entries, j.Entries) && i.Rotate.same(j.Rotate) &&
+		i.Linkerd == j.Linkerd && slices.Equal(i.Names, j.Names) && slices.Equal(i.Values, j.Values) && slices.Equal(i.Entries, j.Entries) && i.Rotate.same(j.Rotate) &&
 		slices.EqualFunc(i.Conditions, j.Conditions, object.Condition.Same)
 }

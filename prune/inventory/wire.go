@@ -24,6 +24,7 @@ type wire struct {
 	Conditions []object.Condition `json:"conditions,omitempty"`
 	Linkerd    api.Linkerd        `json:"linkerd,omitzero"`
 	Names      []api.ClusterName  `json:"names,omitempty"`
+	Values     []Value            `json:"values,omitempty"`
 	Rotate     *Rotation          `json:"rotate,omitempty"`
 	Entries    []object.Key       `json:"entries,omitempty"`
 }

@@ -141,6 +141,19 @@ func mapOrEmpty(in, field string) string {
 	return fmt.Sprintf("%s != null && has(%s.metadata.%s) ? %s.metadata.%s : {}", in, in, field, in, field)
 }
 
+// head and oldHead are the metadata of an object now and before, for sameHead.
+func head() admissionv1.Variable {
+	return admissionv1.Variable{Name: "head", Expression: "dyn(object.metadata)"}
+}
+
+func oldHead() admissionv1.Variable {
+	return admissionv1.Variable{Name: "oldHead", Expression: "dyn(oldObject.metadata)"}
+}
+
+// sameHead is the CEL expression that an update keeps the metadata that people and garbage collection act on.
+const sameHead = `["labels", "annotations", "ownerReferences", "finalizers"].all(k, (k in variables.head) == (k in variables.oldHead) && ` +
+	`(!(k in variables.head) || variables.head[k] == variables.oldHead[k]))`
+
 // images is the regular expression (RE2) of the images that controllers may run.
 func (a Account) images() string {
 	var out []string

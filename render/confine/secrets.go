@@ -100,11 +100,18 @@ func tokens(a Account) rules {
 
 // configMaps: inventories, the record in the management cluster, and what --overlay-kinds lets an overlay bring in.
 func configMaps(a Account) rules {
+	config := "variables.name == " + quoted(linkerd.ConfigName)
 	return rules{
 		resource: "/configmaps", verbs: written(),
+		variables: []admissionv1.Variable{
+			{Name: "data", Expression: "object != null && has(object.data) ? object.data : {}"},
+			{Name: "oldData", Expression: "oldObject != null && has(oldObject.data) ? oldObject.data : {}"},
+			head(), oldHead(),
+		},
 		checks: []check{{
-			inAccess + " && " + startsWith("variables.name", a.namePrefix()) + " || " + a.inMulticluster("request.namespace") + ` && variables.name != "kube-root-ca.crt" || ` + a.inHomeNamespace() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
-			"linkwright writes only its inventories, and its record of clusters",
+			config + ` ? request.operation == "UPDATE" && has(object.immutable) == has(oldObject.immutable) && ` + sameHead + " && " +
+				equalExcept("variables.data", "variables.oldData", linkerd.ValuesKey) + " : " + inAccess + " && " + startsWith("variables.name", a.namePrefix()) + " || " + a.inMulticluster("request.namespace") + ` && variables.name != "kube-root-ca.crt" || ` + a.inHomeNamespace() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
+			"linkwright writes only its inventories, its record of clusters, and key " + linkerd.ValuesKey + " of " + linkerd.ConfigName,
 		}},
 	}
 }

@@ -31,8 +31,7 @@ func deployments(a Account) rules {
 			{Name: "oldSpec", Expression: "dyn(oldObject.spec)"},
 			{Name: "template", Expression: "dyn(object.spec.template)"},
 			{Name: "oldTemplate", Expression: "dyn(oldObject.spec.template)"},
-			{Name: "head", Expression: "dyn(object.metadata)"},
-			{Name: "oldHead", Expression: "dyn(oldObject.metadata)"},
+			head(), oldHead(),
 			{Name: "meta", Expression: "dyn(object.spec.template.metadata)"},
 			{Name: "oldMeta", Expression: "dyn(oldObject.spec.template.metadata)"},
 			{Name: "marks", Expression: `"annotations" in variables.meta ? variables.meta.annotations : {}`},
@@ -60,9 +59,7 @@ func deployments(a Account) rules {
 					equalExcept("variables.spec", "variables.oldSpec", "template") + " && " +
 					equalExcept("variables.template", "variables.oldTemplate", "metadata") + " && " +
 					equalExcept("variables.meta", "variables.oldMeta", "annotations") + " && " +
-					equalExcept("variables.marks", "variables.oldMarks", loaded) +
-					` && ["labels", "annotations", "ownerReferences", "finalizers"].all(k, (k in variables.head) == (k in variables.oldHead) && ` +
-					`(!(k in variables.head) || variables.head[k] == variables.oldHead[k])))`,
+					equalExcept("variables.marks", "variables.oldMarks", loaded) + " && " + sameHead + ")",
 				"linkwright changes only the annotation " + loaded + " in the pod template of " + linkerd.DestinationName,
 			},
 		}, pods(a, controller)...),

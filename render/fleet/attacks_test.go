@@ -273,7 +273,7 @@ func mistakes() map[string]hostile {
 		"long schedule": one(func() string { return policy + `  schedule: "` + strings.Repeat("*,", 40_000) + " * * * *\"\n" }, "no Cluster is declared"),
 		"long duration": one(func() string { return policy + "  interval: " + strings.Repeat("9999h", mega/5) + "\n" }, "is not a duration"),
 		"long anchor":   one(func() string { return east + "  apiServer: &" + strings.Repeat("a", mega) + " https://a\n" }, "anchors are not allowed"),
-		"long kind":     one(func() string { return strings.Replace(east, "Cluster", strings.Repeat("C", mega), 1) }, "expected Cluster, Link, Mesh or SyncPolicy"),
+		"long kind":     one(func() string { return strings.Replace(east, "Cluster", strings.Repeat("C", mega), 1) }, "expected Cluster, Link, Mesh, ProxyConfig or SyncPolicy"),
 		"long version":  one(func() string { return strings.Replace(east, "v1alpha1", strings.Repeat("v", mega), 1) }, "apiVersion: expected linkwright.dev/v1alpha1"),
 		"long date":     one(func() string { return east + "  apiServer: 2001-01-01 " + strings.Repeat(" ", mega) + "1\n" }, "a.yaml:7:14"),
 		"meshes":        one(func() string { return numbered(20_000, "---\n"+strings.Replace(all, "name: m", "name: m%d", 1)) }, "no Cluster is declared"),

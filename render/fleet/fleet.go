@@ -21,6 +21,9 @@ type Cluster struct {
 	Overlay *Overlay // nil: none
 	// Shared are the settings of the controller that the links of this source share; nil: no link is Shared.
 	Shared *api.Controller
+	// Values of Linkerd's installation that ProxyConfigs set there, by path.
+	Values []Value
+	values []rankedValue
 }
 
 // Canonical is the name of the cluster that has this one's ends: its own, or that of the cluster it is a second name of.

@@ -108,6 +108,9 @@ func summary(f *Fleet, problems []api.Problem) string {
 		if c.Overlay != nil {
 			fmt.Fprintln(&b, "  overlay", c.Overlay.Dir, c.Overlay.At)
 		}
+		for _, v := range c.Values {
+			fmt.Fprintln(&b, "  value", v.Path, v.JSON, "of", v.From, v.At)
+		}
 	}
 	for l := range f.Links() {
 		fmt.Fprintln(&b, "link", l.Pair(), "of", l.From, *l.At)

@@ -39,9 +39,10 @@ func (j *joiner) build(commit api.Commit) *lintInput {
 		f.out, f.in = e.expand()
 	}
 	j.sharedControllers(f)
+	proxies := j.proxyConfigs(f)
 	f.canonical()
 	j.addAll(e.problems())
-	return &lintInput{Fleet: f, expansion: e, joiner: j, docs: docs}
+	return &lintInput{Fleet: f, expansion: e, joiner: j, docs: docs, proxyConfigs: proxies}
 }
 
 // uninstallHint is for who removed all declarations on purpose: linkwright uninstall reads them.

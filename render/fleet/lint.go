@@ -27,6 +27,7 @@ const (
 	IgnoredReplicas    = "IgnoredReplicas"
 	Unlinked           = "Unlinked"
 	UnusedOverlay      = "UnusedOverlay"
+	UnusedProxyConfig  = "UnusedProxyConfig"
 	Unjudged           = "Unjudged"
 )
 
@@ -95,6 +96,8 @@ func checks() []check {
 		{Rule{Unlinked, "No link leads to or from a cluster."}, unlinked, onlyValid},
 		// Its patches reach nothing.
 		{Rule{UnusedOverlay, "No Cluster names a directory that has a kustomization."}, unused, onlyValid},
+		// A label is missing, or the values are.
+		{Rule{UnusedProxyConfig, "A ProxyConfig selects no cluster, or sets nothing."}, idleProxyConfigs, onlyValid},
 	}
 }
 
@@ -103,7 +106,8 @@ type lintInput struct {
 	*Fleet
 	*expansion
 	*joiner
-	docs []declared[api.ClusterDoc]
+	docs         []declared[api.ClusterDoc]
+	proxyConfigs []*proxyConfig
 }
 
 // lint returns the warnings of all checks.

@@ -84,6 +84,7 @@ type declarations struct {
 	links     []declared[api.LinkDoc]
 	meshes    []declared[api.MeshDoc]
 	policies  []declared[api.SyncPolicyDoc]
+	proxies   []declared[api.ProxyConfigDoc]
 	overlays  []overlay
 }
 
@@ -132,6 +133,8 @@ func (l *loader) decodeOne(p parsed) {
 		l.links = append(l.links, decode[api.LinkDoc](l, p))
 	case "Mesh":
 		l.meshes = append(l.meshes, decode[api.MeshDoc](l, p))
+	case "ProxyConfig":
+		l.proxies = append(l.proxies, decode[api.ProxyConfigDoc](l, p))
 	case "SyncPolicy":
 		l.policies = append(l.policies, decode[api.SyncPolicyDoc](l, p))
 	default:
@@ -167,7 +170,7 @@ func (l *loader) kind(p *parsed) string {
 	}
 	readable := l.version(p, fail)
 	kind := text(child(p.root, "kind"))
-	near, known := api.Nearest(kind, declarationKinds())
+	near, known := api.Nearest(kind, api.Kinds())
 	switch {
 	case !readable:
 		return ""
@@ -177,8 +180,6 @@ func (l *loader) kind(p *parsed) string {
 	l.unchecked = l.unchecked || !known
 	return near
 }
-
-func declarationKinds() []string { return []string{"Cluster", "Link", "Mesh", "SyncPolicy"} }
 
 // version checks apiVersion. It reports whether this release can read the document, which a misspelled apiVersion does not prevent.
 func (l *loader) version(p *parsed, fail func(n *yaml.Node, message, hint string)) bool {
@@ -205,10 +206,16 @@ func (l *loader) version(p *parsed, fail func(n *yaml.Node, message, hint string
 func (l *loader) failKind(p *parsed, fail func(n *yaml.Node, message, hint string)) {
 	node := child(p.root, "kind")
 	if node == nil {
-		fail(p.root, "kind is missing", cmp.Or(otherCase(p.root, "kind"), "Cluster, Link, Mesh or SyncPolicy"))
+		fail(p.root, "kind is missing", cmp.Or(otherCase(p.root, "kind"), oneOf(api.Kinds())))
 		return
 	}
-	fail(node, "kind: expected Cluster, Link, Mesh or SyncPolicy, found "+describe(node), api.DidYouMean(text(node), declarationKinds()))
+	fail(node, "kind: expected "+oneOf(api.Kinds())+", found "+describe(node), api.DidYouMean(text(node), api.Kinds()))
+}
+
+// oneOf lists words for a message: a, b or c.
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // otherCase is the hint for a key that is written in other capitals.

@@ -121,8 +121,10 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 		below, f := join(at, e.key), fields.find(e.key)
 		switch {
 		case strays[e.key] != "": // reported above
+		case f == nil && installationOnly(t, below) != "":
+			w.fail(e.keyNode, below, "this value cannot be declared", installationOnly(t, below))
 		case f == nil:
-			w.fail(e.keyNode, below, "unknown field", cmp.Or(w.nearest(e.key, fields), misplaced(t, e)))
+			w.fail(e.keyNode, below, "unknown field", cmp.Or(misplaced(t, e), w.nearest(e.key, fields)))
 			w.suppressMissing(n, at, e.key, fields)
 		case e.value.ShortTag() != "!!null":
 			out[e.key] = w.value(e.value, f.typ, below)
@@ -145,6 +147,14 @@ func misplaced(t reflect.Type, e entry) string {
 		return "a mesh sets source and target itself"
 	}
 	return ""
+}
+
+// installationOnly returns why a field of a ProxyConfig, which is a value of Linkerd's installation, cannot be declared; empty: it is no such field.
+func installationOnly(t reflect.Type, at api.Path) string {
+	if t != reflect.TypeFor[api.ProxyConfig]() && t != reflect.TypeFor[api.Proxy]() {
+		return ""
+	}
+	return api.InstallationOnly(at[1:].String())
 }
 
 // require fails required fields that are absent or empty.

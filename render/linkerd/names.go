@@ -54,8 +54,10 @@ const (
 	// Group and LinkVersion of the Linkerd Link; v1alpha3 since 2.18.
 	Group       = "multicluster.linkerd.io"
 	LinkVersion = "v1alpha3"
+	// Registry has Linkerd's own images.
+	Registry = "cr.l5d.io/linkerd"
 	// ControllerImage without its tag, which is Linkerd's version in the source.
-	ControllerImage = "cr.l5d.io/linkerd/controller"
+	ControllerImage = Registry + "/controller"
 	// AdminPort is the controller's port for metrics and readiness.
 	AdminPort = 9999
 	// DefaultProbePort is the gateway's mc-probe port.

@@ -1,6 +1,7 @@
 package declared
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -8,11 +9,13 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // Images holds the source end of a link whose controller would run an image that nobody allowed here: who may commit
-// shapes the mesh, and does not run programs with the controller's account. An end that exists keeps what it has.
+// shapes the mesh, and does not run programs with the controller's account. An end that exists keeps what it has. So does a
+// base with images of proxies.
 type Images struct {
 	plan.Renderer
 	Allowed []string
@@ -23,18 +26,33 @@ func (r Images) Source(in render.Input) object.Desired {
 	return r.blocked(r.Renderer.Source(in), in.Link.Spec.Controller)
 }
 
-// Complete implements plan.Renderer: the base has the controller that links share.
+// Complete implements plan.Renderer: the base has the controller that links share, and the images of proxies.
 func (r Images) Complete(c fleet.Cluster, ends []object.Desired) []object.Desired {
 	out := r.Renderer.Complete(c, ends)
-	if c.Shared == nil {
-		return out
-	}
 	for i, want := range out {
-		if want.End.IsBase() {
+		if !want.End.IsBase() {
+			continue
+		}
+		if c.Shared != nil {
 			out[i] = r.blocked(want, *c.Shared)
+		}
+		if why := r.proxyDenied(c); why != nil && out[i].Blocked == nil {
+			out[i] = object.Desired{End: want.End, Blocked: why}
 		}
 	}
 	return out
+}
+
+// proxyDenied returns why the declared image of a proxy, or of an init container, is not allowed; nil: it is Linkerd's own, or allowed.
+func (r Images) proxyDenied(c fleet.Cluster) *object.Reason {
+	for _, v := range c.Values {
+		var image string
+		if !strings.HasSuffix(v.Path, ".image.name") || json.Unmarshal([]byte(v.JSON), &image) != nil || within(linkerd.Registry, image) || r.allows(image) {
+			continue
+		}
+		return object.Because(reason.ImageNotAllowed, "%s: %s %s is not allowed: remove it, or start linkwright with --allow-controller-image and its repository", v.From, v.Path, image)
+	}
+	return nil
 }
 
 func (r Images) blocked(want object.Desired, c api.Controller) object.Desired {

@@ -72,6 +72,27 @@ func TestImagesAreHeldUnlessAllowed(t *testing.T) {
 	}
 }
 
+// TestImagesOfProxies: a base keeps what it has if a proxy would run an image that is neither Linkerd's own nor allowed.
+func TestImagesOfProxies(t *testing.T) {
+	for _, tt := range []struct {
+		path, value string
+		allowed     []string
+		denied      bool
+	}{
+		{"proxy.image.name", `"cr.l5d.io/linkerd/proxy"`, nil, false},
+		{"proxy.image.version", `"x"`, nil, false},
+		{"proxy.image.name", `"cr.l5d.io/linkerdx/proxy"`, nil, true},
+		{"proxyInit.image.name", `"registry.example.com/proxy-init"`, nil, true},
+		{"debugContainer.image.name", `"registry.example.com/debug"`, []string{"registry.example.com"}, false},
+	} {
+		c := fleet.Cluster{Name: "west", Values: []fleet.Value{{Path: tt.path, JSON: tt.value, From: "ProxyConfig a"}}}
+		got := Images{plain{}, tt.allowed}.Complete(c, []object.Desired{{End: object.End{Cluster: "west"}}})
+		if denied := got[0].Blocked != nil && got[0].Blocked.Code == "ImageNotAllowed"; denied != tt.denied {
+			t.Errorf("%s %s, allowed %v: got %+v, want denied %v", tt.path, tt.value, tt.allowed, got, tt.denied)
+		}
+	}
+}
+
 // TestImageOfSharedController: the base of a cluster has the image of the controller that its links share. Other ends are as they were.
 func TestImageOfSharedController(t *testing.T) {
 	base, link := object.End{Cluster: "west"}, object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}

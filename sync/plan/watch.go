@@ -45,7 +45,11 @@ func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observ
 	out = append(out, linkerd.MirrorWatches(l)...)
 	out = append(out, object.Watch{Version: "v1", Kind: "Namespace", Names: []string{object.AccessNamespace}})
 	out = append(out, render.Watches(l, w.Discovering(c.Name))...)
-	out = append(out, credential.Destination(w, c)...)
+	if destination := credential.Destination(w, c); len(destination) > 0 {
+		out = append(out, destination...)
+	} else {
+		out = append(out, valueWatches(c)...)
+	}
 	out = append(out, confine.Watches()...)
 	out = append(out, credential.Of(state.Identify(w)).Watches(c.Name)...)
 	more := Extras(w, c, r)

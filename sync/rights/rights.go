@@ -139,6 +139,10 @@ func (g ruleSet) writes(c fleet.Cluster, kinds []resource) {
 	slices.Sort(roles)
 	g.grant(resource{"", rbacv1.GroupName, "ClusterRole", strings.Join(roles, ",")}, "bind")
 	mc := c.Spec.Linkerd.MulticlusterNamespace
+	if len(c.Values) > 0 {
+		config := linkerd.ConfigKey(c.Spec.Linkerd)
+		g.grant(resource{config.Namespace, config.Group, config.Kind, config.Name}, "patch")
+	}
 	g.grant(resource{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
 	g.grant(resource{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
 	// Held only to be granted, without escalate, to the controllers of links; and what issues tokens of accounts of linkwright. All but the control

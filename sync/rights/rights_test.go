@@ -102,6 +102,21 @@ func TestFor(t *testing.T) {
 	same(t, "to sweep", []string{": endpoints get,delete", ": services get,patch,delete"}, rights(t, Sweeping, "west", "east", ""))
 }
 
+// The right to change Linkerd's configuration is granted by name, and only where a ProxyConfig is declared.
+func TestRightsOfValues(t *testing.T) {
+	const value = "---\napiVersion: linkwright.dev/v1alpha1\nkind: ProxyConfig\nmetadata: {name: a}\nspec: {clusters: {}, proxy: {%s}}\n"
+	config := func(duty Duty, spec string) []string {
+		return slices.DeleteFunc(rights(t, duty, "west", "east", spec), func(s string) bool { return !strings.Contains(s, "linkerd: ") })
+	}
+	const read, write = "linkerd: configmaps linkerd-config get,list,watch", "linkerd: configmaps linkerd-config get,list,watch,patch"
+	roots := "linkerd: configmaps linkerd-identity-trust-roots get,list,watch"
+	flags := "linkerd: deployments linkerd-destination get,list,watch"
+	same(t, "without", []string{read, roots}, config(Writing, ""))
+	same(t, "with a value", []string{write, roots}, config(Writing, fmt.Sprintf(value, "logLevel: warn")))
+	same(t, "with a value that is a flag, too", []string{write, roots, flags}, config(Writing, fmt.Sprintf(value, `opaquePorts: "25"`)))
+	same(t, "to read", []string{read, roots}, config(Reading, fmt.Sprintf(value, "logLevel: warn")))
+}
+
 // What overlays bring in is written in the cluster that it is brought into.
 func TestForExtras(t *testing.T) {
 	w := declare(t, "west", "east", "")

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Values that Linkerd's injector would reject, or that no proxy reads, are findings at their field; all others are none.
+func TestProxyConfigCheck(t *testing.T) {
+	for spec, want := range map[string]string{
+		`{"proxy":{"logLevel":"warn","await":false,"cores":0,"accessLog":"apache","image":{"version":""}}}`:                      "",
+		`{"proxy":{"shutdownGracePeriod":"90s","inboundConnectTimeout":"","outboundConnectTimeout":"1000ms"}}`:                   "",
+		`{"proxy":{"shutdownGracePeriod":"1m30s"}}`:                                                                              "spec.proxy.shutdownGracePeriod",
+		`{"proxy":{"inboundConnectTimeout":"soon"}}`:                                                                             "spec.proxy.inboundConnectTimeout",
+		`{"proxy":{"control":{"streams":{"lifetime":"1"}}}}`:                                                                     "spec.proxy.control.streams.lifetime",
+		`{"proxy":{"logLevel":" "}}`:                                                                                             "spec.proxy.logLevel",
+		`{"proxy":{"logFormat":"xml"}}`:                                                                                          "spec.proxy.logFormat",
+		`{"proxy":{"logHTTPHeaders":"on"}}`:                                                                                      "spec.proxy.logHTTPHeaders",
+		`{"proxy":{"defaultInboundPolicy":"allow"}}`:                                                                             "spec.proxy.defaultInboundPolicy",
+		`{"proxy":{"opaquePorts":"25,4000-4010"},"proxyInit":{"ignoreInboundPorts":""}}`:                                         "",
+		`{"proxy":{"opaquePorts":"25, 26"}}`:                                                                                     "spec.proxy.opaquePorts",
+		`{"proxyInit":{"ignoreOutboundPorts":"4010-4000"}}`:                                                                      "spec.proxyInit.ignoreOutboundPorts",
+		`{"proxyInit":{"skipSubnets":"10.0.0.0/8,fd00::/8"}}`:                                                                    "",
+		`{"proxyInit":{"skipSubnets":"10.0.0.0"}}`:                                                                               "spec.proxyInit.skipSubnets",
+		`{"proxyInit":{"runAsUser":-1,"iptablesMode":"ebpf"}}`:                                                                   "spec.proxyInit.iptablesMode spec.proxyInit.runAsUser",
+		`{"proxy":{"cores":-1,"runtime":{"workers":{"minimum":-1,"maximumCPURatio":1.5}}}}`:                                      "spec.proxy.cores spec.proxy.runtime.workers.minimum spec.proxy.runtime.workers.maximumCPURatio",
+		`{"proxy":{"nativeSidecar":true,"waitBeforeExitSeconds":10}}`:                                                            "spec.proxy.waitBeforeExitSeconds",
+		`{"proxy":{"nativeSidecar":true,"waitBeforeExitSeconds":0}}`:                                                             "",
+		`{"proxy":{"resources":{"cpu":{"request":"100m","limit":""},"ephemeral-storage":{"limit":"1Gi"}}}}`:                      "",
+		`{"proxy":{"resources":{"memory":{"request":"much"},"cpu":{"limit":"-1"}}}}`:                                             "spec.proxy.resources.cpu.limit spec.proxy.resources.memory.request",
+		`{"proxy":{"image":{"name":"","version":"a b","pullPolicy":"Sometimes"}}}`:                                               "spec.proxy.image.name spec.proxy.image.version spec.proxy.image.pullPolicy",
+		`{"debugContainer":{"image":{"name":"a b"}},"networkValidator":{"timeout":"x"}}`:                                         "spec.networkValidator.timeout spec.debugContainer.image.name",
+		`{"proxy":{"additionalEnv":[{"name":"A"},{"name":"A"},{"name":"1 B"}],"experimentalEnv":[{"name":"A","value":"true"}]}}`: "spec.proxy.additionalEnv[1] spec.proxy.additionalEnv[2].name",
+		`{"proxy":{"livenessProbe":{"timeoutSeconds":-1},"startupProbe":{"periodSeconds":-1}}}`:                                  "spec.proxy.startupProbe.periodSeconds spec.proxy.livenessProbe.timeoutSeconds",
+	} {
+		var d ProxyConfigDoc
+		if err := json.Unmarshal([]byte(spec), &d.Spec); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, strings.Join(paths(d.Check()), " ")); diff != "" {
+			t.Errorf("Check(%s): -want +got\n%s", spec, diff)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package api
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Check returns what is wrong with the values of the declaration. Which clusters it selects is a question to the fleet.
+func (d ProxyConfigDoc) Check() []Finding {
+	s := d.Spec
+	found := slices.Concat(
+		prefixed("clusters", checkSelector(&s.Clusters)),
+		prefixed("proxy", s.Proxy.check()),
+		prefixed("proxyInit", s.ProxyInit.check()),
+		prefixed("networkValidator", s.NetworkValidator.check()),
+	)
+	if d := s.DebugContainer; d != nil {
+		found = append(found, prefixed("debugContainer", prefixed("image", d.Image.check()))...)
+	}
+	return slices.Concat(prefixed("metadata", d.Metadata.check()), prefixed("spec", found))
+}
+
+func (p *Proxy) check() []Finding {
+	if p == nil {
+		return nil
+	}
+	found := slices.Concat(
+		prefixed("image", p.Image.check()),
+		prefixed("resources", p.Resources.check()),
+		prefixed("logLevel", notEmpty(p.LogLevel)),
+		prefixed("logFormat", wordAt(p.LogFormat)),
+		prefixed("logHTTPHeaders", wordAt(p.LogHTTPHeaders)),
+		prefixed("accessLog", wordAt(p.AccessLog)),
+		prefixed("opaquePorts", checkPorts(p.OpaquePorts)),
+		prefixed("defaultInboundPolicy", wordAt(p.DefaultInboundPolicy)),
+		prefixed("additionalEnv", checkEnv(p.AdditionalEnv)),
+		prefixed("experimentalEnv", checkEnv(p.ExperimentalEnv)),
+		p.checkRuntime(),
+	)
+	if p.NativeSidecar != nil && *p.NativeSidecar && p.WaitBeforeExitSeconds != nil && *p.WaitBeforeExitSeconds > 0 {
+		found = append(found, prefixed("waitBeforeExitSeconds", findingWithHint("remove one of them", "Linkerd's injector accepts no waitBeforeExitSeconds with nativeSidecar"))...)
+	}
+	return append(found, checkTimes(map[string]*ProxyDuration{
+		"shutdownGracePeriod": p.ShutdownGracePeriod, "inboundConnectTimeout": p.InboundConnectTimeout, "outboundConnectTimeout": p.OutboundConnectTimeout,
+		"inboundDiscoveryCacheUnusedTimeout": p.InboundDiscoveryCacheUnusedTimeout, "outboundDiscoveryCacheUnusedTimeout": p.OutboundDiscoveryCacheUnusedTimeout,
+	})...)
+}
+
+// checkRuntime checks how the proxy runs, and its probes.
+func (p *Proxy) checkRuntime() []Finding {
+	found := checkNumbers(map[string]*int64{"cores": p.Cores, "waitBeforeExitSeconds": p.WaitBeforeExitSeconds})
+	if r := p.Runtime; r != nil && r.Workers != nil {
+		workers := checkNumbers(map[string]*int64{"minimum": r.Workers.Minimum})
+		if ratio := r.Workers.MaximumCPURatio; ratio != nil && (*ratio <= 0 || *ratio > 1) {
+			workers = append(workers, prefixed("maximumCPURatio", finding("%v is not above 0 and at most 1", *ratio))...)
+		}
+		found = append(found, prefixed("runtime", prefixed("workers", workers))...)
+	}
+	if c := p.Control; c != nil && c.Streams != nil {
+		found = append(found, prefixed("control", prefixed("streams", checkTimes(map[string]*ProxyDuration{
+			"initialTimeout": c.Streams.InitialTimeout, "idleTimeout": c.Streams.IdleTimeout, "lifetime": c.Streams.Lifetime,
+		})))...)
+	}
+	if s := p.StartupProbe; s != nil {
+		found = append(found, prefixed("startupProbe", checkNumbers(map[string]*int64{
+			"initialDelaySeconds": s.InitialDelaySeconds, "periodSeconds": s.PeriodSeconds, "failureThreshold": s.FailureThreshold,
+		}))...)
+	}
+	return slices.Concat(found, prefixed("livenessProbe", p.LivenessProbe.check()), prefixed("readinessProbe", p.ReadinessProbe.check()))
+}
+
+func (p *ProxyProbe) check() []Finding {
+	if p == nil {
+		return nil
+	}
+	return checkNumbers(map[string]*int64{"initialDelaySeconds": p.InitialDelaySeconds, "timeoutSeconds": p.TimeoutSeconds})
+}
+
+func (i *ProxyImage) check() []Finding {
+	if i == nil {
+		return nil
+	}
+	return slices.Concat(prefixed("name", checkImageWord(i.Name, false)), prefixed("version", checkImageWord(i.Version, true)), prefixed("pullPolicy", wordAt(i.PullPolicy)))
+}
+
+// checkImageWord checks a part of an image's name.
+func checkImageWord(word *string, mayBeEmpty bool) []Finding {
+	switch {
+	case word == nil || mayBeEmpty && *word == "":
+		return nil
+	case *word == "":
+		return finding("must not be empty")
+	case strings.ContainsAny(*word, " \t\n\"'{}"):
+		return finding("%q is no part of an image's name", *word)
+	}
+	return nil
+}
+
+func (r *ProxyResources) check() []Finding {
+	if r == nil {
+		return nil
+	}
+	return slices.Concat(prefixed("cpu", r.CPU.check()), prefixed("memory", r.Memory.check()), prefixed("ephemeral-storage", r.EphemeralStorage.check()))
+}
+
+func (a *ResourceAmount) check() []Finding {
+	if a == nil {
+		return nil
+	}
+	return slices.Concat(prefixed("request", a.Request.check()), prefixed("limit", a.Limit.check()))
+}
+
+func (q *ProxyQuantity) check() []Finding {
+	if q == nil || *q == "" {
+		return nil
+	}
+	amount, err := resource.ParseQuantity(string(*q))
+	switch {
+	case err != nil:
+		return findingWithHint("write an amount such as 100m or 64Mi", "%q is not an amount of a resource", *q)
+	case amount.Sign() < 0:
+		return finding("%q is negative", *q)
+	}
+	return nil
+}
+
+func (i *ProxyInit) check() []Finding {
+	if i == nil {
+		return nil
+	}
+	return slices.Concat(
+		prefixed("ignoreInboundPorts", checkPorts(i.IgnoreInboundPorts)),
+		prefixed("ignoreOutboundPorts", checkPorts(i.IgnoreOutboundPorts)),
+		prefixed("kubeAPIServerPorts", checkPorts(i.KubeAPIServerPorts)),
+		prefixed("skipSubnets", checkSubnets(i.SkipSubnets)),
+		prefixed("iptablesMode", wordAt(i.IptablesMode)),
+		prefixed("logFormat", wordAt(i.LogFormat)),
+		prefixed("image", i.Image.check()),
+		checkNumbers(map[string]*int64{"closeWaitTimeoutSecs": i.CloseWaitTimeoutSecs, "runAsUser": i.RunAsUser, "runAsGroup": i.RunAsGroup}),
+	)
+}
+
+func (v *NetworkValidator) check() []Finding {
+	if v == nil {
+		return nil
+	}
+	return slices.Concat(prefixed("logFormat", wordAt(v.LogFormat)), checkTimes(map[string]*ProxyDuration{"timeout": v.Timeout}))
+}
+
+// wordAt is checkWord for an optional value.
+func wordAt[E enum](value *E) []Finding {
+	if value == nil {
+		return nil
+	}
+	return checkWord(*value)
+}
+
+func notEmpty(text *string) []Finding {
+	if text != nil && strings.TrimSpace(*text) == "" {
+		return finding("must not be empty")
+	}
+	return nil
+}
+
+func checkTimes(times map[string]*ProxyDuration) (found []Finding) {
+	for _, name := range sortedKeys(times) {
+		if t := times[name]; t != nil {
+			found = append(found, prefixed(name, t.check())...)
+		}
+	}
+	return found
+}
+
+func (t ProxyDuration) check() []Finding {
+	text := string(t)
+	if text == "" {
+		return nil
+	}
+	number := strings.TrimRight(text, "mshd")
+	unit := text[len(number):]
+	if _, err := strconv.ParseUint(number, 10, 32); err == nil && slices.Contains([]string{"ms", "s", "m", "h", "d"}, unit) {
+		return nil
+	}
+	hint := "write a whole number with ms, s, m, h or d"
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		hint = "write it with one unit, such as " + strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+	}
+	return findingWithHint(hint, "%q is not a duration that the proxy reads", text)
+}
+
+func checkNumbers(numbers map[string]*int64) (found []Finding) {
+	for _, name := range sortedKeys(numbers) {
+		if n := numbers[name]; n != nil && *n < 0 {
+			found = append(found, prefixed(name, finding("%d is negative", *n))...)
+		}
+	}
+	return found
+}
+
+// checkPorts checks ports and ranges with commas between them.
+func checkPorts(list *PortList) []Finding {
+	if list == nil || *list == "" {
+		return nil
+	}
+	for word := range strings.SplitSeq(string(*list), ",") {
+		from, to, ranged := strings.Cut(word, "-")
+		first, okFirst := portNumber(from)
+		last, okLast := portNumber(to)
+		if !okFirst || ranged && (!okLast || last < first) {
+			return findingWithHint("write ports and ranges with commas between them, such as 25,4000-4010", "%q is not a port or a range of ports", word)
+		}
+	}
+	return nil
+}
+
+func portNumber(text string) (int, bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && len(validation.IsValidPortNum(n)) == 0
+}
+
+// checkSubnets checks CIDRs with commas between them.
+func checkSubnets(list *SubnetList) []Finding {
+	if list == nil || *list == "" {
+		return nil
+	}
+	for word := range strings.SplitSeq(string(*list), ",") {
+		if _, err := netip.ParsePrefix(word); err != nil {
+			return findingWithHint("write networks with commas between them, such as 10.0.0.0/8,192.168.0.0/16", "%q is not a network", word)
+		}
+	}
+	return nil
+}
+
+// checkEnv checks names of variables: each is there once, and none is one that Linkerd's chart sets itself.
+func checkEnv(vars []EnvVar) (found []Finding) {
+	first := map[string]int{}
+	for i, v := range vars {
+		before, twice := first[v.Name]
+		at := strconv.Itoa(i)
+		switch wrong := validation.IsEnvVarName(v.Name); {
+		case v.Name == "": // the decoder's
+		case len(wrong) > 0:
+			found = append(found, prefixed(at, prefixed("name", finding("%q is not a name of an environment variable", v.Name)))...)
+		case twice:
+			found = append(found, prefixed(at, findingWithHint("remove one", "%s is declared twice, first in item %d", v.Name, before))...)
+		default:
+			first[v.Name] = i
+		}
+	}
+	return found
+}
+
+// InstallationOnly returns why a value of Linkerd's installation cannot be declared in a ProxyConfig; empty: there is no such value. The path is that
+// of the values, such as proxy.ports.
+func InstallationOnly(path string) string {
+	flags := []string{"linkerdVersion", "clusterDomain", "identityTrustDomain", "clusterNetworks", "cniEnabled", "disableIPv6", "proxy.ports"}
+	switch {
+	case slices.Contains(flags, path):
+		return "the control plane has it as a flag, too: change it with Linkerd's own installation"
+	case path == "identityTrustAnchorsPEM":
+		return "proxies get their anchors from ConfigMap linkerd-identity-trust-roots: change them with Linkerd's own installation"
+	}
+	return ""
+}

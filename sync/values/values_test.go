@@ -1,0 +1,150 @@
+package values
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+const document = `linkerdVersion: edge-26.6.3
+proxy:
+  await: true
+  logLevel: warn # of all
+  nativeSidecar: false
+  opaquePorts: 25,26
+  resources: {}
+  waitBeforeExitSeconds: 0
+`
+
+// declared are values of one ProxyConfig: path=JSON.
+func declared(fields ...string) (out []fleet.Value) {
+	for _, f := range fields {
+		path, value, _ := strings.Cut(f, "=")
+		out = append(out, fleet.Value{Path: path, JSON: value, From: "ProxyConfig a"})
+	}
+	return out
+}
+
+// recorded are values of an inventory: path=SET<BEFORE.
+func recorded(fields ...string) (out []inventory.Value) {
+	for _, f := range fields {
+		path, value, _ := strings.Cut(f, "=")
+		set, before, _ := strings.Cut(value, "<")
+		out = append(out, inventory.Value{Path: path, Set: set, Before: before})
+	}
+	return out
+}
+
+// config is a live configuration that these managers wrote.
+func config(text string, managers ...string) linkerd.Config {
+	meta := metav1.ObjectMeta{UID: "1", ResourceVersion: "1"}
+	for _, m := range managers {
+		meta.ManagedFields = append(meta.ManagedFields, metav1.ManagedFieldsEntry{Manager: m, Operation: metav1.ManagedFieldsOperationUpdate})
+	}
+	return linkerd.Config{
+		Key: object.Key{Kind: "ConfigMap", Namespace: "linkerd", Name: "linkerd-config"}, Values: text,
+		Record: object.Reduce(&meta, object.DefaultOwner),
+	}
+}
+
+// shown is a decision as text: a line for each change, record and reason.
+func shown(d Decision) (out []string) {
+	for _, c := range d.Changes {
+		out = append(out, fmt.Sprintf("%s: %s %q -> %q", c.Why, c.Path, c.Before, c.After))
+	}
+	for _, v := range d.Record {
+		out = append(out, fmt.Sprintf("record %s=%s<%s", v.Path, v.Set, v.Before))
+	}
+	for _, why := range d.Blocked {
+		out = append(out, "blocked "+string(why.Code))
+	}
+	return out
+}
+
+func TestDecide(t *testing.T) {
+	hand, helm := []string{"helm", "kubectl-edit"}, []string{"helm"}
+	for name, c := range map[string]struct {
+		declared []fleet.Value
+		recorded []inventory.Value
+		managers []string
+		unread   *object.Reason
+		want     []string
+	}{
+		"nothing":                       {},
+		"a new value":                   {declared: declared(`proxy.logLevel="debug"`), want: []string{`Declared: proxy.logLevel "\"warn\"" -> "\"debug\""`, `record proxy.logLevel="debug"<"warn"`}},
+		"a new value that is there":     {declared: declared(`proxy.logLevel="warn"`), want: []string{`record proxy.logLevel="warn"<"warn"`}},
+		"a value without a default":     {declared: declared(`proxy.accessLog="json"`), want: []string{`Declared: proxy.accessLog "" -> "\"json\""`, `record proxy.accessLog="json"<`}},
+		"resources without defaults":    {declared: declared(`proxy.resources.cpu.limit="1"`), want: []string{`Declared: proxy.resources.cpu.limit "" -> "\"1\""`, `record proxy.resources.cpu.limit="1"<`}},
+		"a value that is set":           {declared: declared(`proxy.await=true`), recorded: recorded(`proxy.await=true<false`), want: []string{`record proxy.await=true<false`}},
+		"another declared value":        {declared: declared(`proxy.logLevel="a"`), recorded: recorded(`proxy.logLevel="warn"<"b"`), want: []string{`Declared: proxy.logLevel "\"warn\"" -> "\"a\""`, `record proxy.logLevel="a"<"b"`}},
+		"an edit by hand":               {declared: declared(`proxy.logLevel="a"`), recorded: recorded(`proxy.logLevel="a"<"b"`), managers: hand, want: []string{`Drift: proxy.logLevel "\"warn\"" -> "\"a\""`, `record proxy.logLevel="a"<"b"`}},
+		"a write of Helm":               {declared: declared(`proxy.logLevel="a"`), recorded: recorded(`proxy.logLevel="a"<"b"`), managers: helm, want: []string{`Drift: proxy.logLevel "\"warn\"" -> "\"a\""`, `record proxy.logLevel="a"<"warn"`}},
+		"a field that a hand removed":   {declared: declared(`proxy.logFormat="a"`), recorded: recorded(`proxy.logFormat="a"<"b"`), managers: hand, want: []string{`Drift: proxy.logFormat "" -> "\"a\""`, `record proxy.logFormat="a"<"b"`}},
+		"one that a release dropped":    {declared: declared(`proxy.logFormat="a"`), recorded: recorded(`proxy.logFormat="a"<"b"`), managers: helm, want: []string{"blocked ValueNotSupported"}},
+		"an unknown value":              {declared: declared(`proxy.tracing.enabled=true`, `proxy.await=false`), want: []string{`Declared: proxy.await "true" -> "false"`, `record proxy.await=false<true`, "blocked ValueNotSupported"}},
+		"a flag agrees":                 {declared: declared(`proxy.opaquePorts="25"`), want: []string{`Declared: proxy.opaquePorts "\"25,26\"" -> "\"25\""`, `record proxy.opaquePorts="25"<"25,26"`}},
+		"a flag disagrees":              {declared: declared(`proxy.opaquePorts="26"`), recorded: recorded(`proxy.opaquePorts="25,26"<"1"`), want: []string{`record proxy.opaquePorts="25,26"<"1"`, "blocked ValueContradicted"}},
+		"an unknown flag":               {declared: declared(`proxy.opaquePorts="25"`), unread: object.Because(reason.Forbidden, ""), want: []string{"blocked Forbidden"}},
+		"put back":                      {recorded: recorded(`proxy.logLevel="warn"<"info"`), want: []string{`Undeclared: proxy.logLevel "\"warn\"" -> "\"info\""`, `record proxy.logLevel="warn"<"info"`}},
+		"put back what was not there":   {recorded: recorded(`proxy.logLevel="warn"<`), want: []string{`Undeclared: proxy.logLevel "\"warn\"" -> ""`, `record proxy.logLevel="warn"<`}},
+		"is back":                       {recorded: recorded(`proxy.logLevel="debug"<"warn"`)},
+		"changed since":                 {recorded: recorded(`proxy.logLevel="debug"<"info"`)},
+		"was as declared":               {recorded: recorded(`proxy.logLevel="warn"<"warn"`)},
+		"a sidecar that waits":          {declared: declared(`proxy.nativeSidecar=true`, `proxy.waitBeforeExitSeconds=5`), want: []string{"blocked ValueContradicted", "blocked ValueContradicted"}},
+		"a sidecar that waits no more":  {declared: declared(`proxy.nativeSidecar=true`, `proxy.waitBeforeExitSeconds=0`), want: []string{`Declared: proxy.nativeSidecar "false" -> "true"`, `record proxy.nativeSidecar=true<false`, `record proxy.waitBeforeExitSeconds=0<0`}},
+		"a wait that would be put back": {declared: declared(`proxy.nativeSidecar=true`), recorded: recorded(`proxy.waitBeforeExitSeconds=0<5`), want: []string{`Declared: proxy.nativeSidecar "false" -> "true"`, `record proxy.nativeSidecar=true<false`, `record proxy.waitBeforeExitSeconds=0<5`, "blocked ValueContradicted"}},
+	} {
+		d := Decide(Input{
+			Declared: c.declared, Recorded: c.recorded, Config: config(document, c.managers...), Unread: c.unread,
+			Flag: func(name string) (string, bool) { return "25", name == "default-opaque-ports" },
+		})
+		if diff := cmp.Diff(c.want, shown(d)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+		if (len(d.Changes) == 0) != (d.Text == document) {
+			t.Errorf("%s: %d changes of\n%s", name, len(d.Changes), d.Text)
+		}
+	}
+}
+
+// Nothing is set in a document that cannot be read, and what is recorded stays as long as something is declared.
+func TestDecideUnreadable(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "no mapping": "a", "broken": "proxy: {", "two": "proxy: {}\n---\na: b\n", "in flow style": "{proxy: {await: true}}",
+	} {
+		in := Input{Declared: declared("proxy.await=false"), Recorded: recorded("proxy.await=false<true"), Config: config(text)}
+		d := Decide(in)
+		if diff := cmp.Diff([]string{"record proxy.await=false<true", "blocked LinkerdConfigInvalid"}, shown(d)); diff != "" || d.Text != text {
+			t.Errorf("%s: %q, -want +got\n%s", name, d.Text, diff)
+		}
+		in.Declared = nil
+		if d := Decide(in); len(shown(d)) > 0 || d.Text != text {
+			t.Errorf("%s, nothing declared: %v", name, shown(d))
+		}
+	}
+	anchored := "proxy: &a\n  await: true\nb: *a\n"
+	d := Decide(Input{Declared: declared("proxy.await=false"), Config: config(anchored)})
+	if diff := cmp.Diff([]string{"blocked LinkerdConfigInvalid"}, shown(d)); diff != "" || d.Text != anchored {
+		t.Errorf("anchors: -want +got\n%s", diff)
+	}
+}
+
+// A document of 900 KB takes no longer than it must, and stays as it is but for the field.
+func TestDecideLarge(t *testing.T) {
+	large := document + "identityTrustAnchorsPEM: |\n" + strings.Repeat("  # no comment, and no certificate\n", 900<<10/35)
+	d := Decide(Input{Declared: declared(`proxy.logLevel="debug"`, "proxy.await=false", `proxy.accessLog="json"`), Config: config(large)})
+	want := strings.Replace(strings.Replace(large, "logLevel: warn", "logLevel: debug", 1), "await: true", "await: false", 1)
+	want = strings.Replace(want, "waitBeforeExitSeconds: 0\n", "waitBeforeExitSeconds: 0\n  accessLog: json\n", 1)
+	if d.Text != want {
+		t.Errorf("got %d bytes and %v", len(d.Text), shown(d))
+	}
+}

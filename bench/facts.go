@@ -26,7 +26,7 @@ func takeFacts(ctx context.Context, opts options) (err error) {
 	if err := checkMemory(opts.clusters * need); err != nil {
 		return err
 	}
-	r, err := newRing(ctx, opts.clusters)
+	r, err := newRing(ctx, opts.clusters, "")
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type clusterRing struct {
 	registry *cluster.Registry
 	daemon   *daemon
 	commit   int
+	more     string // declarations, beside clusters and links
 
 	mu        sync.Mutex
 	expected  map[api.ClusterName]string    // what the Linkerd Link of a cluster must hold
@@ -39,7 +40,7 @@ func takeIsolation(ctx context.Context, opts options) (err error) {
 	if err := checkMemory(opts.clusters * need); err != nil {
 		return err
 	}
-	r, err := newRing(ctx, opts.clusters)
+	r, err := newRing(ctx, opts.clusters, "")
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func checkMemory(mib int) error {
 	return err
 }
 
-func newRing(ctx context.Context, clusters int) (_ *clusterRing, err error) {
+func newRing(ctx context.Context, clusters int, more string) (_ *clusterRing, err error) {
 	names := make([]string, clusters)
 	for i := range names {
 		names[i] = fmt.Sprintf("c%02d", i)
@@ -91,7 +92,7 @@ func newRing(ctx context.Context, clusters int) (_ *clusterRing, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &clusterRing{bed: bed, fleet: &declared{}, expected: map[api.ClusterName]string{}, writtenAt: map[api.ClusterName]time.Time{}, news: make(chan struct{}, 1)}
+	r := &clusterRing{bed: bed, more: more, fleet: &declared{}, expected: map[api.ClusterName]string{}, writtenAt: map[api.ClusterName]time.Time{}, news: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, bed.Close())
@@ -161,7 +162,7 @@ func (r *clusterRing) declare() error {
 		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %s, target: %s, excludedLabels: [commit-%d]}\n",
 			api.GroupVersion, c.Name, next, c.Name, next, r.commit)
 	}
-	return r.fleet.load(text.String())
+	return r.fleet.load(text.String() + r.more)
 }
 
 // expect sets the text that a cluster's Linkerd Link must have to count as written.

@@ -46,6 +46,7 @@ func TestInstall(t *testing.T) {
 	t.Run("upgrade to other values", func(t *testing.T) { s.on(t).upgrades() })
 	t.Run("upgrade from the commit before", func(t *testing.T) { s.on(t).upgradesFromBefore() })
 	t.Run("two releases of one owner", func(t *testing.T) { s.on(t).twoOfOneOwner() })
+	t.Run("beside values that linkwright sets", func(t *testing.T) { s.on(t).besideValues() })
 	t.Run("beside linkwright cluster add", func(t *testing.T) { s.on(t).besideClusterAdd() })
 }
 

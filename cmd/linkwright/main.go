@@ -102,8 +102,7 @@ func newRoot() *cobra.Command {
 		Short: "GitOps for Linkerd multicluster",
 		Long: `linkwright keeps Linkerd multicluster links as a Git repository declares them.
 Flags are also environment variables (--repo is LINKWRIGHT_REPO), see --config.
-Exit codes: 0 done, 1 different (diff only), 2 error, 3 invalid declarations,
-4 not all is as declared, 5 lease held by another, 64 usage.`,
+Exits: 0 done, 1 diff, 2 error, 3 invalid, 4 not as declared, 5 held, 64 usage.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -113,7 +112,7 @@ Exit codes: 0 done, 1 different (diff only), 2 error, 3 invalid declarations,
 	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
 	root.Version = versionString() // which adds --version
 	root.SetVersionTemplate(versionLine(thisBuild()) + "\n")
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), mirrorCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), rolloutCommand(), mirrorCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(decide.Commands(linksRecorded)...)
 	root.AddCommand(enroll.Commands()...)

@@ -66,6 +66,8 @@ var (
 		"namespace-controller",
 		"garbage-collector-controller",
 		"disruption-controller",
+		"statefulset-controller",
+		"daemonset-controller",
 	}
 )
 

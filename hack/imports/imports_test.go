@@ -39,6 +39,8 @@ func table() map[string]row {
 		"render/overlay/sandbox": {},
 		"render/overlay":         {imports: "api object object/reason render/fleet render/marks render/overlay/sandbox"},
 		"render/confine":         {pure: true, imports: "object render/linkerd render/marks"},
+		"rollout":                {pure: true, imports: ""},
+		"rollout/survey":         {imports: "rollout"},
 		"prune/inventory":        {pure: true, imports: "api object object/reason"},
 		"mirror":                 {pure: true, imports: "render/linkerd"},
 		"mirror/probe":           {imports: "render/linkerd"},

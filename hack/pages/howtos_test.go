@@ -157,6 +157,8 @@ func proxies() howTo {
 		},
 		{at: "linkwright sync --repo URL", before: func(r *reader) { r.do("git checkout -q main && git merge -q branch && git push -q origin main") }, after: func(r *reader) {
 			level(r, "warn,linkerd=debug")
+		}},
+		{at: "linkwright rollout status --context west --context east", after: func(r *reader) {
 			r.do("git rm -q fleet/proxies.yaml")
 			r.push("Take the log level back")
 			r.do("linkwright sync --repo URL")

@@ -12,6 +12,7 @@ const (
 	ImmutableField  Code = "ImmutableField"
 	ListKeyConflict Code = "ListKeyConflict"
 	Contested       Code = "Contested"
+	NotCompared     Code = "NotCompared"
 	Unknown         Code = "Unknown"
 )
 
@@ -69,6 +70,11 @@ func requests() Group {
 			Code:    Contested,
 			Meaning: "Somebody changes an object as often as linkwright corrects it.",
 			Remedy:  "Find out who else manages the objects in the message. Leave them a field with `spec.ignore`.",
+		},
+		{
+			Code:    NotCompared,
+			Meaning: "`rollout status`: nothing shows which proxy would replace that of a pod.",
+			Remedy:  "Create the pod again if it is to have the current proxy. A new Job gets it.",
 		},
 		{
 			Code:    Unknown,

@@ -15,6 +15,8 @@ const (
 	KindRevisionList = "RevisionList"
 	KindGateway      = "Gateway"
 	KindGatewayList  = "GatewayList"
+	KindWorkload     = "Workload"
+	KindWorkloadList = "WorkloadList"
 	KindEvent        = "Event"
 	KindEventList    = "EventList"
 	KindStatus       = "Status"
@@ -37,6 +39,7 @@ const (
 func Kinds() []string {
 	return []string{
 		KindStatus, KindSyncReport, KindLink, KindLinkList, KindCluster, KindClusterList, KindRevision, KindRevisionList, KindGateway, KindGatewayList,
+		KindWorkload, KindWorkloadList,
 		KindEvent, KindEventList,
 		KindDiff, KindCheck, KindDecisionList, KindRotationList, KindDeclarationList, KindBootstrap, KindManifestList, KindProblemList,
 		KindExplanation, KindExplanationList, KindVersion,
@@ -92,6 +95,8 @@ func Items(answer any) []any {
 	case List[Revision]:
 		return each(a.Items)
 	case List[Gateway]:
+		return each(a.Items)
+	case List[Workload]:
 		return each(a.Items)
 	case List[Event]:
 		return each(a.Items)

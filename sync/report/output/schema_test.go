@@ -40,6 +40,8 @@ func answers() []answer {
 		{output.KindRevisionList, output.List[output.Revision]{}, "`get revisions`"},
 		{output.KindGateway, output.Gateway{}, "`get gateway NAME`"},
 		{output.KindGatewayList, output.List[output.Gateway]{}, "`get gateways`"},
+		{output.KindWorkload, output.Workload{}, "item of `rollout status`"},
+		{output.KindWorkloadList, output.List[output.Workload]{}, "`rollout status`"},
 		{output.KindEvent, output.Event{}, "`events --watch`"},
 		{output.KindEventList, output.List[output.Event]{}, "`events`"},
 		{output.KindDiff, output.Diff{}, "`diff`, `sync --dry-run`; `adopt`, `release`, `uninstall` that wrote nothing"},

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/live"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/rollout/survey"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// rolloutFlags say which clusters are read.
+type rolloutFlags struct {
+	kubeconfig, namespace string
+	contexts              []string
+	all, noHeaders        bool
+	timeout               time.Duration
+	out                   cli.Format
+}
+
+func rolloutCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rollout",
+		Short: "Show which workloads must restart to get other proxies",
+		Long: `Show which workloads must restart to get other proxies: after a ProxyConfig, an
+upgrade of Linkerd or new trust anchors, pods keep the proxy that they started
+with.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(rolloutStatus())
+	return c
+}
+
+func rolloutStatus() *cobra.Command {
+	f := rolloutFlags{timeout: 15 * time.Second}
+	c := &cobra.Command{
+		Use:   "status --context A --context B",
+		Short: "List workloads that run other proxies than they would get now",
+		Long: `List the Deployments, StatefulSets and DaemonSets of meshed pods that run other
+proxies than they would get now, and what a restart would change. Nothing is
+written: for each workload it creates a pod as a server-side dry run, to which
+Linkerd's injector answers with the proxy of a new pod. A new value of
+linkerd-config reaches the injector one or two minutes after the change.
+
+It uses your own rights: to list pods, Deployments, StatefulSets, DaemonSets and
+namespaces, and to create pods. Pods of nothing that can restart by its template
+are Unknown. PODS counts the current pods, and all.
+
+The exit code is 4 if a Deployment, StatefulSet or DaemonSet is Outdated or
+Unknown, or a cluster could not be read; 2 if none could.`,
+		Example: `  linkwright rollout status --context east --context west
+  linkwright rollout status --context east --namespace shop --all -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.status(c) },
+	}
+	f.out.Add(c.Flags(), report.ListFormats())
+	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
+	c.Flags().StringArrayVar(&f.contexts, "context", nil, "read the cluster of this context (repeatable)")
+	cli.WithoutVariable(c.Flags(), "kubeconfig", "context")
+	c.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only workloads of this namespace (default: all)")
+	c.Flags().BoolVar(&f.all, "all", false, "list workloads that are Current, too")
+	c.Flags().BoolVar(&f.noHeaders, "no-headers", false, "leave out the line of column names")
+	c.Flags().Var(&cli.Span{At: &f.timeout}, "cluster-timeout", cli.TimeoutUsage)
+	return c
+}
+
+// status shows the workloads of all clusters. A cluster that cannot be read delays no other.
+func (f *rolloutFlags) status(c *cobra.Command) error {
+	if len(f.contexts) == 0 {
+		return cli.Usage("--context is missing: give it once for each cluster")
+	}
+	file, raw, err := cli.Kubeconfig(f.kubeconfig)
+	if err != nil {
+		return err
+	}
+	show := cli.DisplayOf(c, f.timeout)
+	names := make([]api.ClusterName, len(f.contexts))
+	for i, name := range f.contexts {
+		names[i] = api.ClusterName(name)
+	}
+	defer show.Show(c.Context(), live.Cluster(names[0]))()
+	var all []report.Workload
+	var unread []error
+	for i, name := range names {
+		show.Nth(names, i)
+		cfg, err := cli.Login(file, raw, string(name))
+		if err != nil {
+			return err
+		}
+		found, err := f.survey(c.Context(), name, cfg)
+		if stopped := cli.Interrupted(c.Context()); stopped != nil {
+			return stopped
+		}
+		if err != nil {
+			unread = append(unread, err)
+		}
+		all = append(all, found...)
+	}
+	return f.show(c, all, unread)
+}
+
+// survey reads one cluster.
+func (f *rolloutFlags) survey(ctx context.Context, name api.ClusterName, cfg *rest.Config) ([]report.Workload, error) {
+	cfg.Timeout, cfg.QPS = f.timeout, -1
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %s: %w", name, err)
+	}
+	found, err := survey.Read(ctx, client, f.namespace)
+	if err != nil {
+		why := cluster.Explain(err)
+		return nil, fmt.Errorf("cluster %s was not read: %s: %s", name, why.Code, why.Message)
+	}
+	var out []report.Workload
+	for _, w := range found.Workloads {
+		one := report.Workload{
+			Cluster: name, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Reconcile: w.OptsIn, Pods: w.Pods, Outdated: w.Outdated, Differences: w.Differences,
+		}
+		if w.Err != nil {
+			why := cluster.Explain(w.Err)
+			one.Unknown = &why
+		}
+		out = append(out, one)
+	}
+	for _, p := range found.Others {
+		out = append(out, report.Workload{Cluster: name, Kind: podKind, Namespace: p.Namespace, Name: p.Name, Pods: 1, Unknown: notCompared(p)})
+	}
+	return out, nil
+}
+
+// podKind is the kind of what is only reported.
+const podKind = "Pod"
+
+// notCompared is why a pod is only reported.
+func notCompared(p survey.Pod) *object.Reason {
+	if p.Controller == "" {
+		return object.Because(reason.NotCompared, "no controller made this pod, so nothing shows how a new one would be: delete and create it to give it the current proxy")
+	}
+	return object.Because(reason.NotCompared, "linkwright does not compare pods of kind %s: a new one gets the current proxy", p.Controller)
+}
+
+// show prints what was found, and ends with what it says.
+func (f *rolloutFlags) show(c *cobra.Command, all []report.Workload, unread []error) error {
+	exit, listed := cli.Exit{Code: cli.ExitDone}, all[:0:0]
+	for _, w := range all {
+		if w.Outdated > 0 || w.Unknown != nil && w.Kind != podKind {
+			exit.Code = cli.ExitPartial
+		}
+		if f.all || w.Unknown != nil || w.Outdated > 0 {
+			listed = append(listed, w)
+		}
+	}
+	text := f.out.Format == report.Text || f.out.Format == report.Wide
+	if l := report.Workloads(listed); l.Len() > 0 || !text {
+		if err := cli.Write(c.OutOrStdout(), f.out.Format, l.Answer(!f.noHeaders)); err != nil {
+			return err
+		}
+	}
+	if text && len(unread) < len(f.contexts) {
+		cli.Say(c.ErrOrStderr(), report.SumOfWorkloads(all))
+	}
+	switch {
+	case len(unread) == len(f.contexts):
+		exit.Code, exit.Err = cli.ExitError, errors.Join(unread...)
+	case len(unread) > 0:
+		exit.Code, exit.Err = cli.ExitPartial, errors.Join(unread...)
+	}
+	if exit.Code == cli.ExitDone {
+		return nil
+	}
+	exit.Shown = exit.Err == nil
+	return exit
+}

@@ -1,0 +1,235 @@
+// Package survey reads which workloads of a cluster run other proxies than they would get now. It writes nothing: the pods that it creates are dry
+// runs.
+package survey
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/linkwright/linkwright/rollout"
+)
+
+// inFlight is how many dry runs are sent to a cluster at once, and page how many objects a list returns at once.
+const inFlight, page = 16, 500
+
+// Workload is a Deployment, StatefulSet or DaemonSet with meshed pods.
+type Workload struct {
+	Kind, Namespace, Name string
+	OptsIn                bool     // its owner lets a controller restart it
+	Pods, Outdated        int      // its meshed pods, and those that a restart would change
+	Differences           []string // what a restart would change of the first outdated pod
+	Err                   error    // why that is not known; nil: it is
+}
+
+// Cluster is what a survey of a cluster found.
+type Cluster struct {
+	Workloads []Workload // by namespace, kind and name
+	Others    []Pod      // meshed pods of nothing that can be restarted by its template: bare pods, and those of Jobs
+}
+
+// Pod is a pod that is only reported, with the kind of its controller; empty: it has none.
+type Pod struct{ Namespace, Name, Controller string }
+
+// Read surveys a cluster, or one namespace of it. It sends four lists, one more for namespaces, and one dry run for each workload with meshed pods.
+func Read(ctx context.Context, client kubernetes.Interface, namespace string) (Cluster, error) {
+	r := reader{client: client, namespace: namespace, annotations: map[string]map[string]string{}}
+	if err := r.list(ctx); err != nil {
+		return Cluster{}, err
+	}
+	out := Cluster{Others: r.assign()}
+	for _, w := range r.workloads {
+		if len(w.pods) > 0 {
+			out.Workloads = append(out.Workloads, Workload{})
+		}
+	}
+	g, inner := errgroup.WithContext(ctx)
+	g.SetLimit(inFlight)
+	at := 0
+	for _, w := range r.workloads {
+		if len(w.pods) == 0 {
+			continue
+		}
+		result := &out.Workloads[at]
+		at++
+		g.Go(func() error {
+			*result = r.compare(inner, w)
+			return inner.Err()
+		})
+	}
+	return out, g.Wait()
+}
+
+// workload is a workload with its pods.
+type workload struct {
+	kind, namespace, name string
+	template              corev1.PodTemplateSpec
+	claims                []corev1.PersistentVolumeClaim
+	selector              labels.Selector
+	pods                  []*corev1.Pod
+}
+
+func (w *workload) compareTo(o *workload) int {
+	return cmp.Or(cmp.Compare(w.namespace, o.namespace), cmp.Compare(w.kind, o.kind), cmp.Compare(w.name, o.name))
+}
+
+// reader surveys one cluster.
+type reader struct {
+	client      kubernetes.Interface
+	namespace   string
+	annotations map[string]map[string]string // of namespaces
+	pods        []*corev1.Pod
+	workloads   []*workload
+}
+
+// list reads meshed pods, workloads and namespaces.
+func (r *reader) list(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	var deployments, statefulSets, daemonSets []*workload
+	g.Go(func() (err error) {
+		r.pods, err = r.meshedPods(ctx)
+		return err
+	})
+	g.Go(func() error {
+		return pages(ctx, r.client.AppsV1().Deployments(r.namespace).List, func(l *appsv1.DeploymentList) {
+			for _, d := range l.Items {
+				deployments = append(deployments, &workload{kind: "Deployment", namespace: d.Namespace, name: d.Name, template: d.Spec.Template, selector: selectorOf(d.Spec.Selector)})
+			}
+		})
+	})
+	g.Go(func() error {
+		return pages(ctx, r.client.AppsV1().StatefulSets(r.namespace).List, func(l *appsv1.StatefulSetList) {
+			for _, s := range l.Items {
+				statefulSets = append(statefulSets, &workload{kind: "StatefulSet", namespace: s.Namespace, name: s.Name, template: s.Spec.Template, claims: s.Spec.VolumeClaimTemplates})
+			}
+		})
+	})
+	g.Go(func() error {
+		return pages(ctx, r.client.AppsV1().DaemonSets(r.namespace).List, func(l *appsv1.DaemonSetList) {
+			for _, d := range l.Items {
+				daemonSets = append(daemonSets, &workload{kind: "DaemonSet", namespace: d.Namespace, name: d.Name, template: d.Spec.Template})
+			}
+		})
+	})
+	g.Go(func() error {
+		if r.namespace != "" {
+			ns, err := r.client.CoreV1().Namespaces().Get(ctx, r.namespace, metav1.GetOptions{})
+			if err == nil {
+				r.annotations[ns.Name] = ns.Annotations
+			}
+			return err
+		}
+		return pages(ctx, r.client.CoreV1().Namespaces().List, func(l *corev1.NamespaceList) {
+			for _, ns := range l.Items {
+				r.annotations[ns.Name] = ns.Annotations
+			}
+		})
+	})
+	err := g.Wait()
+	r.workloads = slices.Concat(deployments, statefulSets, daemonSets)
+	slices.SortFunc(r.workloads, (*workload).compareTo)
+	return err
+}
+
+// meshedPods returns the pods with a proxy that run, or start.
+func (r *reader) meshedPods(ctx context.Context) (out []*corev1.Pod, err error) {
+	list := func(ctx context.Context, opts metav1.ListOptions) (*corev1.PodList, error) {
+		opts.LabelSelector = rollout.Meshed
+		return r.client.CoreV1().Pods(r.namespace).List(ctx, opts)
+	}
+	err = pages(ctx, list, func(l *corev1.PodList) {
+		for i := range l.Items {
+			pod := &l.Items[i]
+			ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+			if pod.DeletionTimestamp == nil && !ended && rollout.HasProxy(pod) {
+				out = append(out, pod)
+			}
+		}
+	})
+	return out, err
+}
+
+// pages reads all pages of a list.
+func pages[List metav1.ListInterface](ctx context.Context, list func(context.Context, metav1.ListOptions) (List, error), add func(List)) error {
+	opts := metav1.ListOptions{Limit: page}
+	for {
+		l, err := list(ctx, opts)
+		if err != nil {
+			return err
+		}
+		add(l)
+		if opts.Continue = l.GetContinue(); opts.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// selectorOf returns the selector of a Deployment. An invalid one, which an API server does not take, selects nothing.
+func selectorOf(s *metav1.LabelSelector) labels.Selector {
+	out, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return labels.Nothing()
+	}
+	return out
+}
+
+// assign gives each pod to its workload, and returns the others.
+func (r *reader) assign() (others []Pod) {
+	near := map[string][]*workload{} // by namespace
+	for _, w := range r.workloads {
+		near[w.namespace] = append(near[w.namespace], w)
+	}
+	for _, pod := range r.pods {
+		all := near[pod.Namespace]
+		if at := slices.IndexFunc(all, func(w *workload) bool { return w.owns(pod) }); at >= 0 {
+			all[at].pods = append(all[at].pods, pod)
+			continue
+		}
+		kind, _ := rollout.Controlled(pod)
+		others = append(others, Pod{pod.Namespace, pod.Name, kind})
+	}
+	slices.SortFunc(others, func(a, b Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return others
+}
+
+// owns reports whether a pod is the workload's. A Deployment owns those of its ReplicaSets, which its selector selects.
+func (w *workload) owns(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		return false
+	}
+	if w.kind == "Deployment" {
+		return owner.Kind == "ReplicaSet" && w.selector.Matches(labels.Set(pod.Labels))
+	}
+	return owner.Kind == w.kind && owner.Name == w.name
+}
+
+// compare compares the workload's pods with one that would be created now.
+func (r *reader) compare(ctx context.Context, w *workload) Workload {
+	out := Workload{Kind: w.kind, Namespace: w.namespace, Name: w.name, Pods: len(w.pods), OptsIn: rollout.OptsIn(w.template, r.annotations[w.namespace])}
+	trial := rollout.Trial(w.namespace, w.name, w.template, w.claims)
+	next, err := r.client.CoreV1().Pods(w.namespace).Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		out.Err = err
+		return out
+	}
+	for _, pod := range w.pods {
+		differences := rollout.Differences(pod, next)
+		if len(differences) == 0 {
+			continue
+		}
+		if out.Outdated++; out.Differences == nil {
+			out.Differences = differences
+		}
+	}
+	return out
+}

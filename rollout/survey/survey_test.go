@@ -1,0 +1,231 @@
+package survey_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/render/values"
+	"github.com/linkwright/linkwright/rollout"
+	"github.com/linkwright/linkwright/rollout/survey"
+)
+
+// bed is a real control plane with an injector, and workloads.
+type bed struct {
+	*testing.T
+	client   kubernetes.Interface
+	injector *testbed.Injector
+}
+
+// TestRead: a survey says which workloads a restart would change, and in what. It restarts and creates nothing.
+func TestRead(t *testing.T) {
+	b := newBed(t)
+	b.workloads()
+	current := b.survey("", 0)
+	want := survey.Cluster{
+		Workloads: []survey.Workload{
+			{Kind: "DaemonSet", Namespace: "shop", Name: "agent", OptsIn: true, Pods: 1},
+			{Kind: "Deployment", Namespace: "shop", Name: "loud", Pods: 1},
+			{Kind: "Deployment", Namespace: "shop", Name: "web", OptsIn: true, Pods: 2},
+			{Kind: "StatefulSet", Namespace: "shop", Name: "db", Pods: 1},
+		},
+		Others: []survey.Pod{{Namespace: "shop", Name: "bare"}},
+	}
+	b.same("all are current", want, current)
+	b.set("proxy.logLevel", `"debug"`)
+	level := []string{"LINKERD2_PROXY_LOG"}
+	for _, i := range []int{0, 2, 3} { // an annotation sets the level of loud
+		want.Workloads[i].Outdated, want.Workloads[i].Differences = want.Workloads[i].Pods, level
+	}
+	before := b.injector.Calls()
+	b.same("another log level", want, b.survey("", 0))
+	if calls := b.injector.Calls() - before; calls != 4 {
+		t.Errorf("%d dry runs of 4 workloads", calls)
+	}
+	b.restart("web")
+	want.Workloads[2].Outdated, want.Workloads[2].Differences = 0, nil
+	b.same("web was restarted", want, b.survey("shop", 0))
+	b.same("another namespace", survey.Cluster{}, b.survey("default", 0))
+	b.set("proxy.nativeSidecar", "true")
+	b.set("proxy.waitBeforeExitSeconds", "30")
+	for _, w := range b.survey("shop", 4).Workloads {
+		if w.Err == nil || w.Outdated > 0 {
+			t.Errorf("the injector rejects pods: got %+v", w)
+		}
+	}
+}
+
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
+		t.Skip("LINKWRIGHT_CLUSTERS is not set")
+	}
+	testbed.Need(t)
+	b := &bed{T: t}
+	planes, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"east"}})
+	b.must(err)
+	t.Cleanup(func() { b.must(planes.Close()) })
+	cfg := planes.Clusters[0].Config
+	b.must(testbed.InstallLinkerd(t.Context(), cfg, testbed.Linkerd{}))
+	b.injector, err = testbed.StartInjector(t.Context(), cfg)
+	b.must(err)
+	t.Cleanup(func() { b.must(b.injector.Close(context.WithoutCancel(t.Context()))) })
+	b.client, err = kubernetes.NewForConfig(cfg)
+	b.must(err)
+	return b
+}
+
+func (b *bed) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bed) same(what string, want, got survey.Cluster) {
+	b.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		b.Errorf("%s: -want +got\n%s", what, diff)
+	}
+}
+
+// survey reads until so many workloads are unknown, and each has the pods that it declares.
+func (b *bed) survey(namespace string, unknown int) (out survey.Cluster) {
+	b.Helper()
+	got, err := survey.Read(b.Context(), b.client, namespace)
+	b.must(err)
+	n := 0
+	for _, w := range got.Workloads {
+		if w.Err != nil {
+			n++
+		}
+	}
+	if n != unknown {
+		b.Errorf("%d workloads are unknown, want %d: %+v", n, unknown, got)
+	}
+	return got
+}
+
+// set changes one value of Linkerd's installation.
+func (b *bed) set(path, value string) {
+	b.Helper()
+	configs := b.client.CoreV1().ConfigMaps(testbed.ControlPlane)
+	cm, err := configs.Get(b.Context(), "linkerd-config", metav1.GetOptions{})
+	b.must(err)
+	doc, err := values.Parse(cm.Data["values"])
+	b.must(err)
+	doc, err = doc.Set(path, value)
+	b.must(err)
+	cm.Data["values"] = doc.String()
+	_, err = configs.Update(b.Context(), cm, metav1.UpdateOptions{})
+	b.must(err)
+}
+
+// workloads makes some of each kind in a namespace, and waits for their pods.
+func (b *bed) workloads() {
+	b.Helper()
+	ctx, apps := b.Context(), b.client.AppsV1()
+	_, err := b.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{})
+	b.must(err)
+	b.eventually("the namespace has its account", func() (bool, error) {
+		_, err := b.client.CoreV1().ServiceAccounts("shop").Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil
+	})
+	two := int32(2)
+	web, loud := deployment("web", map[string]string{rollout.Reconcile: rollout.Auto}), deployment("loud", map[string]string{"config.linkerd.io/proxy-log-level": "trace"})
+	web.Spec.Replicas = &two
+	unmeshed := deployment("unmeshed", nil)
+	unmeshed.Spec.Template.Annotations = nil
+	for _, d := range []*appsv1.Deployment{web, loud, unmeshed} {
+		_, err := apps.Deployments("shop").Create(ctx, d, metav1.CreateOptions{})
+		b.must(err)
+	}
+	_, err = apps.DaemonSets("shop").Create(ctx, &appsv1.DaemonSet{ObjectMeta: meta("agent"), Spec: appsv1.DaemonSetSpec{
+		Selector: selects("agent"), Template: template("agent", map[string]string{rollout.Reconcile: rollout.Auto}),
+	}}, metav1.CreateOptions{})
+	b.must(err)
+	db := &appsv1.StatefulSet{ObjectMeta: meta("db"), Spec: appsv1.StatefulSetSpec{Selector: selects("db"), Template: template("db", nil), VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
+		ObjectMeta: meta("data"), Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}}}}
+	db.Spec.Template.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	_, err = apps.StatefulSets("shop").Create(ctx, db, metav1.CreateOptions{})
+	b.must(err)
+	bare := &corev1.Pod{ObjectMeta: template("bare", nil).ObjectMeta, Spec: template("bare", nil).Spec}
+	bare.Name = "bare"
+	_, err = b.client.CoreV1().Pods("shop").Create(ctx, bare, metav1.CreateOptions{})
+	b.must(err)
+	b.pods(6)
+}
+
+// pods waits until there are so many meshed pods.
+func (b *bed) pods(n int) {
+	b.Helper()
+	b.eventually(fmt.Sprintf("there are %d meshed pods", n), func() (bool, error) {
+		l, err := b.client.CoreV1().Pods("shop").List(b.Context(), metav1.ListOptions{LabelSelector: rollout.Meshed})
+		if err != nil {
+			return false, err
+		}
+		return len(l.Items) == n, nil
+	})
+}
+
+// restart restarts a Deployment as kubectl does, and waits until its former pods are gone.
+func (b *bed) restart(name string) {
+	b.Helper()
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339))
+	_, err := b.client.AppsV1().Deployments("shop").Patch(b.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	b.must(err)
+	b.eventually(name+" is restarted", func() (bool, error) {
+		d, err := b.client.AppsV1().Deployments("shop").Get(b.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		l, err := b.client.CoreV1().Pods("shop").List(b.Context(), metav1.ListOptions{LabelSelector: "app=" + name})
+		return d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == *d.Spec.Replicas && len(l.Items) == int(*d.Spec.Replicas), err
+	})
+}
+
+func (b *bed) eventually(what string, done func() (bool, error)) {
+	b.Helper()
+	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return done() })
+	if err != nil {
+		b.Fatalf("%s: %v", what, err)
+	}
+}
+
+func meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+
+func selects(name string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
+}
+
+func deployment(name string, more map[string]string) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: meta(name), Spec: appsv1.DeploymentSpec{Selector: selects(name), Template: template(name, more)}}
+}
+
+// template is one of pods that are to be meshed.
+func template(name string, more map[string]string) corev1.PodTemplateSpec {
+	annotations := map[string]string{"linkerd.io/inject": "enabled"}
+	maps.Copy(annotations, more)
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}, Annotations: annotations},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "registry.example.com/app:1"}}},
+	}
+}

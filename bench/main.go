@@ -42,6 +42,7 @@ func figures() []figure {
 		{"facts", "how long a changed gateway takes to reach the sources of a ring of clusters; twenty need 10 GiB of memory", takeFacts},
 		{"idle", "what a daemon takes at rest with a full mesh of real light clusters, and how long all links take to be ready after its restart; twenty need 10 GiB of memory", takeIdle},
 		{"values", "from an edit by hand of a declared value of Linkerd's configuration until it is set back; twenty clusters need 10 GiB of memory", takeValues},
+		{"rollout", "from a changed value of Linkerd's configuration until it is known which of 500 workloads must restart", takeRollout},
 		{"mirror", "what one mirror of 20 links costs, and how soon it follows: against one process for each link", takeMirror},
 		{"isolation", "how long a commit takes to reach the others of a ring of clusters while one hangs; twenty need 10 GiB of memory", takeIsolation},
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/declared"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -195,8 +196,8 @@ func offlineDiff(f *cli.Common, c *cobra.Command, factsFile string, between revi
 		return difference{}, err
 	}
 	renderer := f.Management.Renderer(k)
-	before, _ := plan.Simulate(o.Snapshot(a), renderer)
-	begin, policies := plan.WithControllers(next(o, before, b)), []plan.Policy{plan.Suspend, plan.PrunePolicy}
+	before, _ := plan.Simulate(plan.WithConfigs(o.Snapshot(a), a, b), renderer)
+	begin, policies := plan.WithControllers(plan.WithConfigs(next(o, before, b), a, b)), []plan.Policy{plan.Suspend, plan.PrunePolicy}
 	after, steps := plan.Simulate(begin, renderer, policies...)
 	d := difference{Diff: linksDiff(begin, steps, renderer, policies), after: after}
 	d.Clusters = snapshotsDiff(f.Management.Owner, before, after, steps)
@@ -247,6 +248,8 @@ func snapshotsDiff(owner string, before, after state.Snapshot, steps map[api.Clu
 				od.Action = object.Create
 			case !inB:
 				od.Action = object.Delete
+			case key == linkerd.ConfigKey(after.Spec(name).Linkerd): // Linkerd's own
+				od.Action = object.Patch
 			}
 			cd.Objects = append(cd.Objects, od)
 		}

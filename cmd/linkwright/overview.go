@@ -26,6 +26,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/report/output"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -194,7 +195,7 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 		if failed[names[i]] != nil {
 			err = failed[names[i]]
 		}
-		out.Clusters[i] = report.RecordedCluster{Name: names[i], Applied: appliedIn(all.inventories), Leaving: known.Clusters[names[i]].Leaving}
+		out.Clusters[i] = report.RecordedCluster{Name: names[i], Applied: appliedIn(all.inventories), Values: valuesIn(all.inventories), Leaving: known.Clusters[names[i]].Leaving}
 		for _, d := range known.Clusters[names[i]].Pending {
 			out.Clusters[i].Cleanup = append(out.Clusters[i].Cleanup, state.Pending{Link: d.Link(), Since: d.Since})
 		}
@@ -267,6 +268,16 @@ func appliedIn(all []inventory.Inventory) api.Commit {
 		}
 	}
 	return ""
+}
+
+// valuesIn returns the values of Linkerd's installation that a base says linkwright set.
+func valuesIn(all []inventory.Inventory) (out []output.ProxyValue) {
+	for _, inv := range all {
+		for _, v := range inv.Values {
+			out = append(out, output.ProxyValue{Path: v.Path, Set: v.Set, Before: v.Before})
+		}
+	}
+	return out
 }
 
 // clusterInventories are those of one cluster.

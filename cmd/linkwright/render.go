@@ -30,7 +30,8 @@ func renderCommand() *cobra.Command {
 
 Facts of clusters come from --facts, else from the declarations, else they are
 placeholders like <east: gateway address>. Credentials are always placeholders:
-read the output, do not apply it.
+read the output, do not apply it. Values of a ProxyConfig are fields of an
+object of others, so they are not printed: see "diff".
 
 With --save-facts it reads the clusters, and writes their facts to a file that
 you can use with --facts.`,

@@ -205,13 +205,18 @@ func removals(w state.Snapshot, steps map[api.ClusterName][]plan.Step) (d report
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
 		for _, c := range lastChanges(steps[name]) {
-			if c.Action == object.Delete || c.Action == object.Release {
+			if takesAway(c) {
 				cd.Objects = append(cd.Objects, named(c))
 			}
 		}
 		d.Clusters = append(d.Clusters, cd)
 	}
 	return d
+}
+
+// takesAway reports whether a change deletes or releases an object, or puts values of Linkerd's installation back.
+func takesAway(c object.Change) bool {
+	return c.Action == object.Delete || c.Action == object.Release || c.Action == object.Patch
 }
 
 // named is a change of which only the object's name is shown.
@@ -342,8 +347,12 @@ func (e engine) going(w state.Snapshot, steps map[api.ClusterName][]plan.Step, o
 			}
 		}
 		for _, c := range lastChanges(steps[name]) {
-			if c.Action == object.Delete || c.Action == object.Release {
-				cli.Say(out.notes, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
+			if takesAway(c) {
+				line := fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key)
+				if c.Action == object.Patch {
+					line += ": " + c.Why.Message
+				}
+				cli.Say(out.notes, line)
 			}
 		}
 	}

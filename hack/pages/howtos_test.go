@@ -157,6 +157,9 @@ func proxies() howTo {
 		},
 		{at: "linkwright sync --repo URL", before: func(r *reader) { r.do("git checkout -q main && git merge -q branch && git push -q origin main") }, after: func(r *reader) {
 			level(r, "warn,linkerd=debug")
+			r.expect("linkwright describe cluster east", `proxy.logLevel is "warn,linkerd=debug", before "warn,linkerd=info"`)
+			out := r.fails(exitNotDone, "linkwright uninstall --repo URL")
+			r.found(out, `(patch ConfigMap linkerd/linkerd-config: the values from before are put back: proxy.logLevel)`)
 		}},
 		{at: "linkwright rollout status --context west --context east", after: func(r *reader) {
 			r.do("git rm -q fleet/proxies.yaml")

@@ -32,7 +32,10 @@ func goldens() map[string]Inventory {
 			Namespace: "linkerd", MulticlusterNamespace: "linkerd-multicluster",
 		}},
 		"v1-base-values": {End: base, Commit: commit, Term: term, Values: []Value{
-			{Path: "proxy.accessLog", Set: `"json"`}, {Path: "proxy.additionalEnv", Set: `[{"name":"A","value":"\u003c"}]`, Before: "null"}, {Path: "proxy.await", Set: "false", Before: "true"},
+			{Path: "proxy.accessLog", Set: `"json"`},
+			{Path: "proxy.additionalEnv", Set: `[{"name":"A","value":"\u003c"}]`, Before: "null"},
+			{Path: "proxy.await", Set: "false", Before: "true"},
+			{Path: "proxy.logLevel", Set: `"a"`, Before: `"b"`, Former: `"c"`},
 		}},
 		"v1-source": {End: west, Entries: []object.Key{
 			secret,

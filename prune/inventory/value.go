@@ -7,6 +7,7 @@ type Value struct {
 	Path   string // such as proxy.logLevel
 	Set    string // what linkwright set last
 	Before string // what is put back once nothing declares the field; empty: the field was not there
+	Former string // what linkwright set before Set: it is still there if linkwright was killed after it wrote the inventory; empty: nothing
 }
 
 // valueWire is the persisted form. Never change what its members mean.
@@ -14,11 +15,12 @@ type valueWire struct {
 	Path   string          `json:"path"`
 	Set    json.RawMessage `json:"set"`
 	Before json.RawMessage `json:"before,omitempty"`
+	Former json.RawMessage `json:"former,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) {
-	return json.Marshal(valueWire{v.Path, json.RawMessage(v.Set), json.RawMessage(v.Before)})
+	return json.Marshal(valueWire{v.Path, json.RawMessage(v.Set), json.RawMessage(v.Before), json.RawMessage(v.Former)})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -27,6 +29,6 @@ func (v *Value) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &w); err != nil {
 		return err
 	}
-	*v = Value{w.Path, string(w.Set), string(w.Before)}
+	*v = Value{w.Path, string(w.Set), string(w.Before), string(w.Former)}
 	return nil
 }

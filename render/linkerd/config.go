@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -62,6 +63,34 @@ func (c Config) Part(values string) object.Object {
 	m.Close()
 	return object.Object{Key: c.Key, Version: "v1", Body: object.NewBody(m), Phase: object.PhaseExtras, Part: true}
 }
+
+// StandInConfig is a configuration for simulations: it has these fields of the values, as the installation has them, which is not known.
+func StandInConfig(l api.Linkerd, paths []string) object.Body {
+	tree := map[string]any{}
+	for _, path := range paths {
+		at, keys := tree, strings.Split(path, ".")
+		for _, key := range keys[:len(keys)-1] {
+			below, ok := at[key].(map[string]any)
+			if !ok {
+				below = map[string]any{}
+				at[key] = below
+			}
+			at = below
+		}
+		at[keys[len(keys)-1]] = asInstalled
+		if path == "proxy.waitBeforeExitSeconds" { // any text would contradict a native sidecar
+			at[keys[len(keys)-1]] = nil
+		}
+	}
+	text, err := yaml.Marshal(tree)
+	if err != nil {
+		return object.Body{} // strings encode
+	}
+	return Config{Key: ConfigKey(l)}.Part(string(text)).Body
+}
+
+// asInstalled is the value of a field that the installation sets, in simulations.
+const asInstalled = "(as installed)"
 
 // Flag returns the value of a flag of the containers of the destination controller's Deployment; false: none has it.
 func Flag(deployment object.Body, name string) (string, bool) {

@@ -11,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -167,6 +168,32 @@ func WithControllers(w state.Snapshot) state.Snapshot {
 			pod, body := linkerd.StandInPod(w.Spec(name).Linkerd, api.ClusterName(k.Name), link)
 			observed.Put(pod, object.Record{}, body)
 		}
+		current.Live = observed.Observation()
+		w.Clusters[name] = current
+	}
+	return w
+}
+
+// WithConfigs adds to simulated clusters Linkerd's configuration, if they have none, with every value that one of these fleets declares there: each is
+// as the installation has it, which is not known.
+func WithConfigs(w state.Snapshot, fleets ...*fleet.Fleet) state.Snapshot {
+	w.Clusters = maps.Clone(w.Clusters)
+	for name, current := range w.Clusters {
+		at := w.Spec(name).Linkerd
+		var paths []string
+		for _, f := range fleets {
+			if c, ok := f.Cluster(name); ok {
+				for _, v := range c.Values {
+					paths = append(paths, v.Path)
+				}
+			}
+		}
+		key := linkerd.ConfigKey(at)
+		if len(paths) == 0 || !current.Live.Record(key).IsZero() {
+			continue
+		}
+		observed := current.Live.Edit()
+		observed.Put(key, object.Record{UID: "simulated", ResourceVersion: "1"}, linkerd.StandInConfig(at, paths))
 		current.Live = observed.Observation()
 		w.Clusters[name] = current
 	}

@@ -319,7 +319,24 @@ func about(c output.Cluster) string {
 	if c.Base != nil {
 		meaning = baseMeaning
 	}
-	return fields("Base", base, "Base means", meaning, "Unconfined", unconfined, "Orphans", found, "Cleanup", pending)
+	return fields("Base", base, "Base means", meaning, "Unconfined", unconfined, "Orphans", found, "Cleanup", pending) + setValues(c.Values)
+}
+
+// setValues lists the values of Linkerd's installation that linkwright set.
+func setValues(all []output.ProxyValue) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Values of proxies that linkwright set:\n")
+	for _, v := range all {
+		before := "not there before"
+		if v.Before != "" {
+			before = "before " + v.Before
+		}
+		b.WriteString(Printable(fmt.Sprintf("  %s is %s, %s", v.Path, v.Set, before)))
+	}
+	return b.String()
 }
 
 // touching are the links with an end in a cluster.

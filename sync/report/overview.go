@@ -48,8 +48,9 @@ type RecordedCluster struct {
 	Why       *object.Reason // why it could not be read; nil: it was
 	Applied   api.Commit     // the revision that its base inventory carries; empty: none, or it was not read
 	Leaving   bool
-	Cleanup   []state.Pending // ends of removed links that it still holds, sorted by link
-	Suspended *object.Reason  // who suspended it; nil: nobody decided that
+	Cleanup   []state.Pending     // ends of removed links that it still holds, sorted by link
+	Suspended *object.Reason      // who suspended it; nil: nobody decided that
+	Values    []output.ProxyValue // of Linkerd's installation, as its base inventory has them
 }
 
 // Overview is the status of an installation as the management cluster's record and the clusters' inventories have it, whatever is declared:

@@ -127,8 +127,13 @@ func (d *decision) field(path string) {
 	next := inventory.Value{Path: path, Set: declared.JSON, Before: live}
 	why := reason.Declared
 	if known {
-		next.Before = recorded.Before
-		if foreign := !values.Equal(live, recorded.Set) && !values.Equal(live, declared.JSON); foreign {
+		if next.Before, next.Former = recorded.Before, recorded.Former; !values.Equal(recorded.Set, declared.JSON) {
+			next.Former = recorded.Set
+		}
+		if values.Equal(live, declared.JSON) { // the write was made
+			next.Former = ""
+		}
+		if !isOurs(live, recorded) {
 			why = reason.Drift
 			if !d.Config.EditedByHand() {
 				next.Before = live
@@ -140,7 +145,7 @@ func (d *decision) field(path string) {
 
 // putBack decides on a field that is no longer declared.
 func (d *decision) putBack(was inventory.Value, live string) {
-	if !values.Equal(live, was.Set) || values.Equal(was.Before, was.Set) {
+	if !isOurs(live, was) || values.Equal(live, was.Before) {
 		return // others changed it, or there is nothing to put back
 	}
 	if why := d.notInjectable(was.Path, was.Before); why != nil {
@@ -148,6 +153,11 @@ func (d *decision) putBack(was inventory.Value, live string) {
 		return
 	}
 	d.set(Change{Path: was.Path, Before: live, After: was.Before, Why: reason.Undeclared}, was)
+}
+
+// isOurs reports whether a live value is one that linkwright set.
+func isOurs(live string, of inventory.Value) bool {
+	return values.Equal(live, of.Set) || values.Equal(live, of.Former)
 }
 
 // set adds a change of the document, if it is one, and what is recorded of it.

@@ -25,6 +25,8 @@ type Cluster struct {
 	Base *Base `json:"base,omitempty"`
 	// Unconfined says why no admission policies confine linkwright's account in the cluster. It is absent if they do, or that is not known.
 	Unconfined *object.Reason `json:"unconfined,omitempty"`
+	// Values are the values of Linkerd's installation that linkwright set in the cluster, by path. Only answers without a repository have them.
+	Values []ProxyValue `json:"values,omitempty"`
 	// Orphans are the first objects that carry linkwright's label, and that linkwright does not delete, because no inventory lists them.
 	Orphans []Orphan `json:"orphans,omitempty"`
 	// MoreOrphans is how many orphans are not listed.
@@ -36,6 +38,16 @@ type Cluster struct {
 	Written []Write `json:"written,omitempty"`
 	// Planned are the writes that are needed and were not done.
 	Planned []Write `json:"planned,omitempty"`
+}
+
+// ProxyValue is a value of Linkerd's installation that linkwright set.
+type ProxyValue struct {
+	// Path names it, such as proxy.logLevel.
+	Path string `json:"path"`
+	// Set is the value that linkwright set, as JSON.
+	Set string `json:"set"`
+	// Before is the value that is put back once no ProxyConfig declares it, as JSON. It is absent if there was none.
+	Before string `json:"before,omitempty"`
 }
 
 // Ref is cluster/NAME.

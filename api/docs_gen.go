@@ -270,7 +270,7 @@ func docs(of string) string {
 	case "Proxy.waitBeforeExitSeconds":
 		return "waitBeforeExitSeconds delays the end of the proxy of a pod that is deleted."
 	case "ProxyConfig":
-		return "ProxyConfig is what the proxy injector puts into new pods. Names and meanings are those of the values of Linkerd's chart linkerd-control-plane. Only values that nothing but the injector reads can be declared."
+		return "ProxyConfig is what the proxy injector puts into new pods. Names and meanings are those of the values of Linkerd's chart linkerd-control-plane. A value that the control plane has as a flag, too, cannot be declared, or is set only while both agree."
 	case "ProxyConfig.clusters":
 		return "clusters chooses the clusters by their labels; {} is every cluster, as everywhere in Kubernetes."
 	case "ProxyConfig.debugContainer":
@@ -302,7 +302,7 @@ func docs(of string) string {
 	case "ProxyInit":
 		return "ProxyInit has values of the init container that redirects a pod's traffic."
 	case "ProxyInit.closeWaitTimeoutSecs":
-		return "closeWaitTimeoutSecs sets nf_conntrack_tcp_timeout_close_wait; 0: it stays as it is."
+		return "closeWaitTimeoutSecs sets nf_conntrack_tcp_timeout_close_wait; 0: it stays as it is. It needs runAsRoot."
 	case "ProxyInit.ignoreInboundPorts":
 		return "ignoreInboundPorts are ports and ranges whose inbound traffic passes by the proxy."
 	case "ProxyInit.ignoreOutboundPorts":

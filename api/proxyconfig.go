@@ -12,7 +12,7 @@ type ProxyConfigDoc struct {
 }
 
 // ProxyConfig is what the proxy injector puts into new pods. Names and meanings are those of the values of Linkerd's chart
-// linkerd-control-plane. Only values that nothing but the injector reads can be declared.
+// linkerd-control-plane. A value that the control plane has as a flag, too, cannot be declared, or is set only while both agree.
 type ProxyConfig struct {
 	// Clusters chooses the clusters by their labels; {} is every cluster, as everywhere in Kubernetes.
 	Clusters metav1.LabelSelector `json:"clusters"`
@@ -73,9 +73,9 @@ type Proxy struct {
 	// holds the field only if both agree.
 	DefaultInboundPolicy *InboundPolicy `json:"defaultInboundPolicy,omitempty"`
 	// AdditionalEnv are environment variables of the proxy's container. The list is one field.
-	AdditionalEnv []EnvVar `json:"additionalEnv,omitempty"`
+	AdditionalEnv []EnvVar `json:"additionalEnv,omitzero"`
 	// ExperimentalEnv are environment variables whose meaning may change with each release. The list is one field.
-	ExperimentalEnv []EnvVar `json:"experimentalEnv,omitempty"`
+	ExperimentalEnv []EnvVar `json:"experimentalEnv,omitzero"`
 	// Control has values of the proxy's connections to the control plane.
 	Control *ProxyControl `json:"control,omitempty"`
 	// Metrics has values of the proxy's metrics.
@@ -214,7 +214,7 @@ type ProxyInit struct {
 	LogLevel *string `json:"logLevel,omitempty"`
 	// LogFormat of the container.
 	LogFormat *ProxyLogFormat `json:"logFormat,omitempty"`
-	// CloseWaitTimeoutSecs sets nf_conntrack_tcp_timeout_close_wait; 0: it stays as it is.
+	// CloseWaitTimeoutSecs sets nf_conntrack_tcp_timeout_close_wait; 0: it stays as it is. It needs runAsRoot.
 	CloseWaitTimeoutSecs *int64 `json:"closeWaitTimeoutSecs,omitempty"`
 	// Privileged runs the container as privileged.
 	Privileged *bool `json:"privileged,omitempty"`

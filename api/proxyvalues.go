@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func (p *Proxy) check() []Finding {
 	found := slices.Concat(
 		prefixed("image", p.Image.check()),
 		prefixed("resources", p.Resources.check()),
-		prefixed("logLevel", notEmpty(p.LogLevel)),
+		prefixed("logLevel", checkText(p.LogLevel, proxyLogLevel)),
 		prefixed("logFormat", wordAt(p.LogFormat)),
 		prefixed("logHTTPHeaders", wordAt(p.LogHTTPHeaders)),
 		prefixed("accessLog", wordAt(p.AccessLog)),
@@ -41,6 +42,7 @@ func (p *Proxy) check() []Finding {
 		prefixed("defaultInboundPolicy", wordAt(p.DefaultInboundPolicy)),
 		prefixed("additionalEnv", checkEnv(p.AdditionalEnv)),
 		prefixed("experimentalEnv", checkEnv(p.ExperimentalEnv)),
+		prefixed("tracing", p.Tracing.check()),
 		p.checkRuntime(),
 	)
 	if p.NativeSidecar != nil && *p.NativeSidecar && p.WaitBeforeExitSeconds != nil && *p.WaitBeforeExitSeconds > 0 {
@@ -86,20 +88,44 @@ func (i *ProxyImage) check() []Finding {
 	if i == nil {
 		return nil
 	}
-	return slices.Concat(prefixed("name", checkImageWord(i.Name, false)), prefixed("version", checkImageWord(i.Version, true)), prefixed("pullPolicy", wordAt(i.PullPolicy)))
+	return slices.Concat(prefixed("name", checkText(i.Name, imageName)), prefixed("version", checkText(i.Version, imageTag)), prefixed("pullPolicy", wordAt(i.PullPolicy)))
 }
 
-// checkImageWord checks a part of an image's name.
-func checkImageWord(word *string, mayBeEmpty bool) []Finding {
-	switch {
-	case word == nil || mayBeEmpty && *word == "":
+func (t *ProxyTracing) check() []Finding {
+	if t == nil {
 		return nil
-	case *word == "":
-		return finding("must not be empty")
-	case strings.ContainsAny(*word, " \t\n\"'{}"):
-		return finding("%q is no part of an image's name", *word)
 	}
-	return nil
+	found := prefixed("traceServiceName", checkText(t.TraceServiceName, imageTag))
+	if c := t.Collector; c != nil {
+		collector := prefixed("endpoint", checkText(c.Endpoint, address))
+		if id := c.MeshIdentity; id != nil {
+			collector = slices.Concat(collector, prefixed("meshIdentity", slices.Concat(
+				prefixed("serviceAccountName", checkText(id.ServiceAccountName, imageTag)), prefixed("namespace", checkText(id.Namespace, imageTag)),
+			)))
+		}
+		found = append(found, prefixed("collector", collector)...)
+	}
+	return found
+}
+
+// Patterns of texts. Linkerd's chart writes some of them into a pod without quotes, so no text may continue as YAML.
+const (
+	proxyLogLevel = `^[-A-Za-z0-9_=,:.*\[\]{}]+$`
+	containerLog  = `^([a-z]+)?$`
+	imageName     = `^[-A-Za-z0-9_.:/]+$`
+	imageTag      = `^[-A-Za-z0-9_.]*$`
+	address       = `^[-A-Za-z0-9_.:\[\]]*$`
+)
+
+// checkText checks a text by a pattern.
+func checkText(text *string, pattern string) []Finding {
+	switch {
+	case text == nil || regexp.MustCompile(pattern).MatchString(*text):
+		return nil
+	case *text == "":
+		return finding("must not be empty")
+	}
+	return finding("%q has characters that are not allowed here: it must match %s", *text, pattern)
 }
 
 func (r *ProxyResources) check() []Finding {
@@ -140,6 +166,7 @@ func (i *ProxyInit) check() []Finding {
 		prefixed("kubeAPIServerPorts", checkPorts(i.KubeAPIServerPorts)),
 		prefixed("skipSubnets", checkSubnets(i.SkipSubnets)),
 		prefixed("iptablesMode", wordAt(i.IptablesMode)),
+		prefixed("logLevel", checkText(i.LogLevel, containerLog)),
 		prefixed("logFormat", wordAt(i.LogFormat)),
 		prefixed("image", i.Image.check()),
 		checkNumbers(map[string]*int64{"closeWaitTimeoutSecs": i.CloseWaitTimeoutSecs, "runAsUser": i.RunAsUser, "runAsGroup": i.RunAsGroup}),
@@ -150,7 +177,8 @@ func (v *NetworkValidator) check() []Finding {
 	if v == nil {
 		return nil
 	}
-	return slices.Concat(prefixed("logFormat", wordAt(v.LogFormat)), checkTimes(map[string]*ProxyDuration{"timeout": v.Timeout}))
+	return slices.Concat(prefixed("connectAddr", checkText(v.ConnectAddr, address)), prefixed("listenAddr", checkText(v.ListenAddr, address)),
+		prefixed("logLevel", checkText(v.LogLevel, containerLog)), prefixed("logFormat", wordAt(v.LogFormat)), checkTimes(map[string]*ProxyDuration{"timeout": v.Timeout}))
 }
 
 // wordAt is checkWord for an optional value.
@@ -159,13 +187,6 @@ func wordAt[E enum](value *E) []Finding {
 		return nil
 	}
 	return checkWord(*value)
-}
-
-func notEmpty(text *string) []Finding {
-	if text != nil && strings.TrimSpace(*text) == "" {
-		return finding("must not be empty")
-	}
-	return nil
 }
 
 func checkTimes(times map[string]*ProxyDuration) (found []Finding) {
@@ -221,7 +242,7 @@ func checkPorts(list *PortList) []Finding {
 
 func portNumber(text string) (int, bool) {
 	n, err := strconv.Atoi(text)
-	return n, err == nil && len(validation.IsValidPortNum(n)) == 0
+	return n, err == nil && strings.Trim(text, "0123456789") == "" && len(validation.IsValidPortNum(n)) == 0
 }
 
 // checkSubnets checks CIDRs with commas between them.
@@ -237,6 +258,18 @@ func checkSubnets(list *SubnetList) []Finding {
 	return nil
 }
 
+// setByChart reports whether Linkerd's chart sets a variable itself, so that another value would replace identity, trust or policy of a proxy (linkerd2
+// charts/partials/templates/_proxy.tpl).
+func setByChart(name string) bool {
+	const proxy = "LINKERD2_PROXY_"
+	for _, prefix := range []string{"_", proxy + "IDENTITY_", proxy + "DESTINATION_", proxy + "POLICY_", proxy + "INBOUND_DEFAULT_POLICY", proxy + "INBOUND_PORTS", proxy + "INBOUND_IPS", proxy + "INBOUND_GATEWAY"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, proxy) && strings.Contains(name, "LISTEN_ADDR")
+}
+
 // checkEnv checks names of variables: each is there once, and none is one that Linkerd's chart sets itself.
 func checkEnv(vars []EnvVar) (found []Finding) {
 	first := map[string]int{}
@@ -247,6 +280,8 @@ func checkEnv(vars []EnvVar) (found []Finding) {
 		case v.Name == "": // the decoder's
 		case len(wrong) > 0:
 			found = append(found, prefixed(at, prefixed("name", finding("%q is not a name of an environment variable", v.Name)))...)
+		case setByChart(v.Name):
+			found = append(found, prefixed(at, prefixed("name", finding("Linkerd sets %s itself: another value would change the identity, trust or policy of a proxy", v.Name)))...)
 		case twice:
 			found = append(found, prefixed(at, findingWithHint("remove one", "%s is declared twice, first in item %d", v.Name, before))...)
 		default:

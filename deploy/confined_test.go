@@ -150,6 +150,7 @@ func attacks() []attack {
 		{"delete a ConfigMap of others", resource("", "configmaps"), "linkwright-access", "kube-root-ca.crt", "", "delete", ""},
 		{"change more of Linkerd's configuration", resource("", "configmaps"), cp, linkerd.ConfigName, "", "patch", `{data: {thief: "1"}}`},
 		{"call Linkerd's configuration another tool's", resource("", "configmaps"), cp, linkerd.ConfigName, "", "patch", `{metadata: {labels: {thief: "1"}}}`},
+		{"hide data in Linkerd's configuration", resource("", "configmaps"), cp, linkerd.ConfigName, "", "patch", `{binaryData: {thief: dGhpZWY=}}`},
 		{"keep Linkerd's configuration as it is for ever", resource("", "configmaps"), cp, linkerd.ConfigName, "", "patch", `{immutable: true}`},
 		{
 			"have Linkerd's configuration deleted, by an owner that is not there", resource("", "configmaps"), cp, linkerd.ConfigName, "", "patch",

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type Record struct {
 	Terminating          bool                  // being deleted
 	HasSelector          bool                  // on objects with Linkerd's label of mirrors: a manager set spec.selector
 	ForeignManagers      unique.Handle[string] // other managers, comma separated
+	ValuesManagers       unique.Handle[string] // those of them that own the key values of a ConfigMap, comma separated; zero: nobody does
 	Health               Health                // if the Watch has Health
 }
 
@@ -132,7 +134,29 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 		Terminating:     m.DeletionTimestamp != nil,
 		HasSelector:     hasSelector(m),
 		ForeignManagers: unique.Make(rivals),
+		ValuesManagers:  valuesManagers(m.ManagedFields, Manager(owner)),
 	}
+}
+
+// valuesManagers returns the other managers that own the key values of a ConfigMap: Linkerd's configuration has it.
+func valuesManagers(entries []metav1.ManagedFieldsEntry, manager string) (zero unique.Handle[string]) {
+	var out []string
+	for _, e := range entries {
+		if e.FieldsV1 == nil || e.Manager == manager || !bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(`"f:values"`)) {
+			continue
+		}
+		var fields struct {
+			Data map[string]json.RawMessage `json:"f:data"`
+		}
+		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) == nil && fields.Data["f:values"] != nil {
+			out = append(out, e.Manager)
+		}
+	}
+	if len(out) == 0 {
+		return zero
+	}
+	slices.Sort(out)
+	return unique.Make(strings.Join(slices.Compact(out), ","))
 }
 
 // hasSelector reports whether some manager of a Service that has Linkerd's label of mirrors set its selector. A mirror has none. The spec of a

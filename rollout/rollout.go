@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Names of what the injector adds to a pod (linkerd2 pkg/k8s/labels.go, charts/partials/templates).
@@ -38,21 +37,22 @@ const (
 	Disabled  = "disabled"
 )
 
-// OptsIn reports whether the owner of a workload lets a controller restart it. What its template says counts before what its namespace says.
+// OptsIn reports whether the owner of a workload lets a controller restart it. What its template says counts before what its namespace says, and a
+// no before a yes.
 func OptsIn(template corev1.PodTemplateSpec, namespace map[string]string) bool {
-	for _, says := range []string{template.Annotations[Reconcile], template.Labels[Reconcile], namespace[Reconcile]} {
-		if says != "" {
-			return says == Auto
-		}
+	annotation, label := template.Annotations[Reconcile], template.Labels[Reconcile]
+	if annotation == "" && label == "" {
+		return namespace[Reconcile] == Auto
 	}
-	return false
+	return (annotation == "" || annotation == Auto) && (label == "" || label == Auto)
 }
 
-// Trial returns a pod to create in a dry run: what the workload's controller would create next. A StatefulSet's volumes are claims of its own.
-func Trial(namespace, name string, template corev1.PodTemplateSpec, claims []corev1.PersistentVolumeClaim) *corev1.Pod {
+// DryRunPod returns a pod to create in a dry run: what the workload's controller would create next. A StatefulSet's volumes are claims of its own.
+func DryRunPod(namespace, name string, template corev1.PodTemplateSpec, claims []corev1.PersistentVolumeClaim) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
 	pod.Name, pod.GenerateName, pod.Namespace = "", name+"-", namespace
 	for _, c := range claims {
+		pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == c.Name })
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: c.Name, VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name + "-" + name + "-0"},
 		}})
@@ -65,14 +65,6 @@ func HasProxy(pod *corev1.Pod) bool { return containerOf(pod, proxyContainer) !=
 
 // Differences returns what a restart would change of a pod's proxy, in words; none: nothing. It shows names of environment variables, and no values.
 func Differences(running, next *corev1.Pod) []string {
-	switch was, is := HasProxy(running), HasProxy(next); {
-	case was && !is:
-		return []string{"it would have no proxy"}
-	case !was && is:
-		return []string{"it would have a proxy"}
-	case !was:
-		return nil
-	}
 	var out []string
 	for _, name := range []string{proxyContainer, initContainer, networkValidator} {
 		out = append(out, containerDifferences(name, containerOf(running, name), containerOf(next, name))...)
@@ -103,9 +95,9 @@ func containerDifferences(name string, was, is *corev1.Container) (out []string)
 	case was == nil && is == nil:
 		return nil
 	case was == nil:
-		return []string{"container " + name + " is new"}
+		return []string{"container " + name + " (new)"}
 	case is == nil:
-		return []string{"container " + name + " goes"}
+		return []string{"container " + name + " (removed)"}
 	}
 	if was.Image != is.Image {
 		out = append(out, fmt.Sprintf("image %s, now %s", was.Image, is.Image))
@@ -186,13 +178,4 @@ func volumesOf(pod *corev1.Pod) map[string]corev1.VolumeSource {
 		}
 	}
 	return out
-}
-
-// Controlled reports whether a controller owns a pod, and the kind of that controller; of a Deployment's pod it is ReplicaSet.
-func Controlled(pod *corev1.Pod) (kind string, ok bool) {
-	owner := metav1.GetControllerOf(pod)
-	if owner == nil {
-		return "", false
-	}
-	return owner.Kind, true
 }

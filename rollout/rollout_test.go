@@ -28,15 +28,11 @@ func meshed(change func(proxy *corev1.Container, pod *corev1.Pod)) *corev1.Pod {
 }
 
 func TestDifferences(t *testing.T) {
-	plain := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}}}}
 	for name, c := range map[string]struct {
 		running, next *corev1.Pod
 		want          []string
 	}{
 		"nothing":                    {next: meshed(nil)},
-		"no proxy in either":         {running: plain, next: plain},
-		"a new proxy":                {running: plain, next: meshed(nil), want: []string{"it would have a proxy"}},
-		"no proxy any more":          {next: plain, want: []string{"it would have no proxy"}},
 		"a value":                    {next: meshed(func(p *corev1.Container, _ *corev1.Pod) { p.Env[0].Value = "secret" }), want: []string{"LINKERD2_PROXY_LOG"}},
 		"a variable more":            {next: meshed(func(p *corev1.Container, _ *corev1.Pod) { p.Env = append(p.Env, corev1.EnvVar{Name: "B"}) }), want: []string{"B"}},
 		"another order of variables": {next: meshed(func(p *corev1.Container, _ *corev1.Pod) { p.Env[0], p.Env[1] = p.Env[1], p.Env[0] })},
@@ -56,10 +52,10 @@ func TestDifferences(t *testing.T) {
 			pod.Spec.Containers[0].Image, pod.Spec.Volumes[2].EmptyDir = "app:2", &corev1.EmptyDirVolumeSource{}
 		})},
 		"the init container": {next: meshed(func(_ *corev1.Container, pod *corev1.Pod) { pod.Spec.InitContainers[0].Args = nil }), want: []string{"args of linkerd-init"}},
-		"no init container":  {next: meshed(func(_ *corev1.Container, pod *corev1.Pod) { pod.Spec.InitContainers = nil }), want: []string{"container linkerd-init goes"}},
+		"no init container":  {next: meshed(func(_ *corev1.Container, pod *corev1.Pod) { pod.Spec.InitContainers = nil }), want: []string{"container linkerd-init (removed)"}},
 		"a network validator": {next: meshed(func(_ *corev1.Container, pod *corev1.Pod) {
 			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: "linkerd-network-validator"})
-		}), want: []string{"container linkerd-network-validator is new"}},
+		}), want: []string{"container linkerd-network-validator (new)"}},
 		"a native sidecar": {next: meshed(func(p *corev1.Container, pod *corev1.Pod) {
 			pod.Spec.InitContainers, pod.Spec.Containers = append(pod.Spec.InitContainers, *p), pod.Spec.Containers[:1]
 		}), want: []string{"native sidecar"}},
@@ -84,6 +80,7 @@ func TestOptsIn(t *testing.T) {
 		{namespace: Auto, want: true},
 		{annotation: Disabled, namespace: Auto, want: false},
 		{annotation: Disabled, label: Auto, want: false},
+		{annotation: Auto, label: Disabled, want: false},
 		{label: "x", namespace: Auto, want: false},
 		{annotation: Auto, namespace: Disabled, want: true},
 	} {

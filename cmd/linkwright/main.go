@@ -101,8 +101,8 @@ func newRoot() *cobra.Command {
 		Use:   "linkwright",
 		Short: "GitOps for Linkerd multicluster",
 		Long: `linkwright keeps Linkerd multicluster links as a Git repository declares them.
-Flags are also environment variables (--repo is LINKWRIGHT_REPO), see --config.
-Exits: 0 done, 1 diff, 2 error, 3 invalid, 4 not as declared, 5 held, 64 usage.`,
+Flags are also variables (--repo is LINKWRIGHT_REPO), see --config. Exit codes:
+0 done, 1 diff, 2 error, 3 invalid, 4 not as declared, 5 lease held, 64 usage.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

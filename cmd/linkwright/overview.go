@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -274,10 +275,29 @@ func appliedIn(all []inventory.Inventory) api.Commit {
 func valuesIn(all []inventory.Inventory) (out []output.ProxyValue) {
 	for _, inv := range all {
 		for _, v := range inv.Values {
-			out = append(out, output.ProxyValue{Path: v.Path, Set: v.Set, Before: v.Before})
+			out = append(out, output.ProxyValue{Path: v.Path, Set: withoutEnv(v.Path, v.Set), Before: withoutEnv(v.Path, v.Before)})
 		}
 	}
 	return out
+}
+
+// withoutEnv returns a value as it is shown: of a list of environment variables only the names, because others may have put a secret there.
+func withoutEnv(path, value string) string {
+	if !strings.HasSuffix(path, "Env") || value == "" {
+		return value
+	}
+	var vars []struct{ Name string }
+	names := []string{}
+	if json.Unmarshal([]byte(value), &vars) == nil {
+		for _, v := range vars {
+			names = append(names, v.Name)
+		}
+	}
+	out, err := json.Marshal(names)
+	if err != nil {
+		return "[]" // strings encode
+	}
+	return string(out)
 }
 
 // clusterInventories are those of one cluster.

@@ -76,7 +76,7 @@ Unknown, or a cluster could not be read; 2 if none could.`,
 	return c
 }
 
-// status shows the workloads of all clusters. A cluster that cannot be read delays no other.
+// status shows the workloads of all clusters, one after the other. One that cannot be read is an error beside the others.
 func (f *rolloutFlags) status(c *cobra.Command) error {
 	if len(f.contexts) == 0 {
 		return cli.Usage("--context is missing: give it once for each cluster")
@@ -85,21 +85,20 @@ func (f *rolloutFlags) status(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	show := cli.DisplayOf(c, f.timeout)
-	names := make([]api.ClusterName, len(f.contexts))
+	names, configs := make([]api.ClusterName, len(f.contexts)), make([]*rest.Config, len(f.contexts))
 	for i, name := range f.contexts {
 		names[i] = api.ClusterName(name)
+		if configs[i], err = cli.Login(file, raw, name); err != nil {
+			return err
+		}
 	}
+	show := cli.DisplayOf(c, f.timeout)
 	defer show.Show(c.Context(), live.Cluster(names[0]))()
 	var all []report.Workload
 	var unread []error
 	for i, name := range names {
 		show.Nth(names, i)
-		cfg, err := cli.Login(file, raw, string(name))
-		if err != nil {
-			return err
-		}
-		found, err := f.survey(c.Context(), name, cfg)
+		found, err := f.survey(c.Context(), name, configs[i])
 		if stopped := cli.Interrupted(c.Context()); stopped != nil {
 			return stopped
 		}
@@ -129,8 +128,7 @@ func (f *rolloutFlags) survey(ctx context.Context, name api.ClusterName, cfg *re
 			Cluster: name, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Reconcile: w.OptsIn, Pods: w.Pods, Outdated: w.Outdated, Differences: w.Differences,
 		}
 		if w.Err != nil {
-			why := cluster.Explain(w.Err)
-			one.Unknown = &why
+			one.Unknown = whyUnknown(w.Err)
 		}
 		out = append(out, one)
 	}
@@ -138,6 +136,15 @@ func (f *rolloutFlags) survey(ctx context.Context, name api.ClusterName, cfg *re
 		out = append(out, report.Workload{Cluster: name, Kind: podKind, Namespace: p.Namespace, Name: p.Name, Pods: 1, Unknown: notCompared(p)})
 	}
 	return out, nil
+}
+
+// whyUnknown is why nobody knows what a restart would change.
+func whyUnknown(err error) *object.Reason {
+	if errors.Is(err, survey.ErrNoProxy) {
+		return object.Because(reason.NotCompared, "the dry run got no proxy: check that Linkerd's injector runs, and whether the workload is still to be injected")
+	}
+	why := cluster.Explain(err)
+	return &why
 }
 
 // podKind is the kind of what is only reported.
@@ -148,7 +155,7 @@ func notCompared(p survey.Pod) *object.Reason {
 	if p.Controller == "" {
 		return object.Because(reason.NotCompared, "no controller made this pod, so nothing shows how a new one would be: delete and create it to give it the current proxy")
 	}
-	return object.Because(reason.NotCompared, "linkwright does not compare pods of kind %s: a new one gets the current proxy", p.Controller)
+	return object.Because(reason.NotCompared, "linkwright does not compare pods of a %s: a new one gets the current proxy", p.Controller)
 }
 
 // show prints what was found, and ends with what it says.

@@ -74,7 +74,7 @@ func requests() Group {
 		{
 			Code:    NotCompared,
 			Meaning: "`rollout status`: nothing shows which proxy would replace that of a pod.",
-			Remedy:  "Create the pod again if it is to have the current proxy. A new Job gets it.",
+			Remedy:  "See the message. A pod that is created again gets the current proxy.",
 		},
 		{
 			Code:    Unknown,

@@ -7,7 +7,7 @@ type Value struct {
 	Path   string // such as proxy.logLevel
 	Set    string // what linkwright set last
 	Before string // what is put back once nothing declares the field; empty: the field was not there
-	Former string // what linkwright set before Set: it is still there if linkwright was killed after it wrote the inventory; empty: nothing
+	Former string // what was there before Set is written, if that is linkwright's, or Before; empty: Set is written
 }
 
 // valueWire is the persisted form. Never change what its members mean.

@@ -131,9 +131,13 @@ func startsWith(expression string, prefixes ...string) string {
 	return "(" + strings.Join(out, " || ") + ")"
 }
 
-// equalExcept is the CEL expression that two maps are equal except for one key.
-func equalExcept(now, was, key string) string {
-	return fmt.Sprintf("%[1]s.all(k, k == %[3]s || k in %[2]s && %[1]s[k] == %[2]s[k]) && %[2]s.all(k, k == %[3]s || k in %[1]s)", now, was, quoted(key))
+// equalExcept is the CEL expression that two maps are equal except for some keys.
+func equalExcept(now, was string, keys ...string) string {
+	other := "k == " + quoted(keys[0])
+	if len(keys) > 1 {
+		other = "k in [" + celList(keys) + "]"
+	}
+	return fmt.Sprintf("%[1]s.all(k, %[3]s || k in %[2]s && %[1]s[k] == %[2]s[k]) && %[2]s.all(k, %[3]s || k in %[1]s)", now, was, other)
 }
 
 // mapOrEmpty is a map of a live object in CEL, empty where it is absent; in is what has it.

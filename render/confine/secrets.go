@@ -106,10 +106,12 @@ func configMaps(a Account) rules {
 		variables: []admissionv1.Variable{
 			{Name: "data", Expression: "object != null && has(object.data) ? object.data : {}"},
 			{Name: "oldData", Expression: "oldObject != null && has(oldObject.data) ? oldObject.data : {}"},
+			{Name: "all", Expression: "dyn(object)"},
+			{Name: "oldAll", Expression: "dyn(oldObject)"},
 			head(), oldHead(),
 		},
 		checks: []check{{
-			config + ` ? request.operation == "UPDATE" && has(object.immutable) == has(oldObject.immutable) && ` + sameHead + " && " +
+			config + ` ? request.operation == "UPDATE" && ` + equalExcept("variables.all", "variables.oldAll", "data", "metadata") + " && " + sameHead + " && " +
 				equalExcept("variables.data", "variables.oldData", linkerd.ValuesKey) + " : " + inAccess + " && " + startsWith("variables.name", a.namePrefix()) + " || " + a.inMulticluster("request.namespace") + ` && variables.name != "kube-root-ca.crt" || ` + a.inHomeNamespace() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
 			"linkwright writes only its inventories, its record of clusters, and key " + linkerd.ValuesKey + " of " + linkerd.ConfigName,
 		}},

@@ -21,7 +21,7 @@ type Cluster struct {
 	Overlay *Overlay // nil: none
 	// Shared are the settings of the controller that the links of this source share; nil: no link is Shared.
 	Shared *api.Controller
-	// Values of Linkerd's installation that ProxyConfigs set there, by path.
+	// Values of Linkerd's installation that ProxyConfigs set there, by path. In a cluster that leaves they are put back.
 	Values []Value
 	values []rankedValue
 }

@@ -36,10 +36,14 @@ func (p *proxyConfig) clash(from, path string) bool {
 	return !known
 }
 
-// proxyConfigs sets the values of each cluster by all ProxyConfigs that select it, and fails those that contradict each other. Clusters that leave
-// have none.
+// proxyConfigs sets the values of each cluster by all ProxyConfigs that select it, and fails those that contradict each other. A ProxyConfig of a higher
+// priority comes first, so that only those are compared that would decide.
 func (j *joiner) proxyConfigs(f *Fleet) (out []*proxyConfig) {
-	for _, d := range unique(j, "ProxyConfig", j.proxies) {
+	docs := unique(j, "ProxyConfig", j.proxies)
+	slices.SortStableFunc(docs, func(a, b declared[api.ProxyConfigDoc]) int {
+		return cmp.Compare(b.value.Spec.Priority, a.value.Spec.Priority)
+	})
+	for _, d := range docs {
 		selector, err := metav1.LabelSelectorAsSelector(&d.value.Spec.Clusters)
 		if err != nil {
 			if d.valid {
@@ -65,17 +69,12 @@ func (j *joiner) proxyConfigs(f *Fleet) (out []*proxyConfig) {
 
 // mergeValues adds the values of a ProxyConfig to those of a cluster.
 func (j *joiner) mergeValues(c *Cluster, p *proxyConfig) {
-	if c.leaving() {
-		return
-	}
 	for _, v := range p.values {
 		at, found := slices.BinarySearchFunc(c.values, v.Path, func(w rankedValue, path string) int { return cmp.Compare(w.Path, path) })
 		ranked := rankedValue{v, p.value.Spec.Priority}
 		switch {
 		case !found:
 			c.values = slices.Insert(c.values, at, ranked)
-		case c.values[at].priority < ranked.priority:
-			c.values[at] = ranked
 		case c.values[at].priority == ranked.priority && p.clash(c.values[at].From, v.Path):
 			j.failTwice(v.At, c.values[at].At, fmt.Sprintf("%s and %s both set %s of cluster %s with priority %d", c.values[at].From, v.From, v.Path, c.Name, ranked.priority),
 				"remove one, or declare another spec.priority")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -44,11 +45,18 @@ func ConfigOf(l api.Linkerd, observed object.Observation) Config {
 	return c
 }
 
-// EditedByHand reports whether somebody edited it with kubectl edit or kubectl patch since the tool that installed Linkerd wrote it.
-func (c Config) EditedByHand() bool { return c.Record.WrittenBy("kubectl-edit", "kubectl-patch") }
+// Writers are the field managers that own the values now: who wrote them last, unless that was linkwright.
+func (c Config) Writers() []string {
+	if c.Record.ValuesManagers == (unique.Handle[string]{}) {
+		return nil
+	}
+	return strings.Split(c.Record.ValuesManagers.Value(), ",")
+}
 
-// Owned reports whether linkwright is a field manager of the values: a write of them was cut short.
-func (c Config) Owned() bool { return c.Record.Sets(ValuesKey) }
+// EditedByHand reports whether somebody wrote the values last with kubectl edit or kubectl patch.
+func (c Config) EditedByHand() bool {
+	return slices.ContainsFunc(c.Writers(), func(m string) bool { return m == "kubectl-edit" || m == "kubectl-patch" })
+}
 
 // Part is the ConfigMap with nothing but the values.
 func (c Config) Part(values string) object.Object {

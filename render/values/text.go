@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// place is where a field is, or where it belongs: one entry of a mapping, or, without a key, the mapping.
-type place struct {
+// entry is one entry of a mapping; without a key, it is where a new entry of that mapping belongs.
+type entry struct {
 	mapping    *yaml3.Node
 	key, value *yaml3.Node
 	limit      int // the line at which what comes after the entry begins, from 0
@@ -18,10 +18,10 @@ type place struct {
 
 var errStyle = errors.New("its line is not a key and a value")
 
-// find follows a path as far as the document has it in block style. It returns the place of the last key that it found, or the mapping that lacks
+// find follows a path as far as the document has it in block style. It returns the entry of the last key that it found, or the mapping that lacks
 // the next one, and the index of that key in the path.
-func (d Document) find(keys []string) (place, int) {
-	p := place{mapping: d.root, limit: len(d.lines())}
+func (d Document) find(keys []string) (entry, int) {
+	p := entry{mapping: d.root, limit: len(d.lines())}
 	for i := 0; ; i++ {
 		next := p.below(keys[i])
 		if next.key == nil {
@@ -35,20 +35,20 @@ func (d Document) find(keys []string) (place, int) {
 	}
 }
 
-// below finds a key of the place's mapping.
-func (p place) below(key string) place {
+// below finds a key of the entry's mapping.
+func (p entry) below(key string) entry {
 	content := p.mapping.Content
 	for i := 0; i+1 < len(content); i += 2 {
 		if content[i].Value != key {
 			continue
 		}
-		at := place{mapping: p.mapping, key: content[i], value: content[i+1], limit: p.limit}
+		at := entry{mapping: p.mapping, key: content[i], value: content[i+1], limit: p.limit}
 		if i+2 < len(content) {
 			at.limit = content[i+2].Line - 1
 		}
 		return at
 	}
-	return place{mapping: p.mapping, limit: p.limit}
+	return entry{mapping: p.mapping, limit: p.limit}
 }
 
 // lines returns the lines of the text with their ends.
@@ -61,7 +61,7 @@ func (d Document) lines() []string {
 }
 
 // end returns the line after the entry. Blank lines and comments before the next entry are not part of it.
-func (p place) end(lines []string) int {
+func (p entry) end(lines []string) int {
 	end := p.limit
 	literal := p.value.Style&(yaml3.LiteralStyle|yaml3.FoldedStyle) != 0
 	for ; end > p.key.Line; end-- {
@@ -77,7 +77,7 @@ func (p place) end(lines []string) int {
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // replace returns the text with another value in an entry. A comment in the line of the key stays.
-func (d Document) replace(p place, v any) (string, error) {
+func (d Document) replace(p entry, v any) (string, error) {
 	lines := d.lines()
 	at := p.key.Line - 1
 	line := lines[at]
@@ -85,14 +85,14 @@ func (d Document) replace(p place, v any) (string, error) {
 	if !ok {
 		return "", errStyle
 	}
-	entry := written(strings.TrimSpace(head), p.key.Column-1, v, trailing(line, p), lineEnd(line))
-	return strings.Join(lines[:at], "") + entry + strings.Join(lines[p.end(lines):], ""), nil
+	text := written(strings.TrimSpace(head), p.key.Column-1, v, trailing(line, p), lineEnd(line))
+	return strings.Join(lines[:at], "") + text + strings.Join(lines[p.end(lines):], ""), nil
 }
 
 // insert returns the text with another entry at the end of a mapping.
-func (d Document) insert(p place, key string, v any) (string, error) {
+func (d Document) insert(p entry, key string, v any) (string, error) {
 	content := p.mapping.Content
-	last := place{mapping: p.mapping, key: content[len(content)-2], value: content[len(content)-1], limit: p.limit}
+	last := entry{mapping: p.mapping, key: content[len(content)-2], value: content[len(content)-1], limit: p.limit}
 	lines := d.lines()
 	if _, ok := keyPart(lines[last.key.Line-1], last.key); !ok {
 		return "", errStyle
@@ -128,7 +128,7 @@ func keyPart(line string, key *yaml3.Node) (string, bool) {
 }
 
 // trailing returns the comment in the line of a key, with the space before it.
-func trailing(line string, p place) string {
+func trailing(line string, p entry) string {
 	comment := p.key.LineComment
 	if comment == "" && p.value.Line == p.key.Line {
 		comment = p.value.LineComment

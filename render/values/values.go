@@ -1,4 +1,5 @@
-// Package values changes single fields of a YAML document, and leaves all other bytes as they are: comments, order and style.
+// Package values changes single fields of a YAML document, and leaves all other bytes as they are: comments, order and style. Only a mapping in
+// braces that has the field is written anew, as a block.
 //
 // Documents are read as Linkerd's proxy injector reads its values (sigs.k8s.io/yaml). Each change is checked before it is returned: the new document
 // must decode to the old one with exactly that field changed.
@@ -86,13 +87,14 @@ func (d Document) Set(path, value string) (Document, error) {
 	if !ok {
 		return d, fmt.Errorf("%s: %q is not JSON", path, value)
 	}
+	if d.root == nil {
+		return d, fmt.Errorf("%s: there is no document", path)
+	}
 	keys := strings.Split(path, ".")
 	p, at := d.find(keys)
 	var text string
 	var err error
 	switch {
-	case p.key == nil && p.mapping == nil:
-		return d, fmt.Errorf("%s: the document is not in block style", path)
 	case p.key == nil:
 		text, err = d.insert(p, keys[at], nested(keys[at+1:], v))
 	case at == len(keys)-1:
@@ -108,11 +110,11 @@ func (d Document) Set(path, value string) (Document, error) {
 
 // Remove returns the document without a field. A mapping that has no other field becomes empty.
 func (d Document) Remove(path string) (Document, error) {
-	keys := strings.Split(path, ".")
-	p, at := d.find(keys)
 	if _, has := d.Value(path); !has {
 		return d, nil
 	}
+	keys := strings.Split(path, ".")
+	p, at := d.find(keys)
 	if parent, _ := d.lookup(keys[:len(keys)-1]).(map[string]any); len(parent) == 1 && len(keys) > 1 {
 		return d.Set(strings.Join(keys[:len(keys)-1], "."), "{}")
 	}
@@ -120,6 +122,9 @@ func (d Document) Remove(path string) (Document, error) {
 		parent := maps.Clone(d.lookup(keys[:len(keys)-1]).(map[string]any))
 		delete(parent, keys[len(keys)-1])
 		return d.Set(strings.Join(keys[:len(keys)-1], "."), encode(parent))
+	}
+	if p.key == nil { // it comes by a merge key
+		return d, fmt.Errorf("%s: %w", path, errStyle)
 	}
 	lines := d.lines()
 	text := strings.Join(lines[:p.key.Line-1], "") + strings.Join(lines[p.end(lines):], "")

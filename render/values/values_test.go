@@ -152,8 +152,28 @@ func TestNotChanged(t *testing.T) {
 			t.Errorf("%q: proxy.logLevel is %s in %q", text, got, d)
 		}
 	}
-	if _, err := (Document{}).Set("a", "{"); err == nil {
-		t.Error("what is not JSON was set")
+	for _, value := range []string{"{", "1"} {
+		if _, err := (Document{}).Set("a", value); err == nil {
+			t.Errorf("%s was set in no document", value)
+		}
+	}
+	d, err := Parse("base: &x\n  logLevel: a\n  await: true\nproxy:\n  <<: *x\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after, err := d.Remove("proxy.logLevel"); err == nil {
+		t.Errorf("a field of a merge key was removed: %s", after)
+	}
+}
+
+func removesOne(t *testing.T, d Document, path string) {
+	t.Helper()
+	without, err := d.Remove(path)
+	if err != nil {
+		return
+	}
+	if got, ok := without.Value(path); ok {
+		t.Fatalf("Remove(%q) of %q leaves %s", path, d, got)
 	}
 }
 
@@ -164,12 +184,14 @@ func FuzzSet(f *testing.F) {
 	f.Add("a:\n b:\n  - c\n", "a.b", `[{"c":{"d":1}}]`)
 	f.Add("a: >\n  b\n\n# c\n", "a", `"x"`)
 	f.Add("\r0:", "0", "0")
+	f.Add("base: &x\n  a: 1\n  b: 2\nproxy:\n  <<: *x\n", "proxy.a", "3")
 	f.Add("a: 'b\n  c' # d\ne: 1", "a", `1`)
 	f.Fuzz(func(t *testing.T, text, path, value string) {
 		d, err := Parse(text)
 		if err != nil || path == "" {
 			return
 		}
+		removesOne(t, d, path)
 		was, had := d.Value(path)
 		after, err := d.Set(path, value)
 		if err != nil {

@@ -5,7 +5,9 @@ package survey
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,6 +21,10 @@ import (
 
 // inFlight is how many dry runs are sent to a cluster at once, and page how many objects a list returns at once.
 const inFlight, page = 16, 500
+
+// ErrNoProxy means that a dry run got no proxy, although pods of the workload have one. An injector that is down is ignored by default, so that says
+// nothing about the next pod.
+var ErrNoProxy = errors.New("the dry run got no proxy")
 
 // Workload is a Deployment, StatefulSet or DaemonSet with meshed pods.
 type Workload struct {
@@ -192,7 +198,10 @@ func (r *reader) assign() (others []Pod) {
 			all[at].pods = append(all[at].pods, pod)
 			continue
 		}
-		kind, _ := rollout.Controlled(pod)
+		kind := ""
+		if owner := metav1.GetControllerOf(pod); owner != nil {
+			kind = owner.Kind
+		}
 		others = append(others, Pod{pod.Namespace, pod.Name, kind})
 	}
 	slices.SortFunc(others, func(a, b Pod) int {
@@ -208,7 +217,7 @@ func (w *workload) owns(pod *corev1.Pod) bool {
 		return false
 	}
 	if w.kind == "Deployment" {
-		return owner.Kind == "ReplicaSet" && w.selector.Matches(labels.Set(pod.Labels))
+		return owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.Name, w.name+"-") && w.selector.Matches(labels.Set(pod.Labels))
 	}
 	return owner.Kind == w.kind && owner.Name == w.name
 }
@@ -216,8 +225,11 @@ func (w *workload) owns(pod *corev1.Pod) bool {
 // compare compares the workload's pods with one that would be created now.
 func (r *reader) compare(ctx context.Context, w *workload) Workload {
 	out := Workload{Kind: w.kind, Namespace: w.namespace, Name: w.name, Pods: len(w.pods), OptsIn: rollout.OptsIn(w.template, r.annotations[w.namespace])}
-	trial := rollout.Trial(w.namespace, w.name, w.template, w.claims)
-	next, err := r.client.CoreV1().Pods(w.namespace).Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	pod := rollout.DryRunPod(w.namespace, w.name, w.template, w.claims)
+	next, err := r.client.CoreV1().Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err == nil && !rollout.HasProxy(next) {
+		err = ErrNoProxy
+	}
 	if err != nil {
 		out.Err = err
 		return out

@@ -2,6 +2,7 @@ package survey_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -67,6 +68,12 @@ func TestRead(t *testing.T) {
 			t.Errorf("the injector rejects pods: got %+v", w)
 		}
 	}
+	b.must(b.injector.Close(t.Context()))
+	for _, w := range b.survey("shop", 4).Workloads {
+		if !errors.Is(w.Err, survey.ErrNoProxy) || w.Outdated > 0 {
+			t.Errorf("no injector answers: got %+v", w)
+		}
+	}
 }
 
 func newBed(t *testing.T) *bed {
@@ -83,7 +90,6 @@ func newBed(t *testing.T) *bed {
 	b.must(testbed.InstallLinkerd(t.Context(), cfg, testbed.Linkerd{}))
 	b.injector, err = testbed.StartInjector(t.Context(), cfg)
 	b.must(err)
-	t.Cleanup(func() { b.must(b.injector.Close(context.WithoutCancel(t.Context()))) })
 	b.client, err = kubernetes.NewForConfig(cfg)
 	b.must(err)
 	return b
@@ -103,7 +109,7 @@ func (b *bed) same(what string, want, got survey.Cluster) {
 	}
 }
 
-// survey reads until so many workloads are unknown, and each has the pods that it declares.
+// survey reads once: so many workloads are unknown.
 func (b *bed) survey(namespace string, unknown int) (out survey.Cluster) {
 	b.Helper()
 	got, err := survey.Read(b.Context(), b.client, namespace)

@@ -253,7 +253,7 @@ func (s Step) Repairs() bool {
 		return false
 	}
 	repairs := func(c object.Change) bool {
-		return (c.Action == object.Update || c.Action == object.Create) && (c.Why.Code == reason.Drift || c.Why.Code == reason.Missing)
+		return (c.Action == object.Update || c.Action == object.Create || c.Action == object.Patch) && (c.Why.Code == reason.Drift || c.Why.Code == reason.Missing)
 	}
 	blocked := func(r Row) bool { return r.Phase == Changing && r.Why != nil }
 	return !slices.ContainsFunc(s.Changes, func(c object.Change) bool { return !repairs(c) }) && !slices.ContainsFunc(s.Rows, blocked)

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/object"
@@ -29,15 +31,17 @@ type proxyConfig struct{ *cluster }
 func (p proxyConfig) add(s Step, next *inventory.Inventory) (Step, *inventory.Inventory) {
 	old, _ := p.inventoryOf(p.base())
 	declared := p.declaredValues()
-	if len(declared)+len(old.Values) == 0 || slices.Contains([]Phase{Blocked, Denied, Suspended}, s.row(p.base()).Phase) {
+	key := linkerd.ConfigKey(p.Spec(p.name).Linkerd)
+	owned := p.current.Live.Record(key).Sets(linkerd.ValuesKey) // a write was cut short
+	if len(declared)+len(old.Values) == 0 && !owned || slices.Contains([]Phase{Blocked, Denied, Suspended}, s.row(p.base()).Phase) {
 		return s, next
 	}
-	config := linkerd.ConfigOf(p.Spec(p.name).Linkerd, p.current.Live)
-	if why := p.unread(config.Key); why != nil {
+	if why := p.unread(key); why != nil {
 		return p.report(s, Blocked, why), next
 	}
+	config := linkerd.ConfigOf(p.Spec(p.name).Linkerd, p.current.Live)
 	d := p.decide(config, declared, old.Values)
-	if len(d.Changes) > 0 || config.Owned() {
+	if len(d.Changes) > 0 || owned {
 		write := p.write(config, d)
 		phase, why, again := p.admit(config, write)
 		s.within(again)
@@ -55,11 +59,16 @@ func (p proxyConfig) add(s Step, next *inventory.Inventory) (Step, *inventory.In
 
 // declaredValues returns what is declared of the cluster, unless it leaves.
 func (p proxyConfig) declaredValues() []fleet.Value {
-	c, _, _ := p.Declared(p.name)
-	if c == nil || p.Leaves(p.name) {
+	if !p.isDeclared() || p.Leaves(p.name) {
 		return nil
 	}
+	c, _, _ := p.Declared(p.name)
 	return c.Values
+}
+
+func (p proxyConfig) isDeclared() bool {
+	c, _, _ := p.Declared(p.name)
+	return c != nil
 }
 
 // unread returns why an object is unknown; nil: it is known.
@@ -81,33 +90,33 @@ func (p proxyConfig) decide(config linkerd.Config, declared []fleet.Value, recor
 		}
 		return d
 	}
+	leaving := p.Leaves(p.name) || !p.isDeclared()
+	if config.Immutable && leaving { // nothing can be put back
+		return d
+	}
 	destination := linkerd.Destination(p.Spec(p.name).Linkerd)
 	body, _ := p.current.Live.Body(destination)
 	return values.Decide(values.Input{
-		Declared: declared, Recorded: recorded, Config: config, Version: p.current.Facts.Version, Unread: p.unread(destination),
+		Declared: declared, Recorded: recorded, Config: config, Version: p.current.Facts.Version, Unread: p.unread(destination), Leaving: leaving,
 		Flag: func(name string) (string, bool) { return linkerd.Flag(body, name) },
 	})
 }
 
 // write returns the write of the values. It happens only on the very ConfigMap that was read.
 func (p proxyConfig) write(config linkerd.Config, d values.Decision) object.Change {
-	code, message := reason.Declared, "linkwright stops owning key values"
-	var paths []string
+	paths, from := map[reason.Code][]string{}, ""
 	for _, c := range d.Changes {
-		paths = append(paths, c.Path)
+		paths[c.Why] = append(paths[c.Why], c.Path)
+		from = cmp.Or(from, c.From)
 	}
-	all := object.FirstNames(paths, 3)
-	is := func(code reason.Code) func(values.Change) bool {
-		return func(c values.Change) bool { return c.Why == code }
-	}
+	code, message := reason.Declared, "linkwright stops owning key values"
 	switch {
-	case len(paths) == 0:
-	case slices.ContainsFunc(d.Changes, is(reason.Drift)):
-		code, message = reason.Drift, fmt.Sprintf("fields were changed by %s, and are set back: %s", config.Record.Writers(), all)
-	case slices.ContainsFunc(d.Changes, is(reason.Declared)):
-		message = "a ProxyConfig sets " + all
-	default:
-		code, message = reason.Undeclared, "the values from before are put back: "+all
+	case len(paths[reason.Drift]) > 0:
+		code, message = reason.Drift, fmt.Sprintf("%s changed what is set back: %s", writers(config), object.FirstNames(paths[reason.Drift], 3))
+	case len(paths[reason.Declared]) > 0:
+		message = fmt.Sprintf("%s sets %s", from, object.FirstNames(paths[reason.Declared], 3))
+	case len(paths[reason.Undeclared]) > 0:
+		code, message = reason.Undeclared, "the values from before are put back: "+object.FirstNames(paths[reason.Undeclared], 3)
 	}
 	return change(p.base(), object.Patch, config.Part(d.Text), config.Record, code, message)
 }
@@ -119,7 +128,7 @@ func (p proxyConfig) admit(config linkerd.Config, write object.Change) (Phase, *
 	}
 	if contest := p.Contested[p.name][config.Key]; p.Now.Before(contest.Until) {
 		why := object.Because(reason.Contested, "%s changes %s as often as linkwright corrects it: declare the values there, or remove them here; linkwright tries again at %s",
-			config.Record.Writers(), config.Key, contest.Until.UTC().Format(time.RFC3339))
+			writers(config), config.Key, contest.Until.UTC().Format(time.RFC3339))
 		return Waiting, why, contest.Until
 	}
 	for _, policy := range p.policies {
@@ -128,6 +137,14 @@ func (p proxyConfig) admit(config linkerd.Config, write object.Change) (Phase, *
 		}
 	}
 	return Changing, nil, time.Time{}
+}
+
+// writers names who wrote the values last, for a message.
+func writers(c linkerd.Config) string {
+	if all := c.Writers(); len(all) > 0 {
+		return strings.Join(all, ", ")
+	}
+	return "somebody"
 }
 
 // report sets the phase of the base. What else it says of a base that is not Ready stays, unless this one is worse.

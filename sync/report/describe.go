@@ -334,7 +334,7 @@ func setValues(all []output.ProxyValue) string {
 		if v.Before != "" {
 			before = "before " + v.Before
 		}
-		b.WriteString(Printable(fmt.Sprintf("  %s is %s, %s", v.Path, v.Set, before)))
+		b.WriteString(Printable(fmt.Sprintf("  %s is %s, %s", v.Path, v.Set, before)) + "\n")
 	}
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/report/output"
 )
 
 func TestWorkloads(t *testing.T) {
@@ -33,5 +34,20 @@ west     shop       DaemonSet/agent  Unknown   ?/1   Forbidden: no
 	}
 	if got, want := SumOfWorkloads(all[1:2]), "1 workload: 0 Outdated, 1 Current"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestSetValues: describe has a line for each value that linkwright set, and of environment variables only the names.
+func TestSetValues(t *testing.T) {
+	got := setValues([]output.ProxyValue{
+		{Path: "proxy.additionalEnv", Set: `["A","B"]`}, {Path: "proxy.await", Set: "false", Before: "true"}, {Path: "proxy.logLevel", Set: "\"a\u202eb\"", Before: "null"},
+	})
+	want := `Values of proxies that linkwright set:
+  proxy.additionalEnv is ["A","B"], not there before
+  proxy.await is false, before true
+  proxy.logLevel is "ab", before null
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }

@@ -25,7 +25,8 @@ type Input struct {
 	// Flag returns the value of a flag of the control plane that must agree with a field; false: no such flag is set.
 	Flag func(name string) (string, bool)
 	// Unread is why the flags are unknown; nil: they are known.
-	Unread *object.Reason
+	Unread  *object.Reason
+	Leaving bool // the cluster leaves: nothing waits for a value that cannot be put back
 }
 
 // Decision is what the document must become.
@@ -80,10 +81,10 @@ func Decide(in Input) Decision {
 	return d.Decision
 }
 
-// unreadable decides on a document that cannot be read: declared fields are blocked, and others stay as they are.
+// unreadable decides on a document that cannot be read: it stays as it is. In a cluster that leaves nothing is waited for.
 func unreadable(in Input, err error) (d Decision) {
 	d.Text = in.Config.Values
-	if len(in.Declared) > 0 {
+	if !in.Leaving {
 		d.Record = in.Recorded
 		d.Blocked = []object.Reason{*object.Because(reason.LinkerdConfigInvalid, "linkwright cannot read key values of %s: %v; nothing of it is set", in.Config.Key, err)}
 	}
@@ -104,78 +105,95 @@ func (d *decision) paths() (out []string) {
 
 // field decides on one field.
 func (d *decision) field(path string) {
-	declared, wanted := find(d.Declared, path, func(v fleet.Value) string { return v.Path })
+	declared, isDeclared := find(d.Declared, path, func(v fleet.Value) string { return v.Path })
 	recorded, known := find(d.Recorded, path, func(v inventory.Value) string { return v.Path })
 	live, _ := d.doc.Value(path)
-	if !wanted {
+	if !isDeclared {
 		d.putBack(recorded, live)
 		return
 	}
-	removedByHand := recorded.Before != "" && d.Config.EditedByHand()
-	if live == "" && !removedByHand && !mayBeAbsent(path) {
-		d.Blocked = append(d.Blocked, *object.Because(reason.ValueNotSupported, "key values of %s has no %s, so the injector of Linkerd %s does not know it: upgrade Linkerd, or remove the field from %s",
-			d.Config.Key, path, d.Version, declared.From))
+	why := d.contradicted(declared)
+	if removedByHand := recorded.Before != "" && d.Config.EditedByHand(); live == "" && !removedByHand && !mayBeAbsent(path) {
+		why = object.Because(reason.ValueNotSupported, "key values of %s has no %s, so the injector of Linkerd %s does not know it: upgrade Linkerd, or remove the field from %s",
+			d.Config.Key, path, d.Version, declared.From)
+	}
+	if why != nil {
+		d.block(why, recorded, known)
 		return
 	}
-	if why := d.contradicted(declared); why != nil {
-		d.Blocked = append(d.Blocked, *why)
-		if known {
-			d.Record = append(d.Record, recorded)
-		}
-		return
-	}
-	next := inventory.Value{Path: path, Set: declared.JSON, Before: live}
-	why := reason.Declared
+	next, code := inventory.Value{Path: path, Set: declared.JSON, Before: live, Former: live}, reason.Declared
 	if known {
-		if next.Before, next.Former = recorded.Before, recorded.Former; !values.Equal(recorded.Set, declared.JSON) {
-			next.Former = recorded.Set
-		}
-		if values.Equal(live, declared.JSON) { // the write was made
-			next.Former = ""
-		}
-		if !isOurs(live, recorded) {
-			why = reason.Drift
-			if !d.Config.EditedByHand() {
-				next.Before = live
-			}
-		}
+		next, code = d.again(declared, recorded, live)
 	}
-	d.set(Change{Path: path, Before: live, After: declared.JSON, Why: why, From: declared.From}, next)
+	if values.Equal(live, declared.JSON) { // nothing is left to write
+		next.Former = ""
+	}
+	if err := d.set(Change{Path: path, Before: live, After: declared.JSON, Why: code, From: declared.From}, next); err != nil {
+		d.block(object.Because(reason.LinkerdConfigInvalid, "linkwright cannot set %s in key values of %s: %v", path, d.Config.Key, err), recorded, known)
+	}
 }
 
-// putBack decides on a field that is no longer declared.
+// again returns what is recorded of a declared field that was set before, and why it is set.
+//
+//	the live value               Before          why
+//	is one that linkwright set   as recorded     declared
+//	is another, edited by hand   as recorded     drift
+//	is another                   the live value  drift
+func (d *decision) again(declared fleet.Value, recorded inventory.Value, live string) (inventory.Value, reason.Code) {
+	next := inventory.Value{Path: declared.Path, Set: declared.JSON, Before: recorded.Before, Former: recorded.Former}
+	pending := recorded.Former != "" && values.Equal(live, recorded.Former) // a write was recorded, and not made
+	if !pending && !values.Equal(recorded.Set, declared.JSON) {
+		next.Former = recorded.Set
+	}
+	if isOurs(live, recorded) {
+		return next, reason.Declared
+	}
+	if !d.Config.EditedByHand() {
+		next.Before = live
+	}
+	return next, reason.Drift
+}
+
+// block adds why a field is not set. What is recorded of it stays.
+func (d *decision) block(why *object.Reason, recorded inventory.Value, known bool) {
+	d.Blocked = append(d.Blocked, *why)
+	if known {
+		d.Record = append(d.Record, recorded)
+	}
+}
+
+// putBack decides on a field that is no longer declared. In a cluster that leaves, one that cannot be put back stays as it is.
 func (d *decision) putBack(was inventory.Value, live string) {
-	if !isOurs(live, was) || values.Equal(live, was.Before) {
-		return // others changed it, or there is nothing to put back
+	if !isOurs(live, was) || values.Equal(live, was.Before) || d.notInjectable(was.Path, was.Before) != nil {
+		return // others changed it, there is nothing to put back, or injection would end
 	}
-	if why := d.notInjectable(was.Path, was.Before); why != nil {
-		d.Blocked, d.Record = append(d.Blocked, *why), append(d.Record, was)
-		return
+	err := d.set(Change{Path: was.Path, Before: live, After: was.Before, Why: reason.Undeclared}, was)
+	if err != nil && !d.Leaving {
+		d.block(object.Because(reason.LinkerdConfigInvalid, "linkwright cannot put %s back in key values of %s: %v", was.Path, d.Config.Key, err), was, true)
 	}
-	d.set(Change{Path: was.Path, Before: live, After: was.Before, Why: reason.Undeclared}, was)
 }
 
-// isOurs reports whether a live value is one that linkwright set.
+// isOurs reports whether a live value is one that linkwright set, or found before a write that it has not made yet.
 func isOurs(live string, of inventory.Value) bool {
 	return values.Equal(live, of.Set) || values.Equal(live, of.Former)
 }
 
 // set adds a change of the document, if it is one, and what is recorded of it.
-func (d *decision) set(c Change, next inventory.Value) {
-	if values.Equal(c.Before, c.After) {
-		d.Record = append(d.Record, next)
-		return
-	}
-	doc, err := d.doc.Remove(c.Path)
-	if c.After != "" {
-		doc, err = d.doc.Set(c.Path, c.After)
-	}
+func (d *decision) set(c Change, next inventory.Value) (err error) {
+	doc := d.doc
 	switch {
-	case err == nil:
-		d.doc, d.Changes, d.Record = doc, append(d.Changes, c), append(d.Record, next)
-	case c.Why != reason.Undeclared:
-		d.Blocked = append(d.Blocked, *object.Because(reason.LinkerdConfigInvalid, "linkwright cannot set %s in key values of %s: %v", c.Path, d.Config.Key, err))
+	case values.Equal(c.Before, c.After):
+		d.Record = append(d.Record, next)
+		return nil
+	case c.After == "":
+		doc, err = doc.Remove(c.Path)
+	default:
+		doc, err = doc.Set(c.Path, c.After)
 	}
+	if err == nil {
+		d.doc, d.Changes, d.Record = doc, append(d.Changes, c), append(d.Record, next)
+	}
+	return err
 }
 
 // contradicted returns why a declared field cannot be set: the control plane runs with a flag that says otherwise, or that is unknown. nil: it can.
@@ -194,24 +212,56 @@ func (d *decision) contradicted(v fleet.Value) *object.Reason {
 	return nil
 }
 
-// notInjectable returns why a value must not be set: with it, Linkerd's injector would reject every pod (linkerd2 charts/partials/templates/_proxy.tpl).
-// nil: it may be set.
+// notInjectable returns why a value must not be set: with it, Linkerd's injector would reject every pod. nil: it may be set.
 func (d *decision) notInjectable(path, value string) *object.Reason {
-	const native, wait = "proxy.nativeSidecar", "proxy.waitBeforeExitSeconds"
-	waits := func(seconds string) bool { return seconds != "" && seconds != "0" && seconds != "null" }
-	if path == native && value == "true" && waits(d.effective(wait)) || path == wait && waits(value) && d.effective(native) == "true" {
-		return object.Because(reason.ValueContradicted,
-			"Linkerd's injector accepts no waitBeforeExitSeconds with nativeSidecar: declare waitBeforeExitSeconds: 0, or nativeSidecar: false")
+	for _, pair := range exclusive() {
+		other := pair.fields[0]
+		if path == other {
+			other = pair.fields[1]
+		} else if path != pair.fields[1] {
+			continue
+		}
+		both := map[string]string{path: value, other: d.effective(other)}
+		if pair.rejected(both[pair.fields[0]], both[pair.fields[1]]) {
+			return object.Because(reason.ValueContradicted, "Linkerd's injector would reject every pod: %s", pair.rule)
+		}
 	}
 	return nil
 }
 
-// effective returns the value that a field is to have: the declared one, or else the live one.
+// excluding are two fields of which Linkerd's chart rejects some values together.
+type excluding struct {
+	fields   [2]string
+	rejected func(a, b string) bool
+	rule     string
+}
+
+// exclusive are the pairs for which the chart fails (linkerd2 charts/partials/templates/_proxy.tpl, _proxy-init.tpl).
+func exclusive() []excluding {
+	positive := func(n string) bool { return n != "" && n != "0" && n != "null" }
+	return []excluding{
+		{
+			[2]string{"proxy.nativeSidecar", "proxy.waitBeforeExitSeconds"},
+			func(native, wait string) bool { return native == "true" && positive(wait) },
+			"declare proxy.waitBeforeExitSeconds: 0, or proxy.nativeSidecar: false",
+		},
+		{
+			[2]string{"proxyInit.closeWaitTimeoutSecs", "proxyInit.runAsRoot"},
+			func(timeout, root string) bool { return positive(timeout) && root != "true" },
+			"proxyInit.closeWaitTimeoutSecs needs proxyInit.runAsRoot: true",
+		},
+	}
+}
+
+// effective returns the value that a field is to have: the declared one, the one that is put back, or else the live one.
 func (d *decision) effective(path string) string {
 	if v, ok := find(d.Declared, path, func(v fleet.Value) string { return v.Path }); ok {
 		return v.JSON
 	}
 	live, _ := d.doc.Value(path)
+	if v, ok := find(d.Recorded, path, func(v inventory.Value) string { return v.Path }); ok && isOurs(live, v) {
+		return v.Before
+	}
 	return live
 }
 

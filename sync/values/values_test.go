@@ -23,6 +23,9 @@ proxy:
   opaquePorts: 25,26
   resources: {}
   waitBeforeExitSeconds: 0
+proxyInit:
+  closeWaitTimeoutSecs: 0
+  runAsRoot: false
 `
 
 // declared are values of one ProxyConfig: path=JSON.
@@ -34,12 +37,12 @@ func declared(fields ...string) (out []fleet.Value) {
 	return out
 }
 
-// recorded are values of an inventory: path=SET<BEFORE.
+// recorded are values of an inventory: path=SET<BEFORE<FORMER.
 func recorded(fields ...string) (out []inventory.Value) {
 	for _, f := range fields {
 		path, value, _ := strings.Cut(f, "=")
-		set, before, _ := strings.Cut(value, "<")
-		out = append(out, inventory.Value{Path: path, Set: set, Before: before})
+		parts := append(strings.Split(value, "<"), "", "")
+		out = append(out, inventory.Value{Path: path, Set: parts[0], Before: parts[1], Former: parts[2]})
 	}
 	return out
 }
@@ -47,8 +50,12 @@ func recorded(fields ...string) (out []inventory.Value) {
 // config is a live configuration that these managers wrote.
 func config(text string, managers ...string) linkerd.Config {
 	meta := metav1.ObjectMeta{UID: "1", ResourceVersion: "1"}
-	for _, m := range managers {
-		meta.ManagedFields = append(meta.ManagedFields, metav1.ManagedFieldsEntry{Manager: m, Operation: metav1.ManagedFieldsOperationUpdate})
+	for i, m := range append([]string{"kubectl-edit"}, managers...) { // somebody edited a label by hand long ago
+		fields := `{"f:metadata":{"f:labels":{"f:a":{}}}}`
+		if i == len(managers) && i > 0 {
+			fields = `{"f:data":{"f:values":{}}}`
+		}
+		meta.ManagedFields = append(meta.ManagedFields, metav1.ManagedFieldsEntry{Manager: m, Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(fields)})
 	}
 	return linkerd.Config{
 		Key: object.Key{Kind: "ConfigMap", Namespace: "linkerd", Name: "linkerd-config"}, Values: text,
@@ -62,7 +69,7 @@ func shown(d Decision) (out []string) {
 		out = append(out, fmt.Sprintf("%s: %s %q -> %q", c.Why, c.Path, c.Before, c.After))
 	}
 	for _, v := range d.Record {
-		out = append(out, fmt.Sprintf("record %s=%s<%s", v.Path, v.Set, v.Before))
+		out = append(out, strings.TrimSuffix(fmt.Sprintf("record %s=%s<%s<%s", v.Path, v.Set, v.Before, v.Former), "<"))
 	}
 	for _, why := range d.Blocked {
 		out = append(out, "blocked "+string(why.Code))
@@ -80,18 +87,18 @@ func TestDecide(t *testing.T) {
 		want     []string
 	}{
 		"nothing":                       {},
-		"a new value":                   {declared: declared(`proxy.logLevel="debug"`), want: []string{`Declared: proxy.logLevel "\"warn\"" -> "\"debug\""`, `record proxy.logLevel="debug"<"warn"`}},
+		"a new value":                   {declared: declared(`proxy.logLevel="debug"`), want: []string{`Declared: proxy.logLevel "\"warn\"" -> "\"debug\""`, `record proxy.logLevel="debug"<"warn"<"warn"`}},
 		"a new value that is there":     {declared: declared(`proxy.logLevel="warn"`), want: []string{`record proxy.logLevel="warn"<"warn"`}},
 		"a value without a default":     {declared: declared(`proxy.accessLog="json"`), want: []string{`Declared: proxy.accessLog "" -> "\"json\""`, `record proxy.accessLog="json"<`}},
 		"resources without defaults":    {declared: declared(`proxy.resources.cpu.limit="1"`), want: []string{`Declared: proxy.resources.cpu.limit "" -> "\"1\""`, `record proxy.resources.cpu.limit="1"<`}},
 		"a value that is set":           {declared: declared(`proxy.await=true`), recorded: recorded(`proxy.await=true<false`), want: []string{`record proxy.await=true<false`}},
-		"another declared value":        {declared: declared(`proxy.logLevel="a"`), recorded: recorded(`proxy.logLevel="warn"<"b"`), want: []string{`Declared: proxy.logLevel "\"warn\"" -> "\"a\""`, `record proxy.logLevel="a"<"b"`}},
+		"another declared value":        {declared: declared(`proxy.logLevel="a"`), recorded: recorded(`proxy.logLevel="warn"<"b"`), want: []string{`Declared: proxy.logLevel "\"warn\"" -> "\"a\""`, `record proxy.logLevel="a"<"b"<"warn"`}},
 		"an edit by hand":               {declared: declared(`proxy.logLevel="a"`), recorded: recorded(`proxy.logLevel="a"<"b"`), managers: hand, want: []string{`Drift: proxy.logLevel "\"warn\"" -> "\"a\""`, `record proxy.logLevel="a"<"b"`}},
 		"a write of Helm":               {declared: declared(`proxy.logLevel="a"`), recorded: recorded(`proxy.logLevel="a"<"b"`), managers: helm, want: []string{`Drift: proxy.logLevel "\"warn\"" -> "\"a\""`, `record proxy.logLevel="a"<"warn"`}},
 		"a field that a hand removed":   {declared: declared(`proxy.logFormat="a"`), recorded: recorded(`proxy.logFormat="a"<"b"`), managers: hand, want: []string{`Drift: proxy.logFormat "" -> "\"a\""`, `record proxy.logFormat="a"<"b"`}},
-		"one that a release dropped":    {declared: declared(`proxy.logFormat="a"`), recorded: recorded(`proxy.logFormat="a"<"b"`), managers: helm, want: []string{"blocked ValueNotSupported"}},
-		"an unknown value":              {declared: declared(`proxy.tracing.enabled=true`, `proxy.await=false`), want: []string{`Declared: proxy.await "true" -> "false"`, `record proxy.await=false<true`, "blocked ValueNotSupported"}},
-		"a flag agrees":                 {declared: declared(`proxy.opaquePorts="25"`), want: []string{`Declared: proxy.opaquePorts "\"25,26\"" -> "\"25\""`, `record proxy.opaquePorts="25"<"25,26"`}},
+		"one that a release dropped":    {declared: declared(`proxy.logFormat="a"`), recorded: recorded(`proxy.logFormat="a"<"b"`), managers: helm, want: []string{`record proxy.logFormat="a"<"b"`, "blocked ValueNotSupported"}},
+		"an unknown value":              {declared: declared(`proxy.tracing.enabled=true`, `proxy.await=false`), want: []string{`Declared: proxy.await "true" -> "false"`, `record proxy.await=false<true<true`, "blocked ValueNotSupported"}},
+		"a flag agrees":                 {declared: declared(`proxy.opaquePorts="25"`), want: []string{`Declared: proxy.opaquePorts "\"25,26\"" -> "\"25\""`, `record proxy.opaquePorts="25"<"25,26"<"25,26"`}},
 		"a flag disagrees":              {declared: declared(`proxy.opaquePorts="26"`), recorded: recorded(`proxy.opaquePorts="25,26"<"1"`), want: []string{`record proxy.opaquePorts="25,26"<"1"`, "blocked ValueContradicted"}},
 		"an unknown flag":               {declared: declared(`proxy.opaquePorts="25"`), unread: object.Because(reason.Forbidden, ""), want: []string{"blocked Forbidden"}},
 		"put back":                      {recorded: recorded(`proxy.logLevel="warn"<"info"`), want: []string{`Undeclared: proxy.logLevel "\"warn\"" -> "\"info\""`, `record proxy.logLevel="warn"<"info"`}},
@@ -100,8 +107,14 @@ func TestDecide(t *testing.T) {
 		"changed since":                 {recorded: recorded(`proxy.logLevel="debug"<"info"`)},
 		"was as declared":               {recorded: recorded(`proxy.logLevel="warn"<"warn"`)},
 		"a sidecar that waits":          {declared: declared(`proxy.nativeSidecar=true`, `proxy.waitBeforeExitSeconds=5`), want: []string{"blocked ValueContradicted", "blocked ValueContradicted"}},
-		"a sidecar that waits no more":  {declared: declared(`proxy.nativeSidecar=true`, `proxy.waitBeforeExitSeconds=0`), want: []string{`Declared: proxy.nativeSidecar "false" -> "true"`, `record proxy.nativeSidecar=true<false`, `record proxy.waitBeforeExitSeconds=0<0`}},
-		"a wait that would be put back": {declared: declared(`proxy.nativeSidecar=true`), recorded: recorded(`proxy.waitBeforeExitSeconds=0<5`), want: []string{`Declared: proxy.nativeSidecar "false" -> "true"`, `record proxy.nativeSidecar=true<false`, `record proxy.waitBeforeExitSeconds=0<5`, "blocked ValueContradicted"}},
+		"a sidecar that waits no more":  {declared: declared(`proxy.nativeSidecar=true`, `proxy.waitBeforeExitSeconds=0`), want: []string{`Declared: proxy.nativeSidecar "false" -> "true"`, `record proxy.nativeSidecar=true<false<false`, `record proxy.waitBeforeExitSeconds=0<0`}},
+		"a wait that would be put back": {declared: declared(`proxy.nativeSidecar=true`), recorded: recorded(`proxy.waitBeforeExitSeconds=0<5`), want: []string{"blocked ValueContradicted"}}, // for this step: then the wait is nobody's
+		"a timeout without root":        {declared: declared(`proxyInit.closeWaitTimeoutSecs=5`), want: []string{"blocked ValueContradicted"}},
+		"a timeout with root":           {declared: declared(`proxyInit.closeWaitTimeoutSecs=5`, `proxyInit.runAsRoot=true`), want: []string{`Declared: proxyInit.closeWaitTimeoutSecs "0" -> "5"`, `Declared: proxyInit.runAsRoot "false" -> "true"`, `record proxyInit.closeWaitTimeoutSecs=5<0<0`, `record proxyInit.runAsRoot=true<false<false`}},
+		"a first write that failed":     {declared: declared(`proxy.logLevel="a"`), recorded: recorded(`proxy.logLevel="a"<"warn"<"warn"`), managers: helm, want: []string{`Declared: proxy.logLevel "\"warn\"" -> "\"a\""`, `record proxy.logLevel="a"<"warn"<"warn"`}},
+		"two writes that failed":        {declared: declared(`proxy.logLevel="c"`), recorded: recorded(`proxy.logLevel="b"<"info"<"warn"`), managers: helm, want: []string{`Declared: proxy.logLevel "\"warn\"" -> "\"c\""`, `record proxy.logLevel="c"<"info"<"warn"`}},
+		"put back after such a write":   {recorded: recorded(`proxy.logLevel="b"<"info"<"warn"`), managers: helm, want: []string{`Undeclared: proxy.logLevel "\"warn\"" -> "\"info\""`, `record proxy.logLevel="b"<"info"<"warn"`}},
+		"both of a pair are put back":   {recorded: recorded(`proxy.nativeSidecar=false<true`, `proxy.waitBeforeExitSeconds=0<0`), want: []string{`Undeclared: proxy.nativeSidecar "false" -> "true"`, `record proxy.nativeSidecar=false<true`}},
 	} {
 		d := Decide(Input{
 			Declared: c.declared, Recorded: c.recorded, Config: config(document, c.managers...), Unread: c.unread,
@@ -126,9 +139,9 @@ func TestDecideUnreadable(t *testing.T) {
 		if diff := cmp.Diff([]string{"record proxy.await=false<true", "blocked LinkerdConfigInvalid"}, shown(d)); diff != "" || d.Text != text {
 			t.Errorf("%s: %q, -want +got\n%s", name, d.Text, diff)
 		}
-		in.Declared = nil
+		in.Declared, in.Leaving = nil, true
 		if d := Decide(in); len(shown(d)) > 0 || d.Text != text {
-			t.Errorf("%s, nothing declared: %v", name, shown(d))
+			t.Errorf("%s, in a cluster that leaves: %v", name, shown(d))
 		}
 	}
 	anchored := "proxy: &a\n  await: true\nb: *a\n"

@@ -44,7 +44,7 @@ type Cluster struct {
 type ProxyValue struct {
 	// Path names it, such as proxy.logLevel.
 	Path string `json:"path"`
-	// Set is the value that linkwright set, as JSON.
+	// Set is the value that linkwright set, as JSON. Of environment variables it has only the names.
 	Set string `json:"set"`
 	// Before is the value that is put back once no ProxyConfig declares it, as JSON. It is absent if there was none.
 	Before string `json:"before,omitempty"`

@@ -167,6 +167,7 @@ func proxies() howTo {
 			r.do("linkwright sync --repo URL")
 			level(r, "warn,linkerd=info")
 		}},
+		{at: "linkwright describe cluster NAME", words: map[string]string{"NAME": "east"}, after: func(r *reader) { r.do("! linkwright describe cluster east | grep proxy.logLevel") }},
 	}}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
@@ -113,7 +112,7 @@ func (f *rolloutFlags) status(c *cobra.Command) error {
 // survey reads one cluster.
 func (f *rolloutFlags) survey(ctx context.Context, name api.ClusterName, cfg *rest.Config) ([]report.Workload, error) {
 	cfg.Timeout, cfg.QPS = f.timeout, -1
-	client, err := kubernetes.NewForConfig(cfg)
+	client, err := survey.NewClient(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("cluster %s: %w", name, err)
 	}

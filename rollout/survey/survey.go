@@ -14,7 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/kubernetes"
+	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/rollout"
 )
@@ -44,8 +46,24 @@ type Cluster struct {
 // Pod is a pod that is only reported, with the kind of its controller; empty: it has none.
 type Pod struct{ Namespace, Name, Controller string }
 
+// Client reads what a survey needs. It is not a kubernetes.Interface: an interface on all clients together adds 8 MB to the program.
+type Client struct {
+	Core typedv1.CoreV1Interface
+	Apps typedappsv1.AppsV1Interface
+}
+
+// NewClient returns a client for a cluster. An error is one of the configuration.
+func NewClient(cfg *rest.Config) (Client, error) {
+	core, err := typedv1.NewForConfig(cfg)
+	if err != nil {
+		return Client{}, err
+	}
+	apps, err := typedappsv1.NewForConfig(cfg)
+	return Client{Core: core, Apps: apps}, err
+}
+
 // Read surveys a cluster, or one namespace of it. It sends four lists, one more for namespaces, and one dry run for each workload with meshed pods.
-func Read(ctx context.Context, client kubernetes.Interface, namespace string) (Cluster, error) {
+func Read(ctx context.Context, client Client, namespace string) (Cluster, error) {
 	r := reader{client: client, namespace: namespace, annotations: map[string]map[string]string{}}
 	if err := r.list(ctx); err != nil {
 		return Cluster{}, err
@@ -88,7 +106,7 @@ func (w *workload) compareTo(o *workload) int {
 
 // reader surveys one cluster.
 type reader struct {
-	client      kubernetes.Interface
+	client      Client
 	namespace   string
 	annotations map[string]map[string]string // of namespaces
 	pods        []*corev1.Pod
@@ -104,21 +122,21 @@ func (r *reader) list(ctx context.Context) error {
 		return err
 	})
 	g.Go(func() error {
-		return pages(ctx, r.client.AppsV1().Deployments(r.namespace).List, func(l *appsv1.DeploymentList) {
+		return pages(ctx, r.client.Apps.Deployments(r.namespace).List, func(l *appsv1.DeploymentList) {
 			for _, d := range l.Items {
 				deployments = append(deployments, &workload{kind: "Deployment", namespace: d.Namespace, name: d.Name, template: d.Spec.Template, selector: selectorOf(d.Spec.Selector)})
 			}
 		})
 	})
 	g.Go(func() error {
-		return pages(ctx, r.client.AppsV1().StatefulSets(r.namespace).List, func(l *appsv1.StatefulSetList) {
+		return pages(ctx, r.client.Apps.StatefulSets(r.namespace).List, func(l *appsv1.StatefulSetList) {
 			for _, s := range l.Items {
 				statefulSets = append(statefulSets, &workload{kind: "StatefulSet", namespace: s.Namespace, name: s.Name, template: s.Spec.Template, claims: s.Spec.VolumeClaimTemplates})
 			}
 		})
 	})
 	g.Go(func() error {
-		return pages(ctx, r.client.AppsV1().DaemonSets(r.namespace).List, func(l *appsv1.DaemonSetList) {
+		return pages(ctx, r.client.Apps.DaemonSets(r.namespace).List, func(l *appsv1.DaemonSetList) {
 			for _, d := range l.Items {
 				daemonSets = append(daemonSets, &workload{kind: "DaemonSet", namespace: d.Namespace, name: d.Name, template: d.Spec.Template})
 			}
@@ -126,13 +144,13 @@ func (r *reader) list(ctx context.Context) error {
 	})
 	g.Go(func() error {
 		if r.namespace != "" {
-			ns, err := r.client.CoreV1().Namespaces().Get(ctx, r.namespace, metav1.GetOptions{})
+			ns, err := r.client.Core.Namespaces().Get(ctx, r.namespace, metav1.GetOptions{})
 			if err == nil {
 				r.annotations[ns.Name] = ns.Annotations
 			}
 			return err
 		}
-		return pages(ctx, r.client.CoreV1().Namespaces().List, func(l *corev1.NamespaceList) {
+		return pages(ctx, r.client.Core.Namespaces().List, func(l *corev1.NamespaceList) {
 			for _, ns := range l.Items {
 				r.annotations[ns.Name] = ns.Annotations
 			}
@@ -148,7 +166,7 @@ func (r *reader) list(ctx context.Context) error {
 func (r *reader) meshedPods(ctx context.Context) (out []*corev1.Pod, err error) {
 	list := func(ctx context.Context, opts metav1.ListOptions) (*corev1.PodList, error) {
 		opts.LabelSelector = rollout.Meshed
-		return r.client.CoreV1().Pods(r.namespace).List(ctx, opts)
+		return r.client.Core.Pods(r.namespace).List(ctx, opts)
 	}
 	err = pages(ctx, list, func(l *corev1.PodList) {
 		for i := range l.Items {
@@ -226,7 +244,7 @@ func (w *workload) owns(pod *corev1.Pod) bool {
 func (r *reader) compare(ctx context.Context, w *workload) Workload {
 	out := Workload{Kind: w.kind, Namespace: w.namespace, Name: w.name, Pods: len(w.pods), OptsIn: rollout.OptsIn(w.template, r.annotations[w.namespace])}
 	pod := rollout.DryRunPod(w.namespace, w.name, w.template, w.claims)
-	next, err := r.client.CoreV1().Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	next, err := r.client.Core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err == nil && !rollout.HasProxy(next) {
 		err = ErrNoProxy
 	}

@@ -112,7 +112,7 @@ func (b *bed) same(what string, want, got survey.Cluster) {
 // survey reads once: so many workloads are unknown.
 func (b *bed) survey(namespace string, unknown int) (out survey.Cluster) {
 	b.Helper()
-	got, err := survey.Read(b.Context(), b.client, namespace)
+	got, err := survey.Read(b.Context(), survey.Client{Core: b.client.CoreV1(), Apps: b.client.AppsV1()}, namespace)
 	b.must(err)
 	n := 0
 	for _, w := range got.Workloads {

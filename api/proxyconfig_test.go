@@ -11,11 +11,16 @@ import (
 // Values that Linkerd's injector would reject, or that no proxy reads, are findings at their field; all others are none.
 func TestProxyConfigCheck(t *testing.T) {
 	for spec, want := range map[string]string{
-		`{"proxy":{"logLevel":"warn","await":false,"cores":0,"accessLog":"apache","image":{"version":""}}}`:                                        "",
-		`{"proxy":{"shutdownGracePeriod":"90s","inboundConnectTimeout":"","outboundConnectTimeout":"1000ms"}}`:                                     "",
-		`{"proxy":{"shutdownGracePeriod":"1m30s"}}`:                                                                                                "spec.proxy.shutdownGracePeriod",
-		`{"proxy":{"inboundConnectTimeout":"soon"}}`:                                                                                               "spec.proxy.inboundConnectTimeout",
-		`{"proxy":{"control":{"streams":{"lifetime":"1"}}}}`:                                                                                       "spec.proxy.control.streams.lifetime",
+		`{"proxy":{"logLevel":"warn","await":false,"cores":0,"accessLog":"apache","image":{"version":""}}}`:                              "",
+		`{"proxy":{"shutdownGracePeriod":"90s","inboundConnectTimeout":"","outboundConnectTimeout":"1000ms"}}`:                           "",
+		`{"proxy":{"shutdownGracePeriod":"1m30s"}}`:                                                                                      "spec.proxy.shutdownGracePeriod",
+		`{"proxy":{"inboundConnectTimeout":"soon"}}`:                                                                                     "spec.proxy.inboundConnectTimeout",
+		`{"proxy":{"control":{"streams":{"lifetime":"1"}}}}`:                                                                             "spec.proxy.control.streams.lifetime",
+		`{"proxyInit":{"logLevel":"off","image":{"version":""}},"networkValidator":{"logLevel":"true"}}`:                                 "spec.proxyInit.logLevel spec.proxyInit.image.version spec.networkValidator.logLevel",
+		`{"proxyInit":{"logLevel":"","logFormat":"","image":{"version":"v2.4.0"}},"networkValidator":{"logLevel":"warn"}}`:               "",
+		`{"networkValidator":{"logLevel":"","logFormat":"","timeout":""},"proxyInit":{"iptablesMode":""}}`:                               "spec.proxyInit.iptablesMode spec.networkValidator.logLevel spec.networkValidator.logFormat spec.networkValidator.timeout",
+		`{"proxy":{"accessLog":"","logHTTPHeaders":"","image":{"pullPolicy":"","version":"v1@sha256:` + strings.Repeat("0", 64) + `"}}}`: "",
+		`{"proxy":{"logFormat":"","defaultInboundPolicy":"","image":{"version":"v1@sha256:00"}}}`:                                        "spec.proxy.image.version spec.proxy.logFormat spec.proxy.defaultInboundPolicy",
 		`{"proxy":{"logLevel":" "}}`:                                                                                                               "spec.proxy.logLevel",
 		`{"proxy":{"logFormat":"xml"}}`:                                                                                                            "spec.proxy.logFormat",
 		`{"proxy":{"logHTTPHeaders":"on"}}`:                                                                                                        "spec.proxy.logHTTPHeaders",

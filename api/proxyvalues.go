@@ -36,8 +36,8 @@ func (p *Proxy) check() []Finding {
 		prefixed("resources", p.Resources.check()),
 		prefixed("logLevel", checkText(p.LogLevel, proxyLogLevel)),
 		prefixed("logFormat", wordAt(p.LogFormat)),
-		prefixed("logHTTPHeaders", wordAt(p.LogHTTPHeaders)),
-		prefixed("accessLog", wordAt(p.AccessLog)),
+		prefixed("logHTTPHeaders", wordOrEmpty(p.LogHTTPHeaders)),
+		prefixed("accessLog", wordOrEmpty(p.AccessLog)),
 		prefixed("opaquePorts", checkPorts(p.OpaquePorts)),
 		prefixed("defaultInboundPolicy", wordAt(p.DefaultInboundPolicy)),
 		prefixed("additionalEnv", checkEnv(p.AdditionalEnv)),
@@ -88,19 +88,19 @@ func (i *ProxyImage) check() []Finding {
 	if i == nil {
 		return nil
 	}
-	return slices.Concat(prefixed("name", checkText(i.Name, imageName)), prefixed("version", checkText(i.Version, imageTag)), prefixed("pullPolicy", wordAt(i.PullPolicy)))
+	return slices.Concat(prefixed("name", checkText(i.Name, imageName)), prefixed("version", checkText(i.Version, imageVersion)), prefixed("pullPolicy", wordOrEmpty(i.PullPolicy)))
 }
 
 func (t *ProxyTracing) check() []Finding {
 	if t == nil {
 		return nil
 	}
-	found := prefixed("traceServiceName", checkText(t.TraceServiceName, imageTag))
+	found := prefixed("traceServiceName", checkText(t.TraceServiceName, simpleName))
 	if c := t.Collector; c != nil {
 		collector := prefixed("endpoint", checkText(c.Endpoint, address))
 		if id := c.MeshIdentity; id != nil {
 			collector = slices.Concat(collector, prefixed("meshIdentity", slices.Concat(
-				prefixed("serviceAccountName", checkText(id.ServiceAccountName, imageTag)), prefixed("namespace", checkText(id.Namespace, imageTag)),
+				prefixed("serviceAccountName", checkText(id.ServiceAccountName, simpleName)), prefixed("namespace", checkText(id.Namespace, simpleName)),
 			)))
 		}
 		found = append(found, prefixed("collector", collector)...)
@@ -110,11 +110,13 @@ func (t *ProxyTracing) check() []Finding {
 
 // Patterns of texts. Linkerd's chart writes some of them into a pod without quotes, so no text may continue as YAML.
 const (
-	proxyLogLevel = `^[-A-Za-z0-9_=,:.*\[\]{}]+$`
-	containerLog  = `^([a-z]+)?$`
-	imageName     = `^[-A-Za-z0-9_.:/]+$`
-	imageTag      = `^[-A-Za-z0-9_.]*$`
-	address       = `^[-A-Za-z0-9_.:\[\]]*$`
+	proxyLogLevel  = `^[-A-Za-z0-9_=,:.*\[\]{}]+$`
+	initLogLevel   = `^(trace|debug|info|warn|warning|error|fatal|panic)?$`
+	validatorLevel = `^(trace|debug|info|warn|error)$`
+	imageName      = `^[-A-Za-z0-9_.:/]+$`
+	imageVersion   = `^([-A-Za-z0-9_.]+(@sha256:[0-9a-f]{64})?)?$`
+	simpleName     = `^[-A-Za-z0-9_.]*$`
+	address        = `^[-A-Za-z0-9_.:\[\]]*$`
 )
 
 // checkText checks a text by a pattern.
@@ -125,7 +127,7 @@ func checkText(text *string, pattern string) []Finding {
 	case *text == "":
 		return finding("must not be empty")
 	}
-	return finding("%q has characters that are not allowed here: it must match %s", *text, pattern)
+	return finding("%q is not allowed here: it must match %s", *text, pattern)
 }
 
 func (r *ProxyResources) check() []Finding {
@@ -160,15 +162,19 @@ func (i *ProxyInit) check() []Finding {
 	if i == nil {
 		return nil
 	}
+	image := i.Image.check()
+	if i.Image != nil && i.Image.Version != nil && *i.Image.Version == "" {
+		image = append(image, prefixed("version", findingWithHint("declare it with a version, or not at all", "must not be empty: this image has no default version"))...)
+	}
 	return slices.Concat(
 		prefixed("ignoreInboundPorts", checkPorts(i.IgnoreInboundPorts)),
 		prefixed("ignoreOutboundPorts", checkPorts(i.IgnoreOutboundPorts)),
 		prefixed("kubeAPIServerPorts", checkPorts(i.KubeAPIServerPorts)),
 		prefixed("skipSubnets", checkSubnets(i.SkipSubnets)),
 		prefixed("iptablesMode", wordAt(i.IptablesMode)),
-		prefixed("logLevel", checkText(i.LogLevel, containerLog)),
-		prefixed("logFormat", wordAt(i.LogFormat)),
-		prefixed("image", i.Image.check()),
+		prefixed("logLevel", checkText(i.LogLevel, initLogLevel)),
+		prefixed("logFormat", wordOrEmpty(i.LogFormat)),
+		prefixed("image", image),
 		checkNumbers(map[string]*int64{"closeWaitTimeoutSecs": i.CloseWaitTimeoutSecs, "runAsUser": i.RunAsUser, "runAsGroup": i.RunAsGroup}),
 	)
 }
@@ -177,12 +183,24 @@ func (v *NetworkValidator) check() []Finding {
 	if v == nil {
 		return nil
 	}
+	found := checkTimes(map[string]*ProxyDuration{"timeout": v.Timeout})
+	if v.Timeout != nil && *v.Timeout == "" {
+		found = prefixed("timeout", finding("must not be empty"))
+	}
 	return slices.Concat(prefixed("connectAddr", checkText(v.ConnectAddr, address)), prefixed("listenAddr", checkText(v.ListenAddr, address)),
-		prefixed("logLevel", checkText(v.LogLevel, containerLog)), prefixed("logFormat", wordAt(v.LogFormat)), checkTimes(map[string]*ProxyDuration{"timeout": v.Timeout}))
+		prefixed("logLevel", checkText(v.LogLevel, validatorLevel)), prefixed("logFormat", wordAt(v.LogFormat)), found)
 }
 
-// wordAt is checkWord for an optional value.
+// wordAt is checkWord for an optional value, which must be a word if it is there.
 func wordAt[E enum](value *E) []Finding {
+	if value != nil && *value == "" {
+		return findingWithHint("write one of its words, or remove the field", "must not be empty")
+	}
+	return wordOrEmpty(value)
+}
+
+// wordOrEmpty is checkWord for an optional value. An empty one is as if Linkerd's chart had none.
+func wordOrEmpty[E enum](value *E) []Finding {
 	if value == nil {
 		return nil
 	}

@@ -40,6 +40,7 @@ func (p proxyConfig) add(s Step, next *inventory.Inventory) (Step, *inventory.In
 		return p.report(s, Blocked, why), next
 	}
 	config := linkerd.ConfigOf(p.Spec(p.name).Linkerd, p.current.Live)
+	owned = owned && !p.isFinal(config)
 	d := p.decide(config, declared, old.Values)
 	if len(d.Changes) > 0 || owned {
 		write := p.write(config, d)
@@ -59,7 +60,7 @@ func (p proxyConfig) add(s Step, next *inventory.Inventory) (Step, *inventory.In
 
 // declaredValues returns what is declared of the cluster, unless it leaves.
 func (p proxyConfig) declaredValues() []fleet.Value {
-	if !p.isDeclared() || p.Leaves(p.name) {
+	if p.isLeaving() {
 		return nil
 	}
 	c, _, _ := p.Declared(p.name)
@@ -90,17 +91,21 @@ func (p proxyConfig) decide(config linkerd.Config, declared []fleet.Value, recor
 		}
 		return d
 	}
-	leaving := p.Leaves(p.name) || !p.isDeclared()
-	if config.Immutable && leaving { // nothing can be put back
+	if p.isFinal(config) {
 		return d
 	}
 	destination := linkerd.Destination(p.Spec(p.name).Linkerd)
 	body, _ := p.current.Live.Body(destination)
 	return values.Decide(values.Input{
-		Declared: declared, Recorded: recorded, Config: config, Version: p.current.Facts.Version, Unread: p.unread(destination), Leaving: leaving,
+		Declared: declared, Recorded: recorded, Config: config, Version: p.current.Facts.Version, Unread: p.unread(destination), Leaving: p.isLeaving(),
 		Flag: func(name string) (string, bool) { return linkerd.Flag(body, name) },
 	})
 }
+
+func (p proxyConfig) isLeaving() bool { return p.Leaves(p.name) || !p.isDeclared() }
+
+// isFinal reports whether the values stay as they are: the cluster leaves, and nobody can change its ConfigMap.
+func (p proxyConfig) isFinal(config linkerd.Config) bool { return config.Immutable && p.isLeaving() }
 
 // write returns the write of the values. It happens only on the very ConfigMap that was read.
 func (p proxyConfig) write(config linkerd.Config, d values.Decision) object.Change {
@@ -150,7 +155,8 @@ func writers(c linkerd.Config) string {
 // report sets the phase of the base. What else it says of a base that is not Ready stays, unless this one is worse.
 func (p proxyConfig) report(s Step, phase Phase, why *object.Reason) Step {
 	for i, row := range s.Rows {
-		if row.End == p.base() && (row.Phase == Ready || why != nil) {
+		putsBack := row.Leaving && row.Phase == Waiting && phase == Changing // so it reports how the write ends
+		if row.End == p.base() && (row.Phase == Ready || putsBack || why != nil) {
 			s.Rows[i].Phase, s.Rows[i].Why = phase, why
 		}
 	}

@@ -7,13 +7,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -96,7 +94,6 @@ type workload struct {
 	kind, namespace, name string
 	template              corev1.PodTemplateSpec
 	claims                []corev1.PersistentVolumeClaim
-	selector              labels.Selector
 	pods                  []*corev1.Pod
 }
 
@@ -124,7 +121,7 @@ func (r *reader) list(ctx context.Context) error {
 	g.Go(func() error {
 		return pages(ctx, r.client.Apps.Deployments(r.namespace).List, func(l *appsv1.DeploymentList) {
 			for _, d := range l.Items {
-				deployments = append(deployments, &workload{kind: "Deployment", namespace: d.Namespace, name: d.Name, template: d.Spec.Template, selector: selectorOf(d.Spec.Selector)})
+				deployments = append(deployments, &workload{kind: "Deployment", namespace: d.Namespace, name: d.Name, template: d.Spec.Template})
 			}
 		})
 	})
@@ -195,15 +192,6 @@ func pages[List metav1.ListInterface](ctx context.Context, list func(context.Con
 	}
 }
 
-// selectorOf returns the selector of a Deployment. An invalid one, which an API server does not take, selects nothing.
-func selectorOf(s *metav1.LabelSelector) labels.Selector {
-	out, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil {
-		return labels.Nothing()
-	}
-	return out
-}
-
 // assign gives each pod to its workload, and returns the others.
 func (r *reader) assign() (others []Pod) {
 	near := map[string][]*workload{} // by namespace
@@ -228,14 +216,15 @@ func (r *reader) assign() (others []Pod) {
 	return others
 }
 
-// owns reports whether a pod is the workload's. A Deployment owns those of its ReplicaSets, which its selector selects.
+// owns reports whether a pod is the workload's. A Deployment owns those of its ReplicaSets, which it names by the hash of
+// their template.
 func (w *workload) owns(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
 		return false
 	}
 	if w.kind == "Deployment" {
-		return owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.Name, w.name+"-") && w.selector.Matches(labels.Set(pod.Labels))
+		return owner.Kind == "ReplicaSet" && owner.Name == w.name+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 	}
 	return owner.Kind == w.kind && owner.Name == w.name
 }

@@ -298,7 +298,7 @@ func docs(of string) string {
 	case "ProxyImage.pullPolicy":
 		return "pullPolicy of the image; empty: the control plane's."
 	case "ProxyImage.version":
-		return "version is the tag, with or without a digest; empty: that of the control plane, but not for proxyInit."
+		return "version is the tag, with or without a digest; empty: that of the control plane. It must not be empty in proxyInit."
 	case "ProxyInit":
 		return "ProxyInit has values of the init container that redirects a pod's traffic."
 	case "ProxyInit.closeWaitTimeoutSecs":

@@ -94,7 +94,7 @@ type Proxy struct {
 type ProxyImage struct {
 	// Name of the image, without a tag.
 	Name *string `json:"name,omitempty"`
-	// Version is the tag, with or without a digest; empty: that of the control plane, but not for proxyInit.
+	// Version is the tag, with or without a digest; empty: that of the control plane. It must not be empty in proxyInit.
 	Version *string `json:"version,omitempty"`
 	// PullPolicy of the image; empty: the control plane's.
 	PullPolicy *PullPolicy `json:"pullPolicy,omitempty"`

@@ -199,7 +199,7 @@ func wordAt[E enum](value *E) []Finding {
 	return wordOrEmpty(value)
 }
 
-// wordOrEmpty is checkWord for an optional value. An empty one is as if Linkerd's chart had none.
+// wordOrEmpty is checkWord for an optional value of which Linkerd's own default may be empty, too.
 func wordOrEmpty[E enum](value *E) []Finding {
 	if value == nil {
 		return nil

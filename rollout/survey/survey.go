@@ -66,23 +66,14 @@ func Read(ctx context.Context, client Client, namespace string) (Cluster, error)
 	if err := r.list(ctx); err != nil {
 		return Cluster{}, err
 	}
-	out := Cluster{Others: r.assign()}
-	for _, w := range r.workloads {
-		if len(w.pods) > 0 {
-			out.Workloads = append(out.Workloads, Workload{})
-		}
-	}
+	others := r.assign()
+	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return len(w.pods) == 0 })
+	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others}
 	g, inner := errgroup.WithContext(ctx)
 	g.SetLimit(inFlight)
-	at := 0
-	for _, w := range r.workloads {
-		if len(w.pods) == 0 {
-			continue
-		}
-		result := &out.Workloads[at]
-		at++
+	for i, w := range meshed {
 		g.Go(func() error {
-			*result = r.compare(inner, w)
+			out.Workloads[i] = r.compare(inner, w)
 			return inner.Err()
 		})
 	}

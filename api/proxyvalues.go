@@ -20,6 +20,7 @@ func (d ProxyConfigDoc) Check() []Finding {
 		prefixed("proxy", s.Proxy.check()),
 		prefixed("proxyInit", s.ProxyInit.check()),
 		prefixed("networkValidator", s.NetworkValidator.check()),
+		s.checkExclusions(),
 	)
 	if d := s.DebugContainer; d != nil {
 		found = append(found, prefixed("debugContainer", prefixed("image", d.Image.check()))...)
@@ -45,9 +46,6 @@ func (p *Proxy) check() []Finding {
 		prefixed("tracing", p.Tracing.check()),
 		p.checkRuntime(),
 	)
-	if p.NativeSidecar != nil && *p.NativeSidecar && p.WaitBeforeExitSeconds != nil && *p.WaitBeforeExitSeconds > 0 {
-		found = append(found, prefixed("waitBeforeExitSeconds", findingWithHint("remove one of them", "Linkerd's injector accepts no waitBeforeExitSeconds with nativeSidecar"))...)
-	}
 	return append(found, checkTimes(map[string]*ProxyDuration{
 		"shutdownGracePeriod": p.ShutdownGracePeriod, "inboundConnectTimeout": p.InboundConnectTimeout, "outboundConnectTimeout": p.OutboundConnectTimeout,
 		"inboundDiscoveryCacheUnusedTimeout": p.InboundDiscoveryCacheUnusedTimeout, "outboundDiscoveryCacheUnusedTimeout": p.OutboundDiscoveryCacheUnusedTimeout,

@@ -50,7 +50,7 @@ func table() map[string]row {
 		"sync/credential":        {pure: true, imports: "api object object/reason prune/inventory render render/fleet render/linkerd sync/state"},
 		"sync/health":            {pure: true, imports: "api object object/reason render/linkerd sync/credential"},
 		"sync/takeover":          {pure: true, imports: "api object object/reason render render/fleet render/linkerd sync/state"},
-		"sync/values":            {pure: true, imports: "object object/reason prune/inventory render/fleet render/linkerd render/values"},
+		"sync/values":            {pure: true, imports: "api object object/reason prune/inventory render/fleet render/linkerd render/values"},
 		"sync/plan":              {pure: true, imports: "api object object/reason prune prune/inventory render render/confine render/fleet render/linkerd sync/credential sync/health sync/state sync/takeover sync/values"},
 		"sync/rights":            {pure: true, imports: "api object prune/inventory render render/fleet render/linkerd sync/plan sync/state"},
 		"sync/report/output":     {pure: true, imports: "object"},

@@ -94,10 +94,12 @@ func (j *joiner) settleValues(c *Cluster) {
 		c.Values = append(c.Values, v.Value)
 	}
 	c.values = nil
-	native, wait := c.value("proxy.nativeSidecar"), c.value("proxy.waitBeforeExitSeconds")
-	if native.JSON == "true" && wait.JSON != "" && wait.JSON != "0" && native.From != wait.From {
-		j.failTwice(wait.At, native.At, fmt.Sprintf("%s sets proxy.waitBeforeExitSeconds of cluster %s, and %s sets proxy.nativeSidecar", wait.From, c.Name, native.From),
-			"remove one of them: Linkerd's injector accepts no waitBeforeExitSeconds with nativeSidecar")
+	for _, e := range api.Exclusions() {
+		first, second := c.value(e.Fields[0]), c.value(e.Fields[1])
+		if first.From != second.From && e.RejectsDeclared(first.JSON, second.JSON) {
+			j.failTwice(second.At, first.At, fmt.Sprintf("%s sets %s of cluster %s, and %s sets %s", second.From, second.Path, c.Name, first.From, first.Path),
+				"remove one of them: "+e.Wrong)
+		}
 	}
 }
 

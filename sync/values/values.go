@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -214,43 +215,12 @@ func (d *decision) contradicted(v fleet.Value) *object.Reason {
 
 // notInjectable returns why a value must not be set: with it, Linkerd's injector would reject every pod. nil: it may be set.
 func (d *decision) notInjectable(path, value string) *object.Reason {
-	for _, pair := range exclusive() {
-		other := pair.fields[0]
-		if path == other {
-			other = pair.fields[1]
-		} else if path != pair.fields[1] {
-			continue
-		}
-		both := map[string]string{path: value, other: d.effective(other)}
-		if pair.rejected(both[pair.fields[0]], both[pair.fields[1]]) {
-			return object.Because(reason.ValueContradicted, "Linkerd's injector would reject every pod: %s", pair.rule)
+	for _, e := range api.Exclusions() {
+		if other := e.Other(path); other != "" && e.Rejects(path, value, d.effective(other)) {
+			return object.Because(reason.ValueContradicted, "Linkerd's injector would reject every pod: %s", e.Remedy)
 		}
 	}
 	return nil
-}
-
-// excluding are two fields of which Linkerd's chart rejects some values together.
-type excluding struct {
-	fields   [2]string
-	rejected func(a, b string) bool
-	rule     string
-}
-
-// exclusive are the pairs for which the chart fails (linkerd2 charts/partials/templates/_proxy.tpl, _proxy-init.tpl).
-func exclusive() []excluding {
-	positive := func(n string) bool { return n != "" && n != "0" && n != "null" }
-	return []excluding{
-		{
-			[2]string{"proxy.nativeSidecar", "proxy.waitBeforeExitSeconds"},
-			func(native, wait string) bool { return native == "true" && positive(wait) },
-			"declare proxy.waitBeforeExitSeconds: 0, or proxy.nativeSidecar: false",
-		},
-		{
-			[2]string{"proxyInit.closeWaitTimeoutSecs", "proxyInit.runAsRoot"},
-			func(timeout, root string) bool { return positive(timeout) && root != "true" },
-			"proxyInit.closeWaitTimeoutSecs needs proxyInit.runAsRoot: true",
-		},
-	}
 }
 
 // effective returns the value that a field is to have: the declared one, the one that is put back, or else the live one.

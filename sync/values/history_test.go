@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/render/values"
@@ -15,15 +16,11 @@ type history struct {
 	*testing.T
 	text     string
 	managers []string
+	paths    []string // the fields that come up
 	recorded []inventory.Value
 	declared map[string]string
 	foreign  map[string]string // of each field, what others wrote last; linkwright never changes it for long
 	log      []string
-}
-
-// paths are the fields that come up.
-func paths() []string {
-	return []string{"proxy.logLevel", "proxy.await", "proxy.accessLog", "proxy.resources.cpu.limit"}
 }
 
 // TestHistories: whatever people declare, edit and install, and wherever linkwright is killed, at rest each declared field has its value, and every other
@@ -34,7 +31,7 @@ func TestHistories(t *testing.T) {
 		runs = 300
 	}
 	for seed := range runs {
-		h := &history{T: t, text: document, managers: []string{"helm"}, declared: map[string]string{}, foreign: map[string]string{"proxy.logLevel": `"warn"`, "proxy.await": "true"}}
+		h := newHistory(t, "proxy.logLevel", "proxy.await", "proxy.accessLog", "proxy.resources.cpu.limit")
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		for range 12 {
 			h.step(r)
@@ -47,9 +44,21 @@ func TestHistories(t *testing.T) {
 	}
 }
 
+// newHistory begins with a document that Helm wrote.
+func newHistory(t *testing.T, paths ...string) *history {
+	t.Helper()
+	h := &history{T: t, text: document, managers: []string{"helm"}, paths: paths, declared: map[string]string{}, foreign: map[string]string{}}
+	for _, path := range paths {
+		if live := h.live(path); live != "" {
+			h.foreign[path] = live
+		}
+	}
+	return h
+}
+
 // step is something that happens.
 func (h *history) step(r *rand.Rand) {
-	path, value := paths()[r.IntN(4)], fmt.Sprintf(`"v%d"`, r.IntN(3))
+	path, value := h.paths[r.IntN(4)], fmt.Sprintf(`"v%d"`, r.IntN(3))
 	_, isDeclared := h.declared[path]
 	switch r.IntN(6) {
 	case 0:
@@ -96,7 +105,7 @@ func (h *history) write(path, value string, managers []string) {
 
 func (h *history) decide() Decision {
 	var fields []string
-	for _, path := range paths() {
+	for _, path := range h.paths {
 		if v, ok := h.declared[path]; ok {
 			fields = append(fields, path+"="+v)
 		}
@@ -106,32 +115,34 @@ func (h *history) decide() Decision {
 
 func (h *history) config() linkerd.Config { return config(h.text, h.managers...) }
 
-// settle makes steps until there is nothing to do.
+// settle makes steps until there is nothing to do, and nothing is blocked.
 func (h *history) settle() {
+	h.Helper()
+	if blocked := h.rest(); len(blocked) > 0 {
+		h.Fatalf("blocked: %v", blocked)
+	}
+}
+
+// rest makes steps until there is nothing to do. It returns what is blocked then.
+func (h *history) rest() []object.Reason {
 	h.Helper()
 	for range 5 {
 		d := h.decide()
-		if len(d.Blocked) > 0 {
-			h.Fatalf("blocked: %v", d.Blocked)
-		}
 		h.recorded = d.Record
 		if len(d.Changes) == 0 {
-			return
+			return d.Blocked
 		}
 		h.text, h.managers = d.Text, []string{"helm"}
 	}
 	h.Error("it does not come to rest")
+	return nil
 }
 
 // check compares a document at rest.
 func (h *history) check() {
 	h.Helper()
-	doc, err := values.Parse(h.text)
-	if err != nil {
-		h.Fatal(err)
-	}
-	for _, path := range paths() {
-		got, _ := doc.Value(path)
+	for _, path := range h.paths {
+		got := h.live(path)
 		want, isDeclared := h.declared[path]
 		if !isDeclared {
 			want = h.foreign[path]
@@ -140,4 +151,15 @@ func (h *history) check() {
 			h.Errorf("%s is %s, want %s (declared: %t)", path, got, want, isDeclared)
 		}
 	}
+}
+
+// live returns the value of a field; empty: it is not there.
+func (h *history) live(path string) string {
+	h.Helper()
+	doc, err := values.Parse(h.text)
+	if err != nil {
+		h.Fatal(err)
+	}
+	live, _ := doc.Value(path)
+	return live
 }

@@ -163,10 +163,16 @@ func (d *decision) block(why *object.Reason, recorded inventory.Value, known boo
 	}
 }
 
-// putBack decides on a field that is no longer declared. In a cluster that leaves, one that cannot be put back stays as it is.
+// putBack decides on a field that is no longer declared. If it cannot be put back yet, it stays recorded; in a cluster that leaves, it stays as it is.
 func (d *decision) putBack(was inventory.Value, live string) {
-	if !isOurs(live, was) || values.Equal(live, was.Before) || d.notInjectable(was.Path, was.Before) != nil {
-		return // others changed it, there is nothing to put back, or injection would end
+	if !isOurs(live, was) || values.Equal(live, was.Before) {
+		return // others changed it, or there is nothing to put back
+	}
+	if d.notInjectable(was.Path, was.Before) != nil {
+		if !d.Leaving { // nothing is wrong with what is declared: it is put back once the other field of the pair allows it
+			d.Record = append(d.Record, was)
+		}
+		return
 	}
 	err := d.set(Change{Path: was.Path, Before: live, After: was.Before, Why: reason.Undeclared}, was)
 	if err != nil && !d.Leaving {
@@ -216,23 +222,33 @@ func (d *decision) contradicted(v fleet.Value) *object.Reason {
 // notInjectable returns why a value must not be set: with it, Linkerd's injector would reject every pod. nil: it may be set.
 func (d *decision) notInjectable(path, value string) *object.Reason {
 	for _, e := range api.Exclusions() {
-		if other := e.Other(path); other != "" && e.Rejects(path, value, d.effective(other)) {
+		other := e.Other(path)
+		if other == "" {
+			continue
+		}
+		next, otherwise := d.effective(other)
+		if e.Rejects(path, value, next) && e.Rejects(path, value, otherwise) {
 			return object.Because(reason.ValueContradicted, "Linkerd's injector would reject every pod: %s", e.Remedy)
 		}
 	}
 	return nil
 }
 
-// effective returns the value that a field is to have: the declared one, the one that is put back, or else the live one.
-func (d *decision) effective(path string) string {
+// effective returns the value that a field is to have, and the one that it has if that is refused because of the other field of its pair.
+//
+//	the field        next                otherwise
+//	is declared      the declared value  the same: what is declared is never given up for a value that is put back
+//	is put back      the value before    the live value
+//	is none of ours  the live value      the same
+func (d *decision) effective(path string) (next, otherwise string) {
 	if v, ok := find(d.Declared, path, func(v fleet.Value) string { return v.Path }); ok {
-		return v.JSON
+		return v.JSON, v.JSON
 	}
 	live, _ := d.doc.Value(path)
 	if v, ok := find(d.Recorded, path, func(v inventory.Value) string { return v.Path }); ok && isOurs(live, v) {
-		return v.Before
+		return v.Before, live
 	}
-	return live
+	return live, live
 }
 
 func find[V any](all []V, path string, of func(V) string) (found V, ok bool) {

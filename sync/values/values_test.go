@@ -108,7 +108,7 @@ func TestDecide(t *testing.T) {
 		"was as declared":               {recorded: recorded(`proxy.logLevel="warn"<"warn"`)},
 		"a sidecar that waits":          {declared: declared(`proxy.nativeSidecar=true`, `proxy.waitBeforeExitSeconds=5`), want: []string{"blocked ValueContradicted", "blocked ValueContradicted"}},
 		"a sidecar that waits no more":  {declared: declared(`proxy.nativeSidecar=true`, `proxy.waitBeforeExitSeconds=0`), want: []string{`Declared: proxy.nativeSidecar "false" -> "true"`, `record proxy.nativeSidecar=true<false<false`, `record proxy.waitBeforeExitSeconds=0<0`}},
-		"a wait that would be put back": {declared: declared(`proxy.nativeSidecar=true`), recorded: recorded(`proxy.waitBeforeExitSeconds=0<5`), want: []string{"blocked ValueContradicted"}}, // for this step: then the wait is nobody's
+		"a wait that is put back later": {declared: declared(`proxy.nativeSidecar=true`), recorded: recorded(`proxy.waitBeforeExitSeconds=0<5`), want: []string{`Declared: proxy.nativeSidecar "false" -> "true"`, `record proxy.nativeSidecar=true<false<false`, `record proxy.waitBeforeExitSeconds=0<5`}},
 		"a timeout without root":        {declared: declared(`proxyInit.closeWaitTimeoutSecs=5`), want: []string{"blocked ValueContradicted"}},
 		"a timeout with root":           {declared: declared(`proxyInit.closeWaitTimeoutSecs=5`, `proxyInit.runAsRoot=true`), want: []string{`Declared: proxyInit.closeWaitTimeoutSecs "0" -> "5"`, `Declared: proxyInit.runAsRoot "false" -> "true"`, `record proxyInit.closeWaitTimeoutSecs=5<0<0`, `record proxyInit.runAsRoot=true<false<false`}},
 		"a first write that failed":     {declared: declared(`proxy.logLevel="a"`), recorded: recorded(`proxy.logLevel="a"<"warn"<"warn"`), managers: helm, want: []string{`Declared: proxy.logLevel "\"warn\"" -> "\"a\""`, `record proxy.logLevel="a"<"warn"<"warn"`}},
@@ -159,5 +159,30 @@ func TestDecideLarge(t *testing.T) {
 	want = strings.Replace(want, "waitBeforeExitSeconds: 0\n", "waitBeforeExitSeconds: 0\n  accessLog: json\n", 1)
 	if d.Text != want {
 		t.Errorf("got %d bytes and %v", len(d.Text), shown(d))
+	}
+}
+
+// A value that the injector would reject with the other one of its pair is put back once that one allows it. In a cluster that leaves, it stays.
+func TestDecidePutBackLater(t *testing.T) {
+	text := strings.Replace(document, "runAsRoot: false", "runAsRoot: true", 1)
+	needsRoot := strings.Replace(text, "closeWaitTimeoutSecs: 0", "closeWaitTimeoutSecs: 5", 1)
+	root := recorded("proxyInit.runAsRoot=true<false")
+	back := []string{`Undeclared: proxyInit.runAsRoot "true" -> "false"`, "record proxyInit.runAsRoot=true<false"}
+	for name, c := range map[string]struct {
+		in   Input
+		want []string
+	}{
+		"another tool's timeout":             {Input{Recorded: root, Config: config(needsRoot, "helm")}, []string{"record proxyInit.runAsRoot=true<false"}},
+		"a declared timeout":                 {Input{Recorded: root, Config: config(text), Declared: declared("proxyInit.closeWaitTimeoutSecs=5")}, []string{`Declared: proxyInit.closeWaitTimeoutSecs "0" -> "5"`, "record proxyInit.closeWaitTimeoutSecs=5<0<0", "record proxyInit.runAsRoot=true<false"}},
+		"no timeout any more":                {Input{Recorded: root, Config: config(text, "helm")}, back},
+		"a timeout in a cluster that leaves": {Input{Recorded: root, Config: config(needsRoot, "helm"), Leaving: true}, nil},
+		"one of two": {
+			Input{Recorded: recorded("proxyInit.closeWaitTimeoutSecs=0<5", "proxyInit.runAsRoot=true<false"), Config: config(text)},
+			[]string{`Undeclared: proxyInit.closeWaitTimeoutSecs "0" -> "5"`, "record proxyInit.closeWaitTimeoutSecs=0<5", "record proxyInit.runAsRoot=true<false"},
+		},
+	} {
+		if diff := cmp.Diff(c.want, shown(Decide(c.in))); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
 	}
 }

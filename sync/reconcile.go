@@ -108,14 +108,14 @@ func (r *reconcile) planAndWrite(ctx context.Context, v store.View) {
 	r.step = plan.Next(v.Snapshot, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
 	r.took.plan, r.basis, r.moves = time.Since(began), v.Basis(r.step), v.Moves
 	live := v.Clusters[r.cluster.Name]
-	given, yields := plan.AbandonIfForbidden(v.Snapshot, r.step)
+	given, yields := plan.AbandonIfRefused(v.Snapshot, r.step)
 	r.store.Release(v)
 	r.run.notePlanned()
 	if r.kept = r.mode == byRequests && live.Known(); !r.loop.writes(r.cluster.Name) {
 		return
 	}
 	r.write(ctx, live.Facts.UID)
-	if yields && r.forbidden() {
+	if yields && r.refused() {
 		r.step, r.outcomes, r.err = given, nil, r.removeFromRecord(ctx)
 	}
 	r.fold(ctx, live)
@@ -179,11 +179,16 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 	}
 }
 
-// forbidden reports whether the account may do none of the writes, by its rights or by admission. Later phases were skipped because of that.
-func (r *reconcile) forbidden() bool {
+// refused reports whether the cluster accepts none of the writes: the account lacks the right, admission denies them, or they put values of Linkerd's
+// installation back that the API server finds invalid. Later phases were skipped because of that.
+func (r *reconcile) refused() bool {
 	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, apply.ErrSkipped) })
 	may := func(o object.Outcome) bool {
-		return o.Err == nil || !slices.Contains([]reason.Code{reason.Forbidden, reason.AdmissionDenied}, r.loop.Explained(o.Err).Code)
+		if o.Err == nil {
+			return true
+		}
+		code := r.loop.Explained(o.Err).Code
+		return code != reason.Forbidden && code != reason.AdmissionDenied && (code != reason.Invalid || o.Change.Action != object.Patch)
 	}
 	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
 }

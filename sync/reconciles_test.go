@@ -296,28 +296,32 @@ func TestContested(t *testing.T) {
 	})
 }
 
-// A cluster that people abandoned is given up if its account may do no write any more: by its rights, or because a policy denies it. What
-// failed otherwise may be done yet.
-func TestForbiddenWrites(t *testing.T) {
+// A cluster that people abandoned is given up if its account may do no write any more: by its rights, or because a policy denies it, or because values
+// of Linkerd's installation are invalid there, which no declaration corrects. What failed otherwise may be done yet.
+func TestRefusedWrites(t *testing.T) {
 	code := func(c reason.Code) error { return errors.New(string(c)) }
 	loop := &Loop{Errors: Errors{Explain: func(err error) object.Reason { return object.Reason{Code: reason.Code(err.Error())} }}}
 	for _, tt := range []struct {
-		errs []error
-		want bool
+		action object.Action
+		errs   []error
+		want   bool
 	}{
-		{[]error{code(reason.Forbidden), apply.ErrSkipped}, true},
-		{[]error{code(reason.AdmissionDenied)}, true},
-		{[]error{code(reason.Forbidden), code(reason.AdmissionDenied)}, true},
-		{[]error{code(reason.AdmissionDenied), code("Invalid")}, false},
-		{[]error{code(reason.Forbidden), nil}, false},
-		{[]error{apply.ErrSkipped}, false},
-		{nil, false},
+		{object.Delete, []error{code(reason.Forbidden), apply.ErrSkipped}, true},
+		{object.Delete, []error{code(reason.AdmissionDenied)}, true},
+		{object.Delete, []error{code(reason.Forbidden), code(reason.AdmissionDenied)}, true},
+		{object.Delete, []error{code(reason.AdmissionDenied), code(reason.Invalid)}, false},
+		{object.Patch, []error{code(reason.AdmissionDenied), code(reason.Invalid)}, true},
+		{object.Patch, []error{code(reason.Invalid), nil}, false},
+		{object.Patch, []error{code(reason.Conflict)}, false},
+		{object.Delete, []error{code(reason.Forbidden), nil}, false},
+		{object.Delete, []error{apply.ErrSkipped}, false},
+		{object.Delete, nil, false},
 	} {
 		u := &reconcile{reader: reader{shared: shared{loop: loop}}}
 		for _, err := range tt.errs {
-			u.outcomes = append(u.outcomes, object.Outcome{Err: err})
+			u.outcomes = append(u.outcomes, object.Outcome{Change: object.Change{Action: tt.action}, Err: err})
 		}
-		if got := u.forbidden(); got != tt.want {
+		if got := u.refused(); got != tt.want {
 			t.Errorf("%v: %t, want %t", tt.errs, got, tt.want)
 		}
 	}

@@ -101,11 +101,12 @@ func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
 	return d, nil
 }
 
-// remembered are the clusters that left the fleet, without those that people give up: what is declared is never given up.
+// remembered are the clusters that left the fleet, without those that people give up if not all can be removed: what is declared is never given up.
 func (e engine) remembered(w state.Snapshot) []fleet.Cluster {
 	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool {
 		side := w.Clusters[c.Name]
-		return w.Abandoned[c.Name] && (!side.Known() || len(side.Live.Hidden) > 0)
+		base, _ := inventory.ReadBase(w.Owner, side.Live)
+		return w.Abandoned[c.Name] && (!side.Known() || len(side.Live.Hidden)+len(base.Values) > 0)
 	})
 }
 

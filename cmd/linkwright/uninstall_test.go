@@ -8,21 +8,30 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// What left the repository is declared to leave, but for a cluster that people abandon and that cannot be read, or not all of it: only one
-// that is not declared is given up.
+// What left the repository is declared to leave, but for a cluster that people abandon and that cannot be read, or not all of it, or whose values are
+// still to be put back: only one that is not declared is given up.
 func TestUninstallRemembers(t *testing.T) {
-	w := state.Snapshot{Record: state.Record{Abandoned: map[api.ClusterName]bool{"dead": true, "hiding": true, "sound": true}}, Clusters: map[api.ClusterName]state.Cluster{
+	base, err := inventory.Inventory{End: object.End{Cluster: "set"}, Values: []inventory.Value{{Path: "proxy.await", Set: "false"}}}.Object("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := object.Observation{}.Edit()
+	set.Put(base.Key, object.Written(base), base.Body)
+	abandoned := map[api.ClusterName]bool{"dead": true, "hiding": true, "set": true, "sound": true}
+	w := state.Snapshot{Record: state.Record{Abandoned: abandoned}, Clusters: map[api.ClusterName]state.Cluster{
 		"dead":   {},
 		"hiding": {Reading: state.Read, Live: object.Observation{Hidden: []object.Hidden{{Key: object.Key{Kind: "Secret"}}}}},
+		"set":    {Reading: state.Read, Live: set.Observation()},
 		"sound":  {Reading: state.Read},
 		"other":  {},
 	}}
-	for _, name := range []api.ClusterName{"dead", "hiding", "other", "sound"} {
+	for _, name := range []api.ClusterName{"dead", "hiding", "other", "set", "sound"} {
 		w.Departed = append(w.Departed, fleet.Cluster{Name: name})
 	}
 	got := engine{}.remembered(w)

@@ -107,7 +107,7 @@ func (p departure) notAbandoned() string {
 	return ""
 }
 
-// abandonedRow reports what stays in an abandoned cluster: pending cleanups, and these ends of links.
+// abandonedRow reports what stays in an abandoned cluster: pending cleanups, these ends of links, and values of Linkerd's installation.
 func (p departure) abandonedRow(ends ...object.End) Row {
 	var left []string
 	for _, o := range p.PendingIn(p.name) {
@@ -122,6 +122,9 @@ func (p departure) abandonedRow(ends ...object.End) Row {
 	known := "linkwright knows of no link that left anything there; the objects of the base stay"
 	if len(left) > 0 {
 		known = strings.Join(left, "; ")
+	}
+	if kept := proxyConfig(p).kept(); kept != "" {
+		known += "; " + kept
 	}
 	return Row{
 		End: p.base(), Phase: Removed, Leaving: true,
@@ -144,9 +147,9 @@ func (p departure) abandonIfForbidden(s Step) Step {
 	return s
 }
 
-// AbandonIfForbidden returns the step of a departed cluster whose account may do none of its writes: the cluster is given up if people abandoned it. false: they
+// AbandonIfRefused returns the step of a departed cluster that accepts none of its writes: the cluster is given up if people abandoned it. false: they
 // did not, or something there waits for something else.
-func AbandonIfForbidden(w state.Snapshot, s Step) (Step, bool) {
+func AbandonIfRefused(w state.Snapshot, s Step) (Step, bool) {
 	p := departure{newCluster(w, s.Cluster, nil, nil)}
 	rows, ok := p.abandonedRows(s.Rows, func(r Row) bool { return r.Phase == Changing || r.Phase == Removed || p.waitsForHidden(r) })
 	return Step{Cluster: s.Cluster, Commit: s.Commit, Rows: rows}, ok

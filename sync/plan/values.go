@@ -107,6 +107,20 @@ func (p proxyConfig) isLeaving() bool { return p.Leaves(p.name) || !p.isDeclared
 // isFinal reports whether the values stay as they are: the cluster leaves, and nobody can change its ConfigMap.
 func (p proxyConfig) isFinal(config linkerd.Config) bool { return config.Immutable && p.isLeaving() }
 
+// kept says which values stay in an abandoned cluster as linkwright set them; empty: none, or that is not known.
+func (p proxyConfig) kept() string {
+	base, _ := inventory.ReadBase(p.Owner, p.current.Live)
+	config := linkerd.ConfigOf(p.Spec(p.name).Linkerd, p.current.Live)
+	if gone := config.Record.IsZero() && p.unread(config.Key) == nil; gone {
+		return ""
+	}
+	paths := values.Kept(base.Values, config.Values)
+	if len(paths) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s keeps values that linkwright set: %s", config.Key, object.FirstNames(paths, len(paths)))
+}
+
 // write returns the write of the values. It happens only on the very ConfigMap that was read.
 func (p proxyConfig) write(config linkerd.Config, d values.Decision) object.Change {
 	paths, from := map[reason.Code][]string{}, ""

@@ -180,6 +180,18 @@ func (d *decision) putBack(was inventory.Value, live string) {
 	}
 }
 
+// Kept returns the recorded fields that have linkwright's value, and not the one from before. If the document cannot be read, it returns all.
+func Kept(recorded []inventory.Value, document string) (paths []string) {
+	doc, err := values.Parse(document)
+	for _, v := range recorded {
+		live, _ := doc.Value(v.Path)
+		if err != nil || isOurs(live, v) && !values.Equal(live, v.Before) {
+			paths = append(paths, v.Path)
+		}
+	}
+	return paths
+}
+
 // isOurs reports whether a live value is one that linkwright set, or found before a write that it has not made yet.
 func isOurs(live string, of inventory.Value) bool {
 	return values.Equal(live, of.Set) || values.Equal(live, of.Former)

@@ -186,3 +186,16 @@ func TestDecidePutBackLater(t *testing.T) {
 		}
 	}
 }
+
+// Kept are the fields that would be put back; of a document that cannot be read, all.
+func TestKept(t *testing.T) {
+	all := recorded(`proxy.accessLog="json"<`, "proxy.await=true<false", `proxy.logLevel="debug"<"info"`, "proxy.nativeSidecar=false<false", `proxy.opaquePorts="1"<"2"<"25,26"`)
+	for text, want := range map[string]string{
+		document: "proxy.await proxy.opaquePorts",
+		"":       "proxy.accessLog proxy.await proxy.logLevel proxy.nativeSidecar proxy.opaquePorts",
+	} {
+		if got := strings.Join(Kept(all, text), " "); got != want {
+			t.Errorf("Kept of %q: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -214,7 +214,7 @@ func docs(of string) string {
 	case "Proxy":
 		return "Proxy has values of the proxy's container."
 	case "Proxy.accessLog":
-		return "accessLog is the format of the access log; without it there is none."
+		return "accessLog is the format of the access log; empty: there is none."
 	case "Proxy.additionalEnv":
 		return "additionalEnv are environment variables of the proxy's container. The list is one field."
 	case "Proxy.await":
@@ -242,7 +242,7 @@ func docs(of string) string {
 	case "Proxy.logFormat":
 		return "logFormat of the proxy."
 	case "Proxy.logHTTPHeaders":
-		return "logHTTPHeaders sets whether the proxy may log the headers of requests."
+		return "logHTTPHeaders sets whether the proxy may log the headers of requests; empty: it may not."
 	case "Proxy.logLevel":
 		return "logLevel of the proxy, such as warn,linkerd=info."
 	case "Proxy.metrics":
@@ -314,7 +314,7 @@ func docs(of string) string {
 	case "ProxyInit.kubeAPIServerPorts":
 		return "kubeAPIServerPorts are the ports of API servers, which init containers may reach before the proxy runs."
 	case "ProxyInit.logFormat":
-		return "logFormat of the container."
+		return "logFormat of the container; empty: plain."
 	case "ProxyInit.logLevel":
 		return "logLevel of the container."
 	case "ProxyInit.privileged":

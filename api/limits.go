@@ -9,6 +9,7 @@ type Limits struct {
 	Not         string   // a value that Pattern matches, and that is not allowed nevertheless
 	Least, Most *float64 // of a number
 	NotEmpty    bool     // of a list
+	OrEmpty     bool     // of a field with words: it may be empty, too, which is a value of its own
 }
 
 // Patterns of Kubernetes' names (apimachinery, pkg/util/validation).
@@ -74,6 +75,10 @@ func limits() map[string]Limits {
 		"ProxyQuantity":                     {Pattern: `^(([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*))?$`, MaxLength: 64},
 		"PortList":                          {Pattern: `^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$`},
 		"SubnetList":                        {Pattern: `^([0-9a-fA-F:.]+/[0-9]+(,[0-9a-fA-F:.]+/[0-9]+)*)?$`},
+		"PullPolicy":                        {OrEmpty: true},
+		"AccessLog":                         {OrEmpty: true},
+		"LogHTTPHeaders":                    {OrEmpty: true},
+		"ProxyInit.logFormat":               {OrEmpty: true}, // of other containers Linkerd's chart accepts no empty one
 		"Proxy.logLevel":                    {Pattern: proxyLogLevel},
 		"ProxyInit.logLevel":                {Pattern: initLogLevel},
 		"NetworkValidator.logLevel":         {Pattern: validatorLevel},

@@ -42,9 +42,9 @@ type Proxy struct {
 	LogLevel *string `json:"logLevel,omitempty"`
 	// LogFormat of the proxy.
 	LogFormat *ProxyLogFormat `json:"logFormat,omitempty"`
-	// LogHTTPHeaders sets whether the proxy may log the headers of requests.
+	// LogHTTPHeaders sets whether the proxy may log the headers of requests; empty: it may not.
 	LogHTTPHeaders *LogHTTPHeaders `json:"logHTTPHeaders,omitempty"`
-	// AccessLog is the format of the access log; without it there is none.
+	// AccessLog is the format of the access log; empty: there is none.
 	AccessLog *AccessLog `json:"accessLog,omitempty"`
 	// Await delays a pod's other containers until its proxy is ready.
 	Await *bool `json:"await,omitempty"`
@@ -212,7 +212,7 @@ type ProxyInit struct {
 	IptablesMode *IptablesMode `json:"iptablesMode,omitempty"`
 	// LogLevel of the container.
 	LogLevel *string `json:"logLevel,omitempty"`
-	// LogFormat of the container.
+	// LogFormat of the container; empty: plain.
 	LogFormat *ProxyLogFormat `json:"logFormat,omitempty"`
 	// CloseWaitTimeoutSecs sets nf_conntrack_tcp_timeout_close_wait; 0: it stays as it is. It needs runAsRoot.
 	CloseWaitTimeoutSecs *int64 `json:"closeWaitTimeoutSecs,omitempty"`

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,5 +54,51 @@ func TestProxyConfigCheck(t *testing.T) {
 		if diff := cmp.Diff(want, strings.Join(paths(d.Check()), " ")); diff != "" {
 			t.Errorf("Check(%s): -want +got\n%s", spec, diff)
 		}
+	}
+}
+
+// A schema and Check agree on whether a field with words may be empty.
+func TestProxyConfigEmptyWords(t *testing.T) {
+	f, err := Declaration("ProxyConfig")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := f.Find("spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[bool]int{}
+	for _, part := range spec.Fields {
+		eachWord(part, Path{part.Name}, func(f Field, at Path) {
+			text := `""`
+			for i := range at {
+				text = `{"` + at[len(at)-1-i] + `":` + text + `}`
+			}
+			var d ProxyConfigDoc
+			if err := json.Unmarshal([]byte(text), &d.Spec); err != nil {
+				t.Fatal(err)
+			}
+			empty := !slices.Contains(paths(d.Check()), "spec."+at.String())
+			if got := slices.Contains(f.schema().Enum, ""); got != empty {
+				t.Errorf("%s may be empty: the schema says %t, Check %t", at, got, empty)
+			}
+			count[empty]++
+		})
+	}
+	if count[true] != 6 || count[false] != 4 {
+		t.Errorf("fields that may be empty, and others: %v", count)
+	}
+}
+
+// eachWord calls do for each field with words below the objects of a field.
+func eachWord(f Field, at Path, do func(Field, Path)) {
+	if f.Words != nil {
+		do(f, at)
+	}
+	if f.Of != nil || at[0] == "clusters" { // matchExpressions are Kubernetes' own
+		return
+	}
+	for _, below := range f.Fields {
+		eachWord(below, append(slices.Clone(at), below.Name), do)
 	}
 }

@@ -89,6 +89,9 @@ func (f Field) schema() *schema {
 		for _, w := range f.Words {
 			out.Enum = append(out.Enum, w.Name)
 		}
+		if f.Limits.OrEmpty {
+			out.Enum = append(out.Enum, "")
+		}
 	}
 	switch f.Type {
 	case Object:

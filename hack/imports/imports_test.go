@@ -40,6 +40,7 @@ func table() map[string]row {
 		"render/overlay":         {imports: "api object object/reason render/fleet render/marks render/overlay/sandbox"},
 		"render/confine":         {pure: true, imports: "object render/linkerd render/marks"},
 		"rollout":                {pure: true, imports: ""},
+		"rollout/trust":          {pure: true, imports: "api object object/reason render/linkerd"},
 		"rollout/survey":         {imports: "rollout"},
 		"prune/inventory":        {pure: true, imports: "api object object/reason"},
 		"mirror":                 {pure: true, imports: "render/linkerd"},

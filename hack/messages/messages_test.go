@@ -118,7 +118,7 @@ func TestFormatsAreShort(t *testing.T) {
 // each calls f for every call in the product's code.
 func each(t *testing.T, f func(where string, call *ast.CallExpr)) {
 	t.Helper()
-	for _, dir := range []string{"api", "cmd", "object", "prune", "render", "sync"} {
+	for _, dir := range []string{"api", "cmd", "object", "prune", "render", "rollout", "sync"} {
 		err := fs.WalkDir(os.DirFS(root), dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

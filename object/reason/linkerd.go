@@ -12,13 +12,15 @@ const (
 	RateLimited             Code = "RateLimited"
 	APIServerAddressInvalid Code = "APIServerAddressInvalid"
 	ClusterCAMissing        Code = "ClusterCAMissing"
-	TrustAnchorsNotShared   Code = "TrustAnchorsNotShared"
-	TrustAnchorExpiring     Code = "TrustAnchorExpiring"
-	TrustAnchorsDiffer      Code = "TrustAnchorsDiffer"
 )
 
 func linkerd() Group {
-	return Group{Title: "Linkerd", Entries: []Entry{
+	return Group{Title: "Linkerd", Entries: append(installation(), trust()...)}
+}
+
+// installation returns what may be wrong with Linkerd's installation.
+func installation() []Entry {
+	return []Entry{
 		{
 			Code:    LinkerdNotInstalled,
 			Meaning: "Linkerd, its multicluster extension or one of its Roles is missing.",
@@ -70,21 +72,5 @@ func linkerd() Group {
 			Meaning: "The cluster publishes no CA in the ConfigMap `kube-root-ca.crt`.",
 			Remedy:  "Check that its controller manager runs.",
 		},
-		{
-			Code:    TrustAnchorsNotShared,
-			Meaning: "Source and target have no valid trust anchor in common. The message names fingerprints and last days.",
-			Remedy: "Give each cluster the anchors of both, and restart the proxies ([trust " +
-				"anchors](docs/explanation/credentials.md#trust-anchors)).",
-		},
-		{
-			Code:    TrustAnchorExpiring,
-			Meaning: "The last trust anchor that both clusters share expires within 60 days.",
-			Remedy:  "Rotate the trust anchors.",
-		},
-		{
-			Code:    TrustAnchorsDiffer,
-			Meaning: "Each of the two clusters has a trust anchor that the other one lacks.",
-			Remedy:  "Finish the rotation of the trust anchors.",
-		},
-	}}
+	}
 }

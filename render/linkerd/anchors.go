@@ -23,6 +23,12 @@ func (a Anchor) Short() string {
 	return a.Fingerprint[:16] + " (until " + a.Expires.Format(time.DateOnly) + ")"
 }
 
+// TrustRoots is the name of the ConfigMap with the anchors that new proxies get, and TrustRootsKey its key with their bundle.
+const (
+	TrustRoots    = trustRoots
+	TrustRootsKey = trustRootsKey
+)
+
 // anchors reads the trust anchors that proxies get: the injector writes trustRoots into each new proxy (linkerd2
 // controller/proxy-injector/webhook.go). The values of Linkerd's configuration may differ, and count only if there is no trustRoots.
 func (r *reader) anchors(fallback string) {
@@ -36,21 +42,32 @@ func (r *reader) anchors(fallback string) {
 	}
 }
 
-// anchorsOf reads a bundle as a set, in the order of fingerprints. It ignores what is no certificate, as proxies do.
+// anchorsOf reads a bundle as a set, in the order of fingerprints.
 func anchorsOf(bundle string) []Anchor {
 	var out []Anchor
-	for rest := []byte(bundle); ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			continue
-		}
-		sum := sha256.Sum256(c.Raw)
-		out = append(out, Anchor{hex.EncodeToString(sum[:]), c.NotAfter.UTC()})
+	for _, c := range Certificates(bundle) {
+		out = append(out, AnchorOf(c))
 	}
 	slices.SortFunc(out, func(a, b Anchor) int { return cmp.Compare(a.Fingerprint, b.Fingerprint) })
 	return slices.Compact(out)
+}
+
+// AnchorOf returns what is kept of a certificate that is an anchor.
+func AnchorOf(c *x509.Certificate) Anchor {
+	sum := sha256.Sum256(c.Raw)
+	return Anchor{hex.EncodeToString(sum[:]), c.NotAfter.UTC()}
+}
+
+// Certificates reads the certificates of a PEM text, in their order. It ignores what is no certificate, as proxies do.
+func Certificates(text string) []*x509.Certificate {
+	var out []*x509.Certificate
+	for rest := []byte(text); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return out
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			out = append(out, c)
+		}
+	}
 }

@@ -41,7 +41,7 @@ func table() map[string]row {
 		"render/confine":         {pure: true, imports: "object render/linkerd render/marks"},
 		"rollout":                {pure: true, imports: ""},
 		"rollout/trust":          {pure: true, imports: "api object object/reason render/linkerd"},
-		"rollout/survey":         {imports: "rollout"},
+		"rollout/survey":         {imports: "render/linkerd rollout rollout/trust"},
 		"prune/inventory":        {pure: true, imports: "api object object/reason"},
 		"mirror":                 {pure: true, imports: "render/linkerd"},
 		"mirror/probe":           {imports: "render/linkerd"},

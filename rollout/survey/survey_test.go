@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/render/values"
@@ -28,6 +29,7 @@ import (
 // bed is a real control plane with an injector, and workloads.
 type bed struct {
 	*testing.T
+	config   *rest.Config
 	client   kubernetes.Interface
 	injector *testbed.Injector
 }
@@ -61,6 +63,7 @@ func TestRead(t *testing.T) {
 	want.Workloads[2].Outdated, want.Workloads[2].Differences = 0, nil
 	b.same("web was restarted", want, b.survey("shop", 0))
 	b.same("another namespace", survey.Cluster{}, b.survey("default", 0))
+	b.trust()
 	b.set("proxy.nativeSidecar", "true")
 	b.set("proxy.waitBeforeExitSeconds", "30")
 	for _, w := range b.survey("shop", 4).Workloads {
@@ -90,6 +93,7 @@ func newBed(t *testing.T) *bed {
 	b.must(testbed.InstallLinkerd(t.Context(), cfg, testbed.Linkerd{}))
 	b.injector, err = testbed.StartInjector(t.Context(), cfg)
 	b.must(err)
+	b.config = cfg
 	b.client, err = kubernetes.NewForConfig(cfg)
 	b.must(err)
 	return b

@@ -29,6 +29,10 @@ const (
 	KindRotationList = "RotationList"
 	KindExplanation  = "Explanation"
 
+	KindTrustAnchor     = "TrustAnchor"
+	KindTrustAnchorList = "TrustAnchorList"
+	KindTrustNeed       = "TrustNeed"
+	KindTrustNeedList   = "TrustNeedList"
 	KindExplanationList = "ExplanationList"
 	KindDeclarationList = "DeclarationList"
 	KindBootstrap       = "Bootstrap"
@@ -39,7 +43,7 @@ const (
 func Kinds() []string {
 	return []string{
 		KindStatus, KindSyncReport, KindLink, KindLinkList, KindCluster, KindClusterList, KindRevision, KindRevisionList, KindGateway, KindGatewayList,
-		KindWorkload, KindWorkloadList,
+		KindWorkload, KindWorkloadList, KindTrustAnchor, KindTrustAnchorList, KindTrustNeed, KindTrustNeedList,
 		KindEvent, KindEventList,
 		KindDiff, KindCheck, KindDecisionList, KindRotationList, KindDeclarationList, KindBootstrap, KindManifestList, KindProblemList,
 		KindExplanation, KindExplanationList, KindVersion,
@@ -97,6 +101,10 @@ func Items(answer any) []any {
 	case List[Gateway]:
 		return each(a.Items)
 	case List[Workload]:
+		return each(a.Items)
+	case List[TrustAnchor]:
+		return each(a.Items)
+	case List[TrustNeed]:
 		return each(a.Items)
 	case List[Event]:
 		return each(a.Items)

@@ -100,8 +100,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "linkwright",
 		Short: "GitOps for Linkerd multicluster",
-		Long: `linkwright keeps Linkerd multicluster links as a Git repository declares them.
-Flags are also variables (--repo is LINKWRIGHT_REPO), see --config. Exit codes:
+		Long: `GitOps for Linkerd multicluster. Flags are also variables: --config. Exit codes:
 0 done, 1 diff, 2 error, 3 invalid, 4 not as declared, 5 lease held, 64 usage.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -112,7 +111,7 @@ Flags are also variables (--repo is LINKWRIGHT_REPO), see --config. Exit codes:
 	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
 	root.Version = versionString() // which adds --version
 	root.SetVersionTemplate(versionLine(thisBuild()) + "\n")
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), rolloutCommand(), mirrorCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), getCommand(), describeCommand(), eventsCommand(), checkCommand(), rolloutCommand(), trustCommand(), mirrorCommand(), manCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(decide.Commands(linksRecorded)...)
 	root.AddCommand(enroll.Commands()...)

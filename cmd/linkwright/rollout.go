@@ -80,16 +80,9 @@ func (f *rolloutFlags) status(c *cobra.Command) error {
 	if len(f.contexts) == 0 {
 		return cli.Usage("--context is missing: give it once for each cluster")
 	}
-	file, raw, err := cli.Kubeconfig(f.kubeconfig)
+	names, configs, err := logins(f.kubeconfig, f.contexts)
 	if err != nil {
 		return err
-	}
-	names, configs := make([]api.ClusterName, len(f.contexts)), make([]*rest.Config, len(f.contexts))
-	for i, name := range f.contexts {
-		names[i] = api.ClusterName(name)
-		if configs[i], err = cli.Login(file, raw, name); err != nil {
-			return err
-		}
 	}
 	show := cli.DisplayOf(c, f.timeout)
 	defer show.Show(c.Context(), live.Cluster(names[0]))()
@@ -107,6 +100,22 @@ func (f *rolloutFlags) status(c *cobra.Command) error {
 		all = append(all, found...)
 	}
 	return f.show(c, all, unread)
+}
+
+// logins returns how to log in to the cluster of each context, which is named like it.
+func logins(kubeconfig string, contexts []string) ([]api.ClusterName, []*rest.Config, error) {
+	file, raw, err := cli.Kubeconfig(kubeconfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, configs := make([]api.ClusterName, len(contexts)), make([]*rest.Config, len(contexts))
+	for i, name := range contexts {
+		names[i] = api.ClusterName(name)
+		if configs[i], err = cli.Login(file, raw, name); err != nil {
+			return nil, nil, err
+		}
+	}
+	return names, configs, nil
 }
 
 // survey reads one cluster.

@@ -117,6 +117,11 @@ func rotate() howTo {
 		{at: "linkwright resume NAME", before: func(r *reader) { r.do("linkwright suspend west/east --reason incident") }, words: map[string]string{"NAME": "west/east"}},
 		{at: "linkwright cluster add NAME PATH --context CONTEXT", words: map[string]string{"NAME": "east", "CONTEXT": "east"}},
 		{at: "linkwright rotate LINK --revoke --repo URL", words: map[string]string{"LINK": "west-east"}, after: synced},
+		{at: "linkwright trust status --context west --context east", shows: []string{"root.linkerd.cluster.local", "no ("}},
+		{
+			at:    "linkwright trust status --context west --context east --anchor OLD",
+			words: map[string]string{"OLD": "root.linkerd.cluster.local"}, exit: exitNotDone, shows: []string{"LastTrustAnchor", "IssuerUnknown"},
+		},
 	}}
 }
 

@@ -27,12 +27,12 @@ func trust() []Entry {
 		{
 			Code:    TrustAnchorExpiring,
 			Meaning: "The last trust anchor that both clusters share expires within 60 days.",
-			Remedy:  "Rotate the trust anchors.",
+			Remedy:  "Rotate the trust anchors ([how](docs/how-to/rotate.md#rotate-the-trust-anchor-of-a-mesh)).",
 		},
 		{
 			Code:    TrustAnchorsDiffer,
 			Meaning: "Each of the two clusters has a trust anchor that the other one lacks.",
-			Remedy:  "Finish the rotation of the trust anchors.",
+			Remedy:  "Finish the rotation of the trust anchors ([how](docs/how-to/rotate.md#rotate-the-trust-anchor-of-a-mesh)).",
 		},
 	}, needs()...)
 }

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/hack/outputschema"
+)
+
+// meshed is a cluster with one Deployment, as its API server shows it. A nil Secret may not be read.
+type meshed struct {
+	bundle, known string
+	issuer        *corev1.Secret
+}
+
+func (m meshed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	meta := func(namespace, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(time.Now().AddDate(-1, 0, 0))}
+	}
+	pod := corev1.Pod{ObjectMeta: meta("shop", "web-5d7f-x"), Spec: corev1.PodSpec{Containers: []corev1.Container{
+		{Name: "linkerd-proxy", Env: []corev1.EnvVar{{Name: "LINKERD2_PROXY_IDENTITY_TRUST_ANCHORS", Value: m.known}}},
+	}}}
+	pod.Labels = map[string]string{"pod-template-hash": "5d7f", "linkerd.io/control-plane-ns": "linkerd"}
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-5d7f", Controller: new(true)}}
+	configMap := func(name, key, value string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: meta("linkerd", name), Data: map[string]string{key: value}}
+	}
+	found := map[string]runtime.Object{
+		"/api/v1/namespaces": &corev1.NamespaceList{}, "/apis/apps/v1/statefulsets": &appsv1.StatefulSetList{}, "/apis/apps/v1/daemonsets": &appsv1.DaemonSetList{},
+		"/apis/apps/v1/deployments": &appsv1.DeploymentList{Items: []appsv1.Deployment{{ObjectMeta: meta("shop", "web")}}},
+		"/api/v1/pods":              &corev1.PodList{Items: []corev1.Pod{pod}},
+		"/api/v1/namespaces/linkerd/configmaps/linkerd-identity-trust-roots": configMap("linkerd-identity-trust-roots", "ca-bundle.crt", m.bundle),
+		"/api/v1/namespaces/linkerd/configmaps/linkerd-config":               configMap("linkerd-config", "values", "identity: {issuer: {issuanceLifetime: 24h0m0s}}"),
+	}
+	if m.issuer != nil {
+		found["/api/v1/namespaces/linkerd/secrets/linkerd-identity-issuer"] = m.issuer
+	}
+	w.Header().Set("Content-Type", "application/json")
+	answer := found[req.URL.Path]
+	if answer == nil || req.Method != http.MethodGet {
+		w.WriteHeader(http.StatusForbidden)
+		answer = &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden, Message: "not allowed"}
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// authority is a certificate with its key.
+type authority struct {
+	*x509.Certificate
+	key *ecdsa.PrivateKey
+}
+
+func (a authority) pem() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Raw}))
+}
+
+// signedBy makes a certificate of an authority; without one, it signs itself.
+func signedBy(t *testing.T, by *authority, name string) authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().AddDate(0, -1, 0), NotAfter: time.Now().AddDate(1, 0, 0),
+		KeyUsage: x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true,
+	}
+	if by == nil {
+		by = &authority{template, key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, by.Certificate, &key.PublicKey, by.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return authority{c, key}
+}
+
+// secret is the Secret of an issuer, with its key.
+func (a authority) secret(t *testing.T) *corev1.Secret {
+	t.Helper()
+	key, err := x509.MarshalECPrivateKey(a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &corev1.Secret{Data: map[string][]byte{"crt.pem": []byte(a.pem()), "key.pem": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key})}}
+}
+
+// contextsOf starts an API server for each cluster, and returns a kubeconfig with a context for each, and one of a dead cluster.
+func contextsOf(t *testing.T, clusters map[string]meshed) string {
+	t.Helper()
+	text := "apiVersion: v1\nkind: Config\nusers: [{name: me, user: {token: x}}]\ncontexts:\n"
+	servers := "clusters:\n- {name: dead, cluster: {server: 'http://127.0.0.1:1'}}\n"
+	for _, name := range []string{"dead", "east", "west"} {
+		text += fmt.Sprintf("- {name: %s, context: {cluster: %s, user: me}}\n", name, name)
+		if c, ok := clusters[name]; ok {
+			server := httptest.NewServer(c)
+			t.Cleanup(server.Close)
+			servers += fmt.Sprintf("- {name: %s, cluster: {server: '%s'}}\n", name, server.URL)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	write(t, file, text+servers)
+	return file
+}
+
+// TestTrustStatus: exit code and answer say whether an anchor may be removed, and nothing shows the issuer's key.
+func TestTrustStatus(t *testing.T) {
+	old, fresh := signedBy(t, nil, "old"), signedBy(t, nil, "new")
+	both := old.pem() + fresh.pem()
+	oldIssuer, newIssuer := signedBy(t, &old, "issuer").secret(t), signedBy(t, &fresh, "issuer").secret(t)
+	done := meshed{both, both, newIssuer}
+	for _, tt := range []struct {
+		name  string
+		west  meshed
+		args  string
+		code  int
+		words string // of all that is printed
+	}{
+		{name: "all", west: done, words: "2 trust anchors: 1 may be removed, 1 needed"},
+		{name: "the old one", west: done, args: "--anchor old", words: "may be removed: nothing in 2 clusters needs it"},
+		{name: "the new one", west: done, args: "--anchor new", code: cli.ExitPartial, words: "IssuerUsesAnchor"},
+		{name: "an issuer of the old one", west: meshed{both, both, oldIssuer}, args: "--anchor old", code: cli.ExitPartial, words: "may not be removed now: 1 reason"},
+		{name: "a proxy of the old one", west: meshed{both, old.pem(), newIssuer}, args: "--anchor old", code: cli.ExitPartial, words: "restart the Deployment"},
+		{name: "a Secret that may not be read", west: meshed{both, both, nil}, args: "--anchor old", code: cli.ExitPartial, words: "nobody knows whether"},
+		{name: "a Secret that may not be read, of all", west: meshed{both, both, nil}, words: "unknown (1)"},
+		{name: "names", west: meshed{both, old.pem(), newIssuer}, args: "--anchor old -o name", code: cli.ExitPartial, words: "trustneed/west/Deployment/shop/web\n"},
+		{name: "a dead cluster", west: done, args: "--context dead --anchor old", code: cli.ExitPartial, words: "nobody knows whether"},
+		{name: "a dead cluster, of all", west: done, args: "--context dead", code: cli.ExitPartial, words: "cluster dead was not read: Unreachable"},
+		{name: "no such anchor", west: done, args: "--anchor other", code: cli.ExitUsage, words: "--anchor other is no trust anchor of these clusters, which have:\n  "},
+		{name: "perhaps no such anchor", west: done, args: "--context dead --anchor other", code: cli.ExitPartial, words: "of the clusters that were read"},
+		{name: "an anchor without a name", west: done, args: "--anchor=", code: cli.ExitUsage, words: "--anchor is empty"},
+		{name: "another namespace", west: done, args: "--linkerd-namespace mesh", code: cli.ExitError, words: "Forbidden"},
+	} {
+		file := contextsOf(t, map[string]meshed{"east": done, "west": tt.west})
+		args := append([]string{"trust", "status", "--kubeconfig", file, "--context", "east", "--context", "west"}, strings.Fields(tt.args)...)
+		var out, stderr bytes.Buffer
+		code := run(t.Context(), args, &out, &stderr)
+		all := out.String() + stderr.String()
+		if code != tt.code || !strings.Contains(all, tt.words) {
+			t.Errorf("%s: exit code %d, want %d and %q:\n%s", tt.name, code, tt.code, tt.words, all)
+		}
+		out.Reset()
+		code = run(t.Context(), append(args, "-o", "json"), &out, &stderr)
+		if empty := strings.Contains(out.String(), `"items": []`); strings.Contains(tt.args, "--anchor") && empty != (code == cli.ExitDone) {
+			t.Errorf("%s: exit code %d, and the list is:\n%s", tt.name, code, &out)
+		}
+		if out.Len() > 0 {
+			if err := outputschema.Check(out.Bytes()); err != nil {
+				t.Errorf("%s: %v\n%s", tt.name, err, &out)
+			}
+		}
+		for _, secret := range []*corev1.Secret{oldIssuer, newIssuer} {
+			key := strings.Split(string(secret.Data["key.pem"]), "\n")[1]
+			if strings.Contains(all+out.String()+stderr.String(), key) {
+				t.Errorf("%s: the key of an issuer is shown", tt.name)
+			}
+		}
+	}
+}

@@ -32,6 +32,10 @@ import (
 //	           prune.minAllowed                2
 //	           prune.maxMirrors                50%
 //	           prune.drainDeadline             5m
+//	ProxyConfig rollout.maxUnavailableWorkloads 5
+//	           rollout.perNamespace            1
+//	           rollout.pauseOnFailure          true
+//	           rollout.detection               DryRun
 const (
 	// DefaultKubeconfigKey is the key of an access Secret.
 	DefaultKubeconfigKey = "kubeconfig"

@@ -87,6 +87,12 @@ func docs(of string) string {
 		return "DebugContainer has values of the debug container."
 	case "DebugContainer.image":
 		return "image of the container."
+	case "Detection":
+		return "Detection is how outdated proxies are found."
+	case "Detection=Annotations":
+		return "compares the annotations by which the injector names its version and the trust anchors."
+	case "Detection=DryRun":
+		return "compares a pod with one that the injector would change now. It is the default."
 	case "EnvVar":
 		return "EnvVar is one environment variable."
 	case "EnvVar.name":
@@ -283,6 +289,8 @@ func docs(of string) string {
 		return "proxy has values of the proxy's container."
 	case "ProxyConfig.proxyInit":
 		return "proxyInit has values of the init container that redirects a pod's traffic to its proxy."
+	case "ProxyConfig.rollout":
+		return "rollout has linkwright restart workloads whose proxies are outdated; without it, linkwright restarts none. Of several that select a cluster, that of the highest priority counts as a whole."
 	case "ProxyConfigDoc":
 		return "ProxyConfig declares values of Linkerd's installation that the proxy injector uses, for clusters chosen by their labels. linkwright holds the declared fields in the ConfigMap linkerd-config of each of these clusters. It changes no other field. A value counts for pods that are created after the change."
 	case "ProxyControl":
@@ -421,6 +429,18 @@ func docs(of string) string {
 		return "limit is what the container may use at most."
 	case "ResourceAmount.request":
 		return "request is what the container is scheduled with."
+	case "Rollout":
+		return "Rollout has linkwright restart workloads whose pods run another proxy than they would get now. It restarts only workloads whose owners allow it by the annotation or label config.linkerd.io/reconcile: auto of the pod template, or by that annotation of the namespace."
+	case "Rollout.detection":
+		return "detection is how linkwright finds outdated proxies. DryRun compares each pod with one that linkwright creates as a dry run. Annotations compares only Linkerd's version and the trust anchors, and needs no right to create pods."
+	case "Rollout.maxUnavailableWorkloads":
+		return "maxUnavailableWorkloads is how many workloads of a cluster restart at the same time."
+	case "Rollout.pauseOnFailure":
+		return "pauseOnFailure sets whether a workload that does not become ready in time halts the rollout, in all clusters of this ProxyConfig. It goes on once that workload is ready."
+	case "Rollout.perNamespace":
+		return "perNamespace is how many workloads of one namespace restart at the same time."
+	case "Rollout.waves":
+		return "waves are groups of clusters by their labels: a wave begins once nothing is left to restart in the waves before it. A cluster is in the first wave that selects it. Clusters that no wave selects come last. Without waves, all clusters restart their workloads at the same time."
 	case "SecretKey":
 		return "SecretKey points at one value of a Secret."
 	case "SecretKey.key":

@@ -25,7 +25,7 @@ func kinds() []kind {
 		{"Cluster", ClusterDoc{Spec: cluster.WithDefaults()}},
 		{"Link", LinkDoc{Spec: Link{LinkSpec: LinkSpec{}.WithDefaults()}}},
 		{"Mesh", MeshDoc{Spec: Mesh{}.WithDefaults()}},
-		{"ProxyConfig", ProxyConfigDoc{}},
+		{"ProxyConfig", ProxyConfigDoc{Spec: ProxyConfig{Rollout: new(Rollout{}.WithDefaults())}}},
 		{"SyncPolicy", SyncPolicyDoc{Spec: SyncPolicy{}.WithDefaults()}},
 	}
 }

@@ -92,6 +92,8 @@ func limits() map[string]Limits {
 		"TraceIdentity.namespace":           {Pattern: simpleName},
 		"ProxyWorkers.maximumCPURatio":      {Least: new(0.0), Most: new(1.0)},
 		"EnvVar.name":                       {Pattern: `^[-._a-zA-Z][-._a-zA-Z0-9]*$`},
+		"Rollout.maxUnavailableWorkloads":   {Least: new(1.0)},
+		"Rollout.perNamespace":              {Least: new(1.0)},
 		"Ignore.fields":                     {NotEmpty: true},
 		"Ignore.fields[]":                   {Pattern: `^spec(\.[A-Za-z0-9]+)+$`},
 	}
@@ -130,6 +132,7 @@ func examples() map[string][]any {
 		"ProxyConfig.metadata.name":         {"logs"},
 		"ProxyConfig.clusters":              {selectorExample("env", "prod")},
 		"ProxyConfig.priority":              {10},
+		"Rollout.waves":                     {[]any{selectorExample("env", "staging"), map[string]any{}}},
 		"Proxy.logLevel":                    {"warn,linkerd=info"},
 		"ProxyImage.name":                   {"registry.example.com/linkerd/proxy"},
 		"ProxyImage.version":                {"edge-26.6.3"},

@@ -18,6 +18,9 @@ type ProxyConfig struct {
 	Clusters metav1.LabelSelector `json:"clusters"`
 	// Priority decides if several declarations set the same field of a cluster: the highest wins. Two of the same priority are an error.
 	Priority int32 `json:"priority,omitempty"`
+	// Rollout has linkwright restart workloads whose proxies are outdated; without it, linkwright restarts none. Of several that select a cluster, that of the
+	// highest priority counts as a whole.
+	Rollout *Rollout `json:"rollout,omitempty"`
 	// Proxy has values of the proxy's container.
 	Proxy *Proxy `json:"proxy,omitempty"`
 	// ProxyInit has values of the init container that redirects a pod's traffic to its proxy.

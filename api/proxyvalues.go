@@ -17,6 +17,7 @@ func (d ProxyConfigDoc) Check() []Finding {
 	s := d.Spec
 	found := slices.Concat(
 		prefixed("clusters", checkSelector(&s.Clusters)),
+		prefixed("rollout", s.Rollout.check()),
 		prefixed("proxy", s.Proxy.check()),
 		prefixed("proxyInit", s.ProxyInit.check()),
 		prefixed("networkValidator", s.NetworkValidator.check()),

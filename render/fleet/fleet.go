@@ -24,6 +24,8 @@ type Cluster struct {
 	// Values of Linkerd's installation that ProxyConfigs set there, by path. In a cluster that leaves they are put back.
 	Values []Value
 	values []rankedValue
+	// Rollout says how workloads of the cluster restart that run outdated proxies; nil: linkwright restarts none. A cluster that leaves has none.
+	Rollout *Rollout
 }
 
 // Canonical is the name of the cluster that has this one's ends: its own, or that of the cluster it is a second name of.

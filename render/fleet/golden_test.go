@@ -112,6 +112,11 @@ func summary(f *Fleet, problems []api.Problem) string {
 			fmt.Fprintln(&b, "  value", v.Path, v.JSON, "of", v.From, v.At)
 		}
 	}
+	for _, c := range f.Clusters {
+		if r := c.Rollout; r != nil {
+			fmt.Fprintln(&b, "rollout of", c.Name, "wave", r.Wave, "at once", *r.MaxUnavailableWorkloads, *r.PerNamespace, r.Detection, "of", r.From, r.At)
+		}
+	}
 	for l := range f.Links() {
 		fmt.Fprintln(&b, "link", l.Pair(), "of", l.From, *l.At)
 	}

@@ -25,6 +25,7 @@ type Value struct {
 type proxyConfig struct {
 	declared[api.ProxyConfigDoc]
 	values  []Value
+	waves   []labels.Selector  // of its rollout
 	idle    bool               // it selects no cluster
 	clashes map[[2]string]bool // with which other one, and in which field: each is reported once, however many clusters have it
 }
@@ -51,12 +52,13 @@ func (j *joiner) proxyConfigs(f *Fleet) (out []*proxyConfig) {
 			}
 			continue
 		}
-		p := &proxyConfig{declared: d, values: valuesOf(d), idle: true, clashes: map[[2]string]bool{}}
+		p := &proxyConfig{declared: d, values: valuesOf(d), waves: wavesOf(d), idle: true, clashes: map[[2]string]bool{}}
 		for i := range f.names {
 			c := &f.names[i]
 			if c.Spec.SameAs == "" && selector.Matches(labels.Set(c.Labels)) {
 				p.idle = false
 				j.mergeValues(c, p)
+				j.mergeRollout(c, p)
 			}
 		}
 		out = append(out, p)
@@ -114,7 +116,7 @@ func (c *Cluster) value(path string) Value {
 // valuesOf returns the values that a ProxyConfig declares, by path. A list is one value.
 func valuesOf(d declared[api.ProxyConfigDoc]) []Value {
 	spec := d.value.Spec
-	spec.Clusters, spec.Priority = metav1.LabelSelector{}, 0
+	spec.Clusters, spec.Priority, spec.Rollout = metav1.LabelSelector{}, 0, nil
 	text, err := json.Marshal(spec)
 	var tree map[string]json.RawMessage
 	if err != nil || json.Unmarshal(text, &tree) != nil {
@@ -141,8 +143,8 @@ func leaves(d declared[api.ProxyConfigDoc], at api.Path, tree map[string]json.Ra
 func idleProxyConfigs(x *lintInput) (out []api.Problem) {
 	for _, p := range x.proxyConfigs {
 		switch {
-		case len(p.values) == 0:
-			out = append(out, api.Problem{Pos: p.at("spec"), Message: "ProxyConfig " + p.name() + " sets nothing", Hint: "declare a value below spec.proxy, or remove it"})
+		case len(p.values) == 0 && p.value.Spec.Rollout == nil:
+			out = append(out, api.Problem{Pos: p.at("spec"), Message: "ProxyConfig " + p.name() + " sets nothing", Hint: "declare spec.proxy or spec.rollout, or remove it"})
 		case p.idle && contradiction(&p.value.Spec.Clusters) == "":
 			out = append(out, api.Problem{Pos: p.at("spec", "clusters"), Message: "ProxyConfig " + p.name() + " selects no cluster", Hint: "check the labels of the clusters"})
 		}

@@ -56,7 +56,7 @@ func takeRollout(ctx context.Context, opts options) (err error) {
 			return err
 		}
 		before, admissions, began := requests.n.Load(), injector.Calls(), time.Now()
-		found, err := survey.Read(ctx, survey.Client{Core: client.CoreV1(), Apps: client.AppsV1()}, "")
+		found, err := survey.Read(ctx, survey.Client{Core: client.CoreV1(), Apps: client.AppsV1()}, survey.Options{})
 		if err != nil {
 			return err
 		}

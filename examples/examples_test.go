@@ -348,7 +348,7 @@ func sources(t *testing.T, dirs []string) map[string]string {
 // rooms are the packages of the architecture in the order of their dependencies, as its page names them.
 func rooms() []string {
 	return []string{
-		"api", "object/reason", "object", "render/fleet", "render/linkerd", "render", "render/marks", "render/values", "render/confine", "render/overlay/sandbox", "render/overlay", "mirror", "mirror/probe", "mirror/controller", "rollout", "rollout/trust", "rollout/survey", "prune/inventory", "prune",
+		"api", "object/reason", "object", "render/fleet", "render/linkerd", "render", "render/marks", "render/values", "rollout", "render/confine", "render/overlay/sandbox", "render/overlay", "mirror", "mirror/probe", "mirror/controller", "rollout/trust", "rollout/survey", "prune/inventory", "rollout/restart", "prune",
 		"sync/state", "sync/credential", "sync/health", "sync/takeover", "sync/values", "sync/plan", "sync/rights", "sync/report/output", "docs/schema", "sync/report", "sync/progress", "sync/trust", "sync/forge", "sync/source", "sync/cluster", "sync/lease", "sync/store", "sync/apply", "sync/verify", "sync/record", "sync", "sync/notify", "sync/web",
 		"sync/declared", "sync/access", "sync/setup", "cmd/linkwright/live", "cmd/linkwright/cli", "cmd/linkwright/complete", "cmd/linkwright/decide", "cmd/linkwright/enroll", "cmd/linkwright",
 	}

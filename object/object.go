@@ -17,7 +17,10 @@ const (
 	DigestAnnotation = "linkwright.dev/digest"
 	PruneAnnotation  = "linkwright.dev/prune"
 	PausedAnnotation = "linkwright.dev/paused"
-	PruneDisabled    = "disabled"
+	// RolloutAnnotation with the value RolloutPaused, on the inventory of a base, stops restarts of workloads in its cluster.
+	RolloutAnnotation = "linkwright.dev/rollout"
+	RolloutPaused     = "paused"
+	PruneDisabled     = "disabled"
 	// AccessNamespace is linkwright's namespace in every cluster, with accounts of sources and inventories. It is created
 	// if it is missing, and never deleted.
 	AccessNamespace = "linkwright-access"

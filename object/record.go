@@ -38,6 +38,7 @@ type Record struct {
 	Mark                 Mark
 	PruneDisabled        bool                  // linkwright.dev/prune: disabled
 	Paused               bool                  // linkwright.dev/paused: "true", which counts on the inventory of a base
+	RolloutPaused        bool                  // linkwright.dev/rollout: "paused", which counts there, too
 	HelmKeeps            bool                  // helm.sh/resource-policy: keep, which an adoption may have set
 	Terminating          bool                  // being deleted
 	HasSelector          bool                  // on objects with Linkerd's label of mirrors: a manager set spec.selector
@@ -130,6 +131,7 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 		Mark:            markOf(m, owner),
 		PruneDisabled:   m.Annotations[PruneAnnotation] == PruneDisabled,
 		Paused:          m.Annotations[PausedAnnotation] == "true",
+		RolloutPaused:   m.Annotations[RolloutAnnotation] == RolloutPaused,
 		HelmKeeps:       m.Annotations[HelmPolicy] == HelmKeep,
 		Terminating:     m.DeletionTimestamp != nil,
 		HasSelector:     hasSelector(m),

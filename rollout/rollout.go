@@ -37,14 +37,24 @@ const (
 	Disabled  = "disabled"
 )
 
-// OptsIn reports whether the owner of a workload lets a controller restart it. What its template says counts before what its namespace says, and a
-// no before a yes.
-func OptsIn(template corev1.PodTemplateSpec, namespace map[string]string) bool {
+// OptIn is what a pod template says of restarts: Auto, Disabled, or nothing.
+type OptIn string
+
+// OptInOf returns what a template says. A no counts before a yes, and each word but auto is a no.
+func OptInOf(template *corev1.PodTemplateSpec) OptIn {
 	annotation, label := template.Annotations[Reconcile], template.Labels[Reconcile]
-	if annotation == "" && label == "" {
-		return namespace[Reconcile] == Auto
+	switch {
+	case annotation == "" && label == "":
+		return ""
+	case (annotation == "" || annotation == Auto) && (label == "" || label == Auto):
+		return Auto
 	}
-	return (annotation == "" || annotation == Auto) && (label == "" || label == Auto)
+	return Disabled
+}
+
+// With reports whether the owner of a workload lets a controller restart it. What its template says counts before the annotation of its namespace.
+func (o OptIn) With(namespace string) bool {
+	return o == Auto || o == "" && namespace == Auto
 }
 
 // DryRunPod returns a pod to create in a dry run: what the workload's controller would create next. A StatefulSet's volumes are claims of its own.
@@ -58,6 +68,26 @@ func DryRunPod(namespace, name string, template corev1.PodTemplateSpec, claims [
 		}})
 	}
 	return pod
+}
+
+// Fingerprint returns a digest of what Differences compares of a pod: pods of the same fingerprint have the same proxy.
+func Fingerprint(pod *corev1.Pod) string {
+	out := map[string]any{"sidecar": isSidecar(pod), "volumes": volumesOf(pod)}
+	for _, name := range []string{proxyContainer, initContainer, networkValidator} {
+		c := containerOf(pod, name)
+		if c == nil {
+			continue
+		}
+		env := map[string]corev1.EnvVar{}
+		for _, v := range c.Env {
+			if v.Name == anchors {
+				v.Value = strings.TrimSpace(v.Value)
+			}
+			env[v.Name] = v
+		}
+		out[name] = []any{c.Image, env, fieldsOf(c)}
+	}
+	return digest(out)
 }
 
 // HasProxy reports whether a pod has a proxy.

@@ -66,6 +66,9 @@ func TestDifferences(t *testing.T) {
 		if diff := cmp.Diff(c.want, Differences(c.running, c.next), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
 		}
+		if same := Fingerprint(c.running) == Fingerprint(c.next); same != (len(c.want) == 0) {
+			t.Errorf("%s: the same fingerprint: %t", name, same)
+		}
 	}
 }
 
@@ -91,8 +94,8 @@ func TestOptsIn(t *testing.T) {
 			return map[string]string{Reconcile: value}
 		}
 		template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: set(c.annotation), Labels: set(c.label)}}
-		if got := OptsIn(template, set(c.namespace)); got != c.want {
-			t.Errorf("OptsIn(%+v) = %t", c, got)
+		if got := OptInOf(&template).With(c.namespace); got != c.want {
+			t.Errorf("OptInOf(%+v) = %t", c, got)
 		}
 	}
 }

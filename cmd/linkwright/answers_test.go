@@ -72,6 +72,9 @@ func answersOfClusters() []answered {
 		{"approve 000000000000", cli.ExitError, ""}, // TestApprove has its answer
 		{"import --context CONTEXT", cli.ExitDone, output.KindDeclarationList},
 		{"rollout status --context CONTEXT", cli.ExitDone, output.KindWorkloadList},
+		{"rollout pause --context CONTEXT", cli.ExitDone, output.KindRestartsList},
+		{"rollout undo --context CONTEXT --yes", cli.ExitDone, output.KindRestartsList},
+		{"rollout resume --context CONTEXT", cli.ExitDone, output.KindRestartsList},
 		{"trust status --context CONTEXT", cli.ExitDone, output.KindTrustAnchorList}, // TestTrustStatus has the answers with --anchor
 		{"cluster add REPO east --secret own --context CONTEXT --dry-run=client", cli.ExitDone, output.KindDeclarationList},
 		{"adopt REPO --all", cli.ExitDone, output.KindDiff}, // TestAdopt has the other answers

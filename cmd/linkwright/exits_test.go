@@ -24,7 +24,7 @@ func typed(repo string) map[string][]string {
 		"allow non-fast-forward": {strings.Repeat("0123456789", 4)}, "approve": {"3f9c0e51b7a2"},
 		"bootstrap": {filepath.Join(repo, "..", "checkout"), "--repo", "https://127.0.0.1:1/fleet.git", "--context", "dead"}, "check": with(), "cluster add": {"east", "--context", "dead", repo},
 		"describe cluster": with("east"), "describe link": with("west/east"), "diff": with(), "events": {}, "explain": {"link"}, "get clusters": {}, "get gateways": {}, "get links": {}, "get revisions": {}, "import": {"--context", "dead"}, "man": {},
-		"mirror": {"east", "--listen", "127.0.0.1:0"}, "rbac": {repo}, "reconcile": {}, "release": with("--all"), "rollout status": {"--context", "dead"}, "render": with("--save-facts", filepath.Join(repo, "facts.yaml")), "resume": {"east"},
+		"mirror": {"east", "--listen", "127.0.0.1:0"}, "rbac": {repo}, "reconcile": {}, "release": with("--all"), "rollout status": {"--context", "dead"}, "rollout pause": {"--context", "dead"}, "rollout resume": {"--context", "dead"}, "rollout undo": {"--context", "dead"}, "render": with("--save-facts", filepath.Join(repo, "facts.yaml")), "resume": {"east"},
 		"rotate": with(), "run": with("--listen", "127.0.0.1:0"), "schema": {}, "status": {}, "suspend": {"east", "--reason", "x"}, "sync": with(), "trust status": {"--context", "dead"},
 		"uninstall": with(), "validate": {repo}, "version": {},
 	}
@@ -71,7 +71,7 @@ func exitCases(dir, repo string) []exitCase {
 		{name: "a kubeconfig that cannot be read", more: []string{"--kubeconfig", at("none")}, not: local, want: cli.ExitError, words: "read kubeconfig"},
 		{name: "a kubeconfig that is none", more: []string{"--kubeconfig", at("broken.yaml")}, not: local, want: cli.ExitError, words: "this is not a kubeconfig"},
 		{name: "an unknown context", more: []string{"--kubeconfig", at("dead.yaml"), "--context", "nowhere"}, not: append(local, "import", "cluster add", "bootstrap"), want: cli.ExitError, words: `no context "nowhere"`},
-		{name: "a management cluster that does not answer", more: silent, not: append(local, "run", "import", "mirror", "rollout status", "trust status", "cluster add", "bootstrap"), want: cli.ExitError, words: "the management cluster (context dead of "},
+		{name: "a management cluster that does not answer", more: silent, not: append(local, "run", "import", "mirror", "rollout status", "rollout pause", "rollout resume", "rollout undo", "trust status", "cluster add", "bootstrap"), want: cli.ExitError, words: "the management cluster (context dead of "},
 		{name: "a cluster that does not answer", more: silent, not: append(local, "run", "mirror"), want: cli.ExitError, words: "refused"},
 		{name: "a link that cannot be", args: map[string][]string{
 			"describe link": append(from, "west/East"), "mirror": {"East"}, "suspend": {"west/East", "--reason", "x"}, "resume": {"west/East"},

@@ -23,6 +23,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/rollout"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -196,7 +197,10 @@ func (c installed) overview(ctx context.Context, watching bool) (report.Overview
 		if failed[names[i]] != nil {
 			err = failed[names[i]]
 		}
-		out.Clusters[i] = report.RecordedCluster{Name: names[i], Applied: appliedIn(all.inventories), Values: valuesIn(all.inventories), Leaving: known.Clusters[names[i]].Leaving}
+		out.Clusters[i] = report.RecordedCluster{
+			Name: names[i], Applied: appliedIn(all.inventories), Values: valuesIn(all.inventories), Rollout: rolloutIn(all.inventories),
+			Leaving: known.Clusters[names[i]].Leaving,
+		}
 		for _, d := range known.Clusters[names[i]].Pending {
 			out.Clusters[i].Cleanup = append(out.Clusters[i].Cleanup, state.Pending{Link: d.Link(), Since: d.Since})
 		}
@@ -269,6 +273,16 @@ func appliedIn(all []inventory.Inventory) api.Commit {
 		}
 	}
 	return ""
+}
+
+// rolloutIn returns the progress of a rollout that a base keeps; zero: none.
+func rolloutIn(all []inventory.Inventory) (p rollout.Progress) {
+	for _, inv := range all {
+		if inv.End.IsBase() {
+			p, _ = rollout.Decode([]byte(inv.Rollout))
+		}
+	}
+	return p
 }
 
 // valuesIn returns the values of Linkerd's installation that a base says linkwright set.

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/cmd/linkwright/live"
 	"github.com/linkwright/linkwright/object"
@@ -21,11 +18,10 @@ import (
 
 // rolloutFlags say which clusters are read.
 type rolloutFlags struct {
-	kubeconfig, namespace string
-	contexts              []string
-	all, noHeaders        bool
-	timeout               time.Duration
-	out                   cli.Format
+	logins
+	namespace      string
+	all, noHeaders bool
+	out            cli.Format
 }
 
 func rolloutCommand() *cobra.Command {
@@ -38,12 +34,12 @@ with.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(rolloutStatus())
+	c.AddCommand(rolloutStatus(), rolloutPause(), rolloutResume(), rolloutUndo())
 	return c
 }
 
 func rolloutStatus() *cobra.Command {
-	f := rolloutFlags{timeout: 15 * time.Second}
+	f := rolloutFlags{}
 	c := &cobra.Command{
 		Use:   "status --context A --context B",
 		Short: "List workloads that run other proxies than they would get now",
@@ -65,67 +61,46 @@ Unknown, or a cluster could not be read; 2 if none could.`,
 		RunE: func(c *cobra.Command, _ []string) error { return f.status(c) },
 	}
 	f.out.Add(c.Flags(), report.ListFormats())
-	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
-	c.Flags().StringArrayVar(&f.contexts, "context", nil, "read the cluster of this context (repeatable)")
-	cli.WithoutVariable(c.Flags(), "kubeconfig", "context")
+	f.addLogins(c, "read")
 	c.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only workloads of this namespace (default: all)")
 	c.Flags().BoolVar(&f.all, "all", false, "list workloads that are Current, too")
 	c.Flags().BoolVar(&f.noHeaders, "no-headers", false, "leave out the line of column names")
-	c.Flags().Var(&cli.Span{At: &f.timeout}, "cluster-timeout", cli.TimeoutUsage)
 	return c
 }
 
 // status shows the workloads of all clusters, one after the other. One that cannot be read is an error beside the others.
 func (f *rolloutFlags) status(c *cobra.Command) error {
-	if len(f.contexts) == 0 {
-		return cli.Usage("--context is missing: give it once for each cluster")
-	}
-	names, configs, err := logins(f.kubeconfig, f.contexts)
+	all, err := f.open()
 	if err != nil {
 		return err
 	}
+	names := namesOf(all)
 	show := cli.DisplayOf(c, f.timeout)
 	defer show.Show(c.Context(), live.Cluster(names[0]))()
-	var all []report.Workload
+	var workloads []report.Workload
 	var unread []error
-	for i, name := range names {
+	for i, l := range all {
 		show.Nth(names, i)
-		found, err := f.survey(c.Context(), name, configs[i])
+		found, err := f.survey(c.Context(), l)
 		if stopped := cli.Interrupted(c.Context()); stopped != nil {
 			return stopped
 		}
 		if err != nil {
 			unread = append(unread, err)
 		}
-		all = append(all, found...)
+		workloads = append(workloads, found...)
 	}
-	return f.show(c, all, unread)
-}
-
-// logins returns how to log in to the cluster of each context, which is named like it.
-func logins(kubeconfig string, contexts []string) ([]api.ClusterName, []*rest.Config, error) {
-	file, raw, err := cli.Kubeconfig(kubeconfig)
-	if err != nil {
-		return nil, nil, err
-	}
-	names, configs := make([]api.ClusterName, len(contexts)), make([]*rest.Config, len(contexts))
-	for i, name := range contexts {
-		names[i] = api.ClusterName(name)
-		if configs[i], err = cli.Login(file, raw, name); err != nil {
-			return nil, nil, err
-		}
-	}
-	return names, configs, nil
+	return f.show(c, workloads, unread)
 }
 
 // survey reads one cluster.
-func (f *rolloutFlags) survey(ctx context.Context, name api.ClusterName, cfg *rest.Config) ([]report.Workload, error) {
-	cfg.Timeout, cfg.QPS = f.timeout, -1
-	client, err := survey.NewClient(cfg)
+func (f *rolloutFlags) survey(ctx context.Context, l login) ([]report.Workload, error) {
+	name := l.name
+	client, err := survey.NewClient(l.config)
 	if err != nil {
 		return nil, fmt.Errorf("cluster %s: %w", name, err)
 	}
-	found, err := survey.Read(ctx, client, f.namespace)
+	found, err := survey.Read(ctx, client, survey.Options{Namespace: f.namespace})
 	if err != nil {
 		why := cluster.Explain(err)
 		return nil, fmt.Errorf("cluster %s was not read: %s: %s", name, why.Code, why.Message)

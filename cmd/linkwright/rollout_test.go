@@ -40,7 +40,7 @@ func TestRolloutShow(t *testing.T) {
 		var out, stderr bytes.Buffer
 		c2.SetOut(&out)
 		c2.SetErr(&stderr)
-		f := rolloutFlags{contexts: []string{"east", "west"}, all: c.flag}
+		f := rolloutFlags{logins: logins{contexts: []string{"east", "west"}}, all: c.flag}
 		f.out.Format = report.Text
 		code := cli.ExitDone
 		if exit, ok := errors.AsType[cli.Exit](f.show(c2, c.all, c.unread)); ok {

@@ -137,13 +137,15 @@ func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 		e.Loop.Log.Info("leadership begins", "term", term, "holder", e.Loop.Holder)
 		defer func() { ended(leading, e.Loop.Log, term, err) }()
 		ctx, end := context.WithCancel(leading)
-		var renewing gosync.WaitGroup
+		var beside gosync.WaitGroup
+		publish := d.publish
 		if !observe {
-			renewing.Go(func() { e.Clusters.Renewal(e.Loop.Only).Run(ctx) })
+			beside.Go(func() { e.Clusters.Renewal(e.Loop.Only).Run(ctx) })
+			publish = e.restarting(ctx, &beside, publish)
 		}
-		defer renewing.Wait()
+		defer beside.Wait()
 		defer end()
-		publish, stop, err := e.notifying(leading, observe, d.publish)
+		publish, stop, err := e.notifying(leading, observe, publish)
 		if err != nil {
 			return err
 		}

@@ -92,8 +92,12 @@ func syncOnce(c *cobra.Command, e *cli.Engine, poster *statusPoster, as report.F
 		if ctx.Err() == nil {
 			e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
 		}
+		restarted := (engine{e}).restartOnce(ctx, r)
 		shown()
 		done, verdict = r, cli.Show(c.OutOrStdout(), as, r, failed)
+		for _, line := range restarted {
+			cli.Say(c.ErrOrStderr(), line)
+		}
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {

@@ -23,11 +23,10 @@ import (
 
 // trustFlags say which clusters are read, and about which anchor.
 type trustFlags struct {
-	kubeconfig, linkerd, anchor string
-	contexts                    []string
-	noHeaders                   bool
-	timeout                     time.Duration
-	out                         cli.Format
+	logins
+	linkerd, anchor string
+	noHeaders       bool
+	out             cli.Format
 }
 
 func trustCommand() *cobra.Command {
@@ -44,7 +43,7 @@ signs, and which proxies know it.`,
 }
 
 func trustStatus() *cobra.Command {
-	f := trustFlags{timeout: 15 * time.Second}
+	f := trustFlags{}
 	c := &cobra.Command{
 		Use:   "status --context A --context B",
 		Short: "List trust anchors, and whether each may be removed",
@@ -70,46 +69,42 @@ The exit code is 4 if the anchor may not be removed, or nobody knows. Without
 		RunE: func(c *cobra.Command, _ []string) error { return f.status(c) },
 	}
 	f.out.Add(c.Flags(), report.ListFormats())
-	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
-	c.Flags().StringArrayVar(&f.contexts, "context", nil, "read the cluster of this context (repeatable)")
+	f.addLogins(c, "read")
 	c.Flags().StringVar(&f.anchor, "anchor", "", "list what needs this trust anchor: its common name, or the first digits of its fingerprint")
-	cli.WithoutVariable(c.Flags(), "kubeconfig", "context", "anchor")
+	cli.WithoutVariable(c.Flags(), "anchor")
 	c.Flags().StringVar(&f.linkerd, "linkerd-namespace", api.DefaultNamespace, "namespace of the control plane in all of them")
 	c.Flags().BoolVar(&f.noHeaders, "no-headers", false, "leave out the line of column names")
-	c.Flags().Var(&cli.Span{At: &f.timeout}, "cluster-timeout", cli.TimeoutUsage)
 	return c
 }
 
 // status reads all clusters, one after the other, and shows what they say together.
 func (f *trustFlags) status(c *cobra.Command) error {
-	if len(f.contexts) == 0 {
-		return cli.Usage("--context is missing: give it once for each cluster")
-	}
 	if c.Flags().Changed("anchor") && f.anchor == "" {
 		return cli.Usage("--anchor is empty: give the common name of a trust anchor, or the first digits of its fingerprint")
 	}
-	names, configs, err := logins(f.kubeconfig, f.contexts)
+	all, err := f.open()
 	if err != nil {
 		return err
 	}
-	clusters, err := f.read(c, names, configs)
+	clusters, err := f.read(c, all)
 	if err != nil {
 		return err
 	}
 	return f.show(c, trust.Of(clusters, cluster.Explain), time.Now())
 }
 
-func (f *trustFlags) read(c *cobra.Command, names []api.ClusterName, configs []*rest.Config) ([]trust.Cluster, error) {
+func (f *trustFlags) read(c *cobra.Command, all []login) ([]trust.Cluster, error) {
+	names := namesOf(all)
 	show := cli.DisplayOf(c, f.timeout)
 	defer show.Show(c.Context(), live.Cluster(names[0]))()
 	var out []trust.Cluster
-	for i, name := range names {
+	for i, l := range all {
 		show.Nth(names, i)
-		one, err := f.survey(c.Context(), configs[i])
+		one, err := f.survey(c.Context(), l.config)
 		if stopped := cli.Interrupted(c.Context()); stopped != nil {
 			return nil, stopped
 		}
-		one.Name, one.Namespace, one.Err = name, f.linkerd, err
+		one.Name, one.Namespace, one.Err = l.name, f.linkerd, err
 		out = append(out, one)
 	}
 	return out, nil
@@ -117,7 +112,6 @@ func (f *trustFlags) read(c *cobra.Command, names []api.ClusterName, configs []*
 
 // survey reads one cluster.
 func (f *trustFlags) survey(ctx context.Context, cfg *rest.Config) (trust.Cluster, error) {
-	cfg.Timeout, cfg.QPS = f.timeout, -1
 	client, err := survey.NewClient(cfg)
 	if err != nil {
 		return trust.Cluster{}, err

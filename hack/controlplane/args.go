@@ -68,6 +68,7 @@ var (
 		"disruption-controller",
 		"statefulset-controller",
 		"daemonset-controller",
+		"disruption-controller",
 	}
 )
 

@@ -166,8 +166,19 @@ func proxies() howTo {
 			out := r.fails(exitNotDone, "linkwright uninstall --repo URL")
 			r.found(out, `(patch ConfigMap linkerd/linkerd-config: the values from before are put back: proxy.logLevel)`)
 		}},
-		{at: "linkwright rollout status --context west --context east", after: func(r *reader) {
-			r.do("git rm -q fleet/proxies.yaml")
+		{at: "linkwright rollout status --context west --context east"},
+		{at: "apiVersion: linkwright.dev/v1alpha1", run: func(r *reader, text string) {
+			r.write("fleet/restarts.yaml", text)
+			r.push("Restart workloads")
+			r.do("linkwright cluster add west . --context west && linkwright cluster add east . --context east && linkwright sync --repo URL")
+			r.expect("linkwright status", "WaitingForInjector")
+		}},
+		{at: "linkwright rollout pause --context west", after: func(r *reader) {
+			r.expect("linkwright rollout pause --context west", "Paused")
+			r.do("linkwright sync --repo URL")
+			r.expect("linkwright status", "RolloutPaused")
+			r.expect("linkwright rollout resume --context west", "Resumed")
+			r.do("git rm -q fleet/proxies.yaml fleet/restarts.yaml")
 			r.push("Take the log level back")
 			r.do("linkwright sync --repo URL")
 			level(r, "warn,linkerd=info")

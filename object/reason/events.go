@@ -10,6 +10,7 @@ const (
 	CleanupPending Code = "CleanupPending"
 	OrphansFound   Code = "OrphansFound"
 	OrphansGone    Code = "OrphansGone"
+	ProxyRestart   Code = "ProxyRestart"
 )
 
 // Events returns the codes that only Events have.
@@ -29,5 +30,6 @@ func Events() Group {
 			Remedy: "Delete those that are not needed ([orphans](docs/explanation/prune.md#orphans-and-what-nobody-declares)).",
 		},
 		{Code: OrphansGone, Meaning: "The cluster has no orphans any more."},
+		{Code: ProxyRestart, Meaning: "An Event of a workload: linkwright restarts it, because its pods run an outdated proxy."},
 	}}
 }

@@ -27,7 +27,7 @@ type Group struct {
 
 // Table returns the codes of clusters, links and revisions, in the order of the reference page.
 func Table() []Group {
-	return []Group{reach(), identity(), requests(), linkerd(), credentials(), applying(), removing(), health(), revisions()}
+	return []Group{reach(), identity(), requests(), linkerd(), credentials(), applying(), removing(), health(), revisions(), rollouts()}
 }
 
 // Writes returns the codes that only writes have.

@@ -23,6 +23,9 @@ const (
 	dataKey = "inventory.json"
 	version = 1
 	base    = "base"
+
+	// RolloutKey is the key of a base's inventory with the progress of the cluster's rollout, which has a writer of its own.
+	RolloutKey = "rollout.json"
 )
 
 // Inventory lists what one end may hold in its cluster. Only a base has Commit, Term, Linkerd, Names and Values.
@@ -43,6 +46,7 @@ type Inventory struct {
 	// Conditions are the last written conditions of the link, at its source, or of a denial at its target, or of a failed write of a removal at either,
 	// in the order of their types.
 	Conditions []object.Condition
+	Rollout    string        // of a base: the progress of the cluster's rollout, which another writer keeps; empty: none
 	Was        object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
@@ -59,6 +63,13 @@ func Key(owner string, end object.End) object.Key {
 func Paused(owner string, observed object.Observation) bool {
 	r := observed.Record(Key(owner, object.End{}))
 	return r.Mark == object.Ours && r.Paused
+}
+
+// RolloutPaused reports whether somebody paused the restarts of workloads in a cluster, by the annotation linkwright.dev/rollout on the inventory of its
+// base.
+func RolloutPaused(owner string, observed object.Observation) bool {
+	r := observed.Record(Key(owner, object.End{}))
+	return r.Mark == object.Ours && r.RolloutPaused
 }
 
 // Watch is the watch of inventories.
@@ -141,12 +152,14 @@ func decode(body object.Body) (Inventory, error) {
 	if w.Cluster == "" || (w.Source == "") != (w.Target == "") {
 		return Inventory{}, fmt.Errorf("key %s: cluster, source or target is missing", dataKey)
 	}
+	var progress string
 	if end.IsBase() {
 		w.Conditions = nil
+		progress, _ = body.Text("data", RolloutKey)
 	}
 	return Inventory{
 		End: end, Conditions: knownConditions(w.Conditions), Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.leavingSince(), Term: w.Term,
-		Linkerd: w.Linkerd, Names: w.Names, Values: w.Values, Rotate: w.Rotate,
+		Linkerd: w.Linkerd, Names: w.Names, Values: w.Values, Rotate: w.Rotate, Rollout: strings.Clone(progress),
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
 }

@@ -33,6 +33,18 @@ type Workload struct {
 	Pods, Outdated        int      // its meshed pods, and those that a restart would change
 	Differences           []string // what a restart would change of the first outdated pod
 	Err                   error    // why that is not known; nil: it is
+	// Live is the workload as it was listed, and Next the fingerprint of the proxy that its pods would get.
+	Live rollout.Workload
+	Next string
+}
+
+// Options say what is read.
+type Options struct {
+	Namespace string // only its workloads; empty: all
+	// OptedIn reads only workloads whose owners let a controller restart them.
+	OptedIn bool
+	// Linkerd is the control plane's namespace, in which the current version and trust anchors are read instead of dry runs; empty: dry runs.
+	Linkerd string
 }
 
 // Cluster is what a survey of a cluster found.
@@ -60,14 +72,19 @@ func NewClient(cfg *rest.Config) (Client, error) {
 	return Client{Core: core, Apps: apps}, err
 }
 
-// Read surveys a cluster, or one namespace of it. It sends four lists, one more for namespaces, and one dry run for each workload with meshed pods.
-func Read(ctx context.Context, client Client, namespace string) (Cluster, error) {
-	r := reader{client: client, namespace: namespace, annotations: map[string]map[string]string{}}
+// Read surveys a cluster. It sends four lists, one more for namespaces, and one dry run for each workload with meshed pods.
+func Read(ctx context.Context, client Client, o Options) (Cluster, error) {
+	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}}
 	if err := r.list(ctx); err != nil {
 		return Cluster{}, err
 	}
+	if o.Linkerd != "" {
+		if err := r.readCurrent(ctx, o.Linkerd); err != nil {
+			return Cluster{}, err
+		}
+	}
 	others := r.assign()
-	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return len(w.pods) == 0 })
+	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return len(w.pods) == 0 || o.OptedIn && !r.optsIn(w) })
 	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others}
 	g, inner := errgroup.WithContext(ctx)
 	g.SetLimit(inFlight)
@@ -80,9 +97,31 @@ func Read(ctx context.Context, client Client, namespace string) (Cluster, error)
 	return out, g.Wait()
 }
 
+// Owned is a workload with its meshed pods.
+type Owned struct {
+	Live rollout.Workload
+	Pods []*corev1.Pod
+}
+
+// Workloads lists the workloads of a cluster that have meshed pods, by namespace, kind and name. It compares nothing.
+func Workloads(ctx context.Context, client Client) (out []Owned, err error) {
+	r := reader{client: client, annotations: map[string]map[string]string{}}
+	if err := r.list(ctx); err != nil {
+		return nil, err
+	}
+	r.assign()
+	for _, w := range r.workloads {
+		if len(w.pods) > 0 {
+			out = append(out, Owned{w.live, w.pods})
+		}
+	}
+	return out, nil
+}
+
 // workload is a workload with its pods.
 type workload struct {
 	kind, namespace, name string
+	live                  rollout.Workload
 	template              corev1.PodTemplateSpec
 	claims                []corev1.PersistentVolumeClaim
 	pods                  []*corev1.Pod
@@ -99,6 +138,11 @@ type reader struct {
 	annotations map[string]map[string]string // of namespaces
 	pods        []*corev1.Pod
 	workloads   []*workload
+	current     *rollout.Current // compared instead of dry runs; nil: dry runs
+}
+
+func (r *reader) optsIn(w *workload) bool {
+	return w.live.OptIn.With(r.annotations[w.namespace][rollout.Reconcile])
 }
 
 // list reads meshed pods, workloads and namespaces.
@@ -112,21 +156,21 @@ func (r *reader) list(ctx context.Context) error {
 	g.Go(func() error {
 		return pages(ctx, r.client.Apps.Deployments(r.namespace).List, func(l *appsv1.DeploymentList) {
 			for _, d := range l.Items {
-				deployments = append(deployments, &workload{kind: "Deployment", namespace: d.Namespace, name: d.Name, template: d.Spec.Template})
+				deployments = append(deployments, &workload{kind: "Deployment", namespace: d.Namespace, name: d.Name, live: rollout.OfDeployment(&d), template: d.Spec.Template})
 			}
 		})
 	})
 	g.Go(func() error {
 		return pages(ctx, r.client.Apps.StatefulSets(r.namespace).List, func(l *appsv1.StatefulSetList) {
 			for _, s := range l.Items {
-				statefulSets = append(statefulSets, &workload{kind: "StatefulSet", namespace: s.Namespace, name: s.Name, template: s.Spec.Template, claims: s.Spec.VolumeClaimTemplates})
+				statefulSets = append(statefulSets, &workload{kind: "StatefulSet", namespace: s.Namespace, name: s.Name, live: rollout.OfStatefulSet(&s), template: s.Spec.Template, claims: s.Spec.VolumeClaimTemplates})
 			}
 		})
 	})
 	g.Go(func() error {
 		return pages(ctx, r.client.Apps.DaemonSets(r.namespace).List, func(l *appsv1.DaemonSetList) {
 			for _, d := range l.Items {
-				daemonSets = append(daemonSets, &workload{kind: "DaemonSet", namespace: d.Namespace, name: d.Name, template: d.Spec.Template})
+				daemonSets = append(daemonSets, &workload{kind: "DaemonSet", namespace: d.Namespace, name: d.Name, live: rollout.OfDaemonSet(&d), template: d.Spec.Template})
 			}
 		})
 	})
@@ -218,28 +262,4 @@ func (w *workload) owns(pod *corev1.Pod) bool {
 		return owner.Kind == "ReplicaSet" && owner.Name == w.name+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 	}
 	return owner.Kind == w.kind && owner.Name == w.name
-}
-
-// compare compares the workload's pods with one that would be created now.
-func (r *reader) compare(ctx context.Context, w *workload) Workload {
-	out := Workload{Kind: w.kind, Namespace: w.namespace, Name: w.name, Pods: len(w.pods), OptsIn: rollout.OptsIn(w.template, r.annotations[w.namespace])}
-	pod := rollout.DryRunPod(w.namespace, w.name, w.template, w.claims)
-	next, err := r.client.Core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if err == nil && !rollout.HasProxy(next) {
-		err = ErrNoProxy
-	}
-	if err != nil {
-		out.Err = err
-		return out
-	}
-	for _, pod := range w.pods {
-		differences := rollout.Differences(pod, next)
-		if len(differences) == 0 {
-			continue
-		}
-		if out.Outdated++; out.Differences == nil {
-			out.Differences = differences
-		}
-	}
-	return out
 }

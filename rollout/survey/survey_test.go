@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"testing"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/hack/testbed"
-	"github.com/linkwright/linkwright/render/values"
 	"github.com/linkwright/linkwright/rollout"
 	"github.com/linkwright/linkwright/rollout/survey"
 )
@@ -38,7 +36,7 @@ type bed struct {
 func TestRead(t *testing.T) {
 	b := newBed(t)
 	b.workloads()
-	current := b.survey("", 0)
+	current := b.survey("shop", 0)
 	want := survey.Cluster{
 		Workloads: []survey.Workload{
 			{Kind: "DaemonSet", Namespace: "shop", Name: "agent", OptsIn: true, Pods: 1},
@@ -55,7 +53,7 @@ func TestRead(t *testing.T) {
 		want.Workloads[i].Outdated, want.Workloads[i].Differences = want.Workloads[i].Pods, level
 	}
 	before := b.injector.Calls()
-	b.same("another log level", want, b.survey("", 0))
+	b.same("another log level", want, b.survey("shop", 0))
 	if calls := b.injector.Calls() - before; calls != 4 {
 		t.Errorf("%d dry runs of 4 workloads", calls)
 	}
@@ -108,7 +106,7 @@ func (b *bed) must(err error) {
 
 func (b *bed) same(what string, want, got survey.Cluster) {
 	b.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(survey.Workload{}, "Live", "Next")); diff != "" {
 		b.Errorf("%s: -want +got\n%s", what, diff)
 	}
 }
@@ -116,7 +114,7 @@ func (b *bed) same(what string, want, got survey.Cluster) {
 // survey reads once: so many workloads are unknown.
 func (b *bed) survey(namespace string, unknown int) (out survey.Cluster) {
 	b.Helper()
-	got, err := survey.Read(b.Context(), survey.Client{Core: b.client.CoreV1(), Apps: b.client.AppsV1()}, namespace)
+	got, err := survey.Read(b.Context(), survey.Client{Core: b.client.CoreV1(), Apps: b.client.AppsV1()}, survey.Options{Namespace: namespace})
 	b.must(err)
 	n := 0
 	for _, w := range got.Workloads {
@@ -133,42 +131,28 @@ func (b *bed) survey(namespace string, unknown int) (out survey.Cluster) {
 // set changes one value of Linkerd's installation.
 func (b *bed) set(path, value string) {
 	b.Helper()
-	configs := b.client.CoreV1().ConfigMaps(testbed.ControlPlane)
-	cm, err := configs.Get(b.Context(), "linkerd-config", metav1.GetOptions{})
-	b.must(err)
-	doc, err := values.Parse(cm.Data["values"])
-	b.must(err)
-	doc, err = doc.Set(path, value)
-	b.must(err)
-	cm.Data["values"] = doc.String()
-	_, err = configs.Update(b.Context(), cm, metav1.UpdateOptions{})
-	b.must(err)
+	b.must(testbed.SetValue(b.Context(), b.client, path, value))
 }
 
 // workloads makes some of each kind in a namespace, and waits for their pods.
 func (b *bed) workloads() {
 	b.Helper()
 	ctx, apps := b.Context(), b.client.AppsV1()
-	_, err := b.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{})
-	b.must(err)
-	b.eventually("the namespace has its account", func() (bool, error) {
-		_, err := b.client.CoreV1().ServiceAccounts("shop").Get(ctx, "default", metav1.GetOptions{})
-		return err == nil, nil
-	})
+	b.must(testbed.MakeNamespace(ctx, b.client, "shop"))
 	two := int32(2)
-	web, loud := deployment("web", map[string]string{rollout.Reconcile: rollout.Auto}), deployment("loud", map[string]string{"config.linkerd.io/proxy-log-level": "trace"})
+	web, loud := testbed.MeshedDeployment("web", map[string]string{rollout.Reconcile: rollout.Auto}), testbed.MeshedDeployment("loud", map[string]string{"config.linkerd.io/proxy-log-level": "trace"})
 	web.Spec.Replicas = &two
-	unmeshed := deployment("unmeshed", nil)
+	unmeshed := testbed.MeshedDeployment("unmeshed", nil)
 	unmeshed.Spec.Template.Annotations = nil
 	for _, d := range []*appsv1.Deployment{web, loud, unmeshed} {
 		_, err := apps.Deployments("shop").Create(ctx, d, metav1.CreateOptions{})
 		b.must(err)
 	}
-	_, err = apps.DaemonSets("shop").Create(ctx, &appsv1.DaemonSet{ObjectMeta: meta("agent"), Spec: appsv1.DaemonSetSpec{
-		Selector: selects("agent"), Template: template("agent", map[string]string{rollout.Reconcile: rollout.Auto}),
+	_, err := apps.DaemonSets("shop").Create(ctx, &appsv1.DaemonSet{ObjectMeta: meta("agent"), Spec: appsv1.DaemonSetSpec{
+		Selector: selects("agent"), Template: testbed.MeshedTemplate("agent", map[string]string{rollout.Reconcile: rollout.Auto}),
 	}}, metav1.CreateOptions{})
 	b.must(err)
-	db := &appsv1.StatefulSet{ObjectMeta: meta("db"), Spec: appsv1.StatefulSetSpec{Selector: selects("db"), Template: template("db", nil), VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
+	db := &appsv1.StatefulSet{ObjectMeta: meta("db"), Spec: appsv1.StatefulSetSpec{Selector: selects("db"), Template: testbed.MeshedTemplate("db", nil), VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
 		ObjectMeta: meta("data"), Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
@@ -177,7 +161,7 @@ func (b *bed) workloads() {
 	db.Spec.Template.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 	_, err = apps.StatefulSets("shop").Create(ctx, db, metav1.CreateOptions{})
 	b.must(err)
-	bare := &corev1.Pod{ObjectMeta: template("bare", nil).ObjectMeta, Spec: template("bare", nil).Spec}
+	bare := &corev1.Pod{ObjectMeta: testbed.MeshedTemplate("bare", nil).ObjectMeta, Spec: testbed.MeshedTemplate("bare", nil).Spec}
 	bare.Name = "bare"
 	_, err = b.client.CoreV1().Pods("shop").Create(ctx, bare, metav1.CreateOptions{})
 	b.must(err)
@@ -224,18 +208,4 @@ func meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} 
 
 func selects(name string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
-}
-
-func deployment(name string, more map[string]string) *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: meta(name), Spec: appsv1.DeploymentSpec{Selector: selects(name), Template: template(name, more)}}
-}
-
-// template is one of pods that are to be meshed.
-func template(name string, more map[string]string) corev1.PodTemplateSpec {
-	annotations := map[string]string{"linkerd.io/inject": "enabled"}
-	maps.Copy(annotations, more)
-	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}, Annotations: annotations},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "registry.example.com/app:1"}}},
-	}
 }

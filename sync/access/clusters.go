@@ -127,6 +127,9 @@ func (c *Clusters) WithClient(ctx context.Context, name api.ClusterName, f func(
 	return c.registry.WithClient(ctx, name, f)
 }
 
+// Config returns how to reach a cluster with a client of one's own. Its requests are counted.
+func (c *Clusters) Config(name api.ClusterName) (*rest.Config, error) { return c.registry.Config(name) }
+
 // count returns the traffic of a declared cluster.
 func (c *Clusters) count(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
 	return c.traffic.through(name, next, func(r *http.Request) string {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
@@ -182,6 +183,25 @@ func (r *Registry) WithClient(_ context.Context, name api.ClusterName, f func(*C
 	}
 	defer r.done(e)
 	return f(e.client)
+}
+
+// Config returns how to reach a cluster with a client of one's own, whose requests have no timeout and are seen by Options.Wrap. It fails with
+// ErrNotExist for a name that is not open.
+func (r *Registry) Config(name api.ClusterName) (*rest.Config, error) {
+	r.mu.Lock()
+	e, ok := r.open[name]
+	r.mu.Unlock()
+	if !ok {
+		return nil, fmt.Errorf("use cluster %s: %w", name, ErrNotExist)
+	}
+	cfg := rest.CopyConfig(e.cfg)
+	cfg.QPS, cfg.RateLimiter, cfg.Timeout, cfg.UserAgent = -1, nil, 0, r.opts.UserAgent
+	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
+	cfg.ContentType = runtime.ContentTypeProtobuf
+	if r.opts.Wrap != nil {
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return r.opts.Wrap(name, next) })
+	}
+	return cfg, nil
 }
 
 func (r *Registry) done(e *entry) {

@@ -19,7 +19,15 @@ import (
 // Next returns the next step of one cluster.
 func Next(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy) Step {
 	c := newCluster(w, name, r, policies)
-	s := Step{Cluster: name, Commit: w.Commit(), Unconfined: c.unconfined()}
+	s := c.next()
+	s.Rollout = c.rolloutOf(s)
+	return s
+}
+
+// next is Next without what stands beside the changes.
+func (c *cluster) next() Step {
+	w, name := c.Snapshot, c.name
+	s := Step{Cluster: name, Commit: w.Commit(), Beside: Beside{Unconfined: c.unconfined()}}
 	switch {
 	case c.Renamed(name):
 		s.Rows = formerName{c}.rows()

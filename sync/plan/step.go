@@ -17,8 +17,7 @@ type Step struct {
 	Cluster api.ClusterName
 	Commit  api.Commit
 	Denied  *object.Reason
-	// Unconfined says why no admission policies confine linkwright's account there, and what to do; nil: they do, or it is not known.
-	Unconfined    *object.Reason
+	Beside
 	Ahead         []object.Change // before anything else, one after the other: linkwright's namespace, the base, inventories
 	Changes       []object.Change // by phase, then key; what takes something away last
 	After         []object.Change // inventories of ends that are through

@@ -178,6 +178,13 @@ func (c clusterDoc) checks() category {
 	if c.Base != nil {
 		out.Checks = append(out.Checks, of("base is as declared", baseWords(c.Base)+": "+message(c.Base.Status, c.Base.Reason), severityOf(c.phase)))
 	}
+	if c.Rollout != nil {
+		wrong := ""
+		if !c.Rollout.Complete() {
+			wrong = rolloutLine(*c.Rollout)
+		}
+		out.Checks = append(out.Checks, of("workloads run the current proxy", wrong, warning))
+	}
 	if len(c.Orphans) > 0 {
 		out.Checks = append(out.Checks, of("there are no orphans", orphans(c.Cluster), warning))
 	}

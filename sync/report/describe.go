@@ -319,7 +319,11 @@ func about(c output.Cluster) string {
 	if c.Base != nil {
 		meaning = baseMeaning
 	}
-	return fields("Base", base, "Base means", meaning, "Unconfined", unconfined, "Orphans", found, "Cleanup", pending) + setValues(c.Values)
+	restarts := ""
+	if c.Rollout != nil {
+		restarts = rolloutLine(*c.Rollout)
+	}
+	return fields("Base", base, "Base means", meaning, "Rollout", restarts, "Unconfined", unconfined, "Orphans", found, "Cleanup", pending) + setValues(c.Values)
 }
 
 // setValues lists the values of Linkerd's installation that linkwright set.

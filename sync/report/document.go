@@ -238,7 +238,7 @@ func clusterDocOf(m mask, c Cluster) clusterDoc {
 	d := clusterDoc{Cluster: output.Cluster{
 		TypeMeta: output.Of(output.KindCluster), Name: string(c.Name), Ready: readyOf(c.Status(), false, ""), Status: string(c.Status()),
 		Reason: m.reason(c.Why()), Revision: string(c.Applied), Unconfined: m.reason(c.Step.Unconfined),
-		Orphans: orphansOf(c.Step.Listed), MoreOrphans: c.Step.More, PendingCleanup: pendingOf(m, c.Cleanup),
+		Rollout: rolloutOf(m, c.Step.Rollout), Orphans: orphansOf(c.Step.Listed), MoreOrphans: c.Step.More, PendingCleanup: pendingOf(m, c.Cleanup),
 	}}
 	if row := c.base(); row.Phase != "" {
 		d.Base, d.phase = &output.Base{End: endDocOf(m, row), Leaving: row.Leaving}, row.Phase

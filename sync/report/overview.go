@@ -10,6 +10,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/rollout"
 	"github.com/linkwright/linkwright/sync/report/output"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -51,6 +52,7 @@ type RecordedCluster struct {
 	Cleanup   []state.Pending     // ends of removed links that it still holds, sorted by link
 	Suspended *object.Reason      // who suspended it; nil: nobody decided that
 	Values    []output.ProxyValue // of Linkerd's installation, as its base inventory has them
+	Rollout   rollout.Progress    // the same
 }
 
 // Overview is the status of an installation as the management cluster's record and the clusters' inventories have it, whatever is declared:

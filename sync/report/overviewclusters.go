@@ -16,7 +16,7 @@ func (o Overview) clusters(m mask, links []output.Link) []output.Cluster {
 		ready, status, why := o.clusterStatus(c)
 		one := output.Cluster{
 			TypeMeta: output.Of(output.KindCluster), Name: string(c.Name), Ready: ready, Status: string(status),
-			Reason: m.reason(why), Revision: string(c.Applied), Values: c.Values,
+			Reason: m.reason(why), Revision: string(c.Applied), Values: c.Values, Rollout: progressOf(m, c.Rollout),
 		}
 		for _, p := range c.Cleanup {
 			if abandoned(why) { // the decision lists it

@@ -153,6 +153,9 @@ func (s statusDoc) clusterRows(shown shownOnce) [][]string {
 		if missesPolicies(c.Unconfined) && c.Status == string(Ready) {
 			rows = append(rows, []string{"", "not confined", sentence(c.Unconfined)})
 		}
+		if c.Rollout != nil {
+			rows = append(rows, []string{"", "rollout", rolloutLine(*c.Rollout)})
+		}
 		if len(c.Orphans) > 0 {
 			rows = append(rows, []string{"", "orphans", orphans(c)})
 		}

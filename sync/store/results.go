@@ -188,7 +188,7 @@ func unread(f *fleet.Fleet, c report.Cluster) plan.Step {
 
 // alike reports whether reports of two steps say the same of a cluster. Debts and the applied commit are of the record and of the cluster.
 func alike(a, b plan.Step) bool {
-	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Denied, b.Denied) && same(a.Unconfined, b.Unconfined) &&
+	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Denied, b.Denied) && a.Alike(b.Beside) &&
 		slices.Equal(a.Listed, b.Listed) && a.More == b.More && slices.EqualFunc(a.Rows, b.Rows, alikeRows)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/rollout"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -33,6 +34,7 @@ const (
 	clusterPaused     = "linkwright_cluster_paused"
 	clusterReady      = "linkwright_cluster_ready"
 	reconcileDuration = "linkwright_reconcile_duration_seconds"
+	rolloutWorkloads  = "linkwright_rollout_workloads"
 	syncDuration      = "linkwright_sync_duration_seconds"
 	queueDepth        = "linkwright_queue_depth"
 	requestsTotal     = "linkwright_requests_total"
@@ -63,6 +65,7 @@ func Metrics() []Metric {
 		{reconcileDuration, histogram, "How long reconciles of the cluster took: reading, planning and writing.", []string{"cluster"}},
 		{requestsTotal, counter, "Requests sent to a cluster, by verb, by code (2xx, 4xx, 429, 5xx, none: no answer) and by what they are about: objects, credentials (single Secrets of the control plane), or the lease or the events of the management cluster. The cluster (management) is the management cluster itself.", []string{"cluster", "verb", "code", "about"}},
 		{"linkwright_revision_applied", gauge, "1 while the observed revision is the applied one, 0 while an older one or none is: see the report.", nil},
+		{rolloutWorkloads, gauge, "Workloads whose owners let linkwright restart them, by state: current, restarting, outdated, failing or unknown; absent without a rollout.", []string{"cluster", "state"}},
 		{"linkwright_source_last_poll_timestamp_seconds", gauge, "When linkwright last read the repository for a sync, as a Unix time; 0 before the first.", nil},
 		{syncDuration, histogram, "How long syncs took, waiting for tokens, pods and mirrors included.", nil},
 		{"linkwright_syncs_total", counter, "Syncs by result: clean, partial (something is blocked, denied or failed) or failed (no declarations could be read).", []string{"result"}},
@@ -280,10 +283,22 @@ func (m *metrics) clusters(r report.Report, now samples) {
 		n[c.Status()]++
 		m.sample(now, clusterReady, oneIf(c.Status() == report.Ready), string(c.Name))
 		m.sample(now, clusterPaused, oneIf(c.Paused), string(c.Name))
+		if r := c.Step.Rollout; r != nil && !r.Progress.At.IsZero() {
+			m.workloads(now, string(c.Name), r.Progress.Counts)
+		}
 		now.note(reconcileDuration, string(c.Name))
 	}
 	for _, s := range report.ClusterStatuses() {
 		m.set("linkwright_clusters", float64(n[s]), string(s))
+	}
+}
+
+// workloads counts the workloads of a cluster's rollout.
+func (m *metrics) workloads(now samples, cluster string, n rollout.Counts) {
+	for state, count := range map[string]int{
+		"current": n.Current, "restarting": n.Restarting, "outdated": n.Outdated, "failing": n.Failing, "unknown": n.Unknown,
+	} {
+		m.sample(now, rolloutWorkloads, float64(count), cluster, state)
 	}
 }
 

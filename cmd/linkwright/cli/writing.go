@@ -71,6 +71,11 @@ func (w *Writing) AddAsking(f *pflag.FlagSet) {
 	w.Mode = DryRunNone
 	f.Var(&w.Mode, "dry-run", "none, client or server: write nothing; client shows what would be written, server also has the API servers check it")
 	OneOf(f, "dry-run", texts([]DryRun{DryRunNone, DryRunClient, DryRunServer})...)
+	w.AddConfirmation(f)
+}
+
+// AddConfirmation adds the flag of a command that asks, and has no dry run.
+func (w *Writing) AddConfirmation(f *pflag.FlagSet) {
 	f.BoolVarP(&w.yes, "yes", "y", false, "do not ask for a confirmation")
 }
 

@@ -27,6 +27,9 @@ type Cluster struct {
 	Unconfined *object.Reason `json:"unconfined,omitempty"`
 	// Values are the values of Linkerd's installation that linkwright set in the cluster, by path. Only answers without a repository have them.
 	Values []ProxyValue `json:"values,omitempty"`
+	// Rollout says how far the restarts of workloads with outdated proxies are. It is absent if no ProxyConfig declares a rollout for the cluster, or linkwright
+	// has not compared its workloads.
+	Rollout *Rollout `json:"rollout,omitempty"`
 	// Orphans are the first objects that carry linkwright's label, and that linkwright does not delete, because no inventory lists them.
 	Orphans []Orphan `json:"orphans,omitempty"`
 	// MoreOrphans is how many orphans are not listed.
@@ -49,6 +52,29 @@ type ProxyValue struct {
 	// Before is the value that is put back once no ProxyConfig declares it, as JSON. It is absent if there was none.
 	Before string `json:"before,omitempty"`
 }
+
+// Rollout says how far the restarts of workloads in a cluster are. It counts workloads whose owners let a controller restart them.
+type Rollout struct {
+	// Workloads is how many workloads with meshed pods there are.
+	Workloads int `json:"workloads"`
+	// Current is how many of them run the current proxy.
+	Current int `json:"current"`
+	// Restarting is how many restart now.
+	Restarting int `json:"restarting"`
+	// Outdated is how many are to restart.
+	Outdated int `json:"outdated"`
+	// Failing is how many are not ready after their restart, or run the same proxy as before.
+	Failing int `json:"failing"`
+	// Unknown is how many could not be compared.
+	Unknown int `json:"unknown"`
+	// Reason says why nothing restarts although something is left. It is absent if something restarts, or nothing is left.
+	Reason *object.Reason `json:"reason,omitempty"`
+	// Since is when all of this was true first.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Complete reports whether nothing is left to restart.
+func (r Rollout) Complete() bool { return r.Reason == nil && r.Current == r.Workloads }
 
 // Ref is cluster/NAME.
 func (c Cluster) Ref() string { return "cluster/" + c.Name }

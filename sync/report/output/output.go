@@ -29,6 +29,9 @@ const (
 	KindRotationList = "RotationList"
 	KindExplanation  = "Explanation"
 
+	KindRestarts     = "Restarts"
+	KindRestartsList = "RestartsList"
+
 	KindTrustAnchor     = "TrustAnchor"
 	KindTrustAnchorList = "TrustAnchorList"
 	KindTrustNeed       = "TrustNeed"
@@ -43,7 +46,7 @@ const (
 func Kinds() []string {
 	return []string{
 		KindStatus, KindSyncReport, KindLink, KindLinkList, KindCluster, KindClusterList, KindRevision, KindRevisionList, KindGateway, KindGatewayList,
-		KindWorkload, KindWorkloadList, KindTrustAnchor, KindTrustAnchorList, KindTrustNeed, KindTrustNeedList,
+		KindWorkload, KindWorkloadList, KindRestarts, KindRestartsList, KindTrustAnchor, KindTrustAnchorList, KindTrustNeed, KindTrustNeedList,
 		KindEvent, KindEventList,
 		KindDiff, KindCheck, KindDecisionList, KindRotationList, KindDeclarationList, KindBootstrap, KindManifestList, KindProblemList,
 		KindExplanation, KindExplanationList, KindVersion,
@@ -101,6 +104,8 @@ func Items(answer any) []any {
 	case List[Gateway]:
 		return each(a.Items)
 	case List[Workload]:
+		return each(a.Items)
+	case List[Restarts]:
 		return each(a.Items)
 	case List[TrustAnchor]:
 		return each(a.Items)

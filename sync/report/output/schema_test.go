@@ -42,6 +42,8 @@ func answers() []answer {
 		{output.KindGatewayList, output.List[output.Gateway]{}, "`get gateways`"},
 		{output.KindWorkload, output.Workload{}, "item of `rollout status`"},
 		{output.KindWorkloadList, output.List[output.Workload]{}, "`rollout status`"},
+		{output.KindRestarts, output.Restarts{}, "item of `rollout pause`, `rollout resume` and `rollout undo`"},
+		{output.KindRestartsList, output.List[output.Restarts]{}, "`rollout pause`, `rollout resume`, `rollout undo`"},
 		{output.KindTrustAnchor, output.TrustAnchor{}, "item of `trust status`"},
 		{output.KindTrustAnchorList, output.List[output.TrustAnchor]{}, "`trust status`"},
 		{output.KindTrustNeed, output.TrustNeed{}, "item of `trust status --anchor`"},

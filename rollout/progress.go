@@ -1,0 +1,55 @@
+package rollout
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Progress says how far the rollout of a cluster is. It counts workloads that opt in and have meshed pods.
+type Progress struct {
+	// Inputs names the version of what the injector reads that the numbers are of.
+	Inputs string `json:"inputs,omitempty"`
+	Counts
+	// Running are workloads that linkwright restarted, and that were not ready since. If the configuration changes again, they restart again at once:
+	// nothing else may make them ready.
+	Running []Ref `json:"running,omitempty"`
+	// Failed are workloads that are not ready after their restart, and Unchanged those that a restart did not change.
+	Failed    []Ref `json:"failed,omitempty"`
+	Unchanged []Ref `json:"unchanged,omitempty"`
+	// Why says why nothing restarts although something is left; nil: something restarts, or nothing is left.
+	Why *object.Reason `json:"why,omitempty"`
+	// At is when this was true first.
+	At time.Time `json:"at,omitzero"`
+}
+
+// Counts are numbers of workloads. Total is the sum of the others.
+type Counts struct {
+	Total      int `json:"total"`
+	Current    int `json:"current"`
+	Restarting int `json:"restarting,omitempty"`
+	Outdated   int `json:"outdated,omitempty"` // they are to restart
+	Failing    int `json:"failing,omitempty"`  // they restarted, and failed, or still run another proxy
+	Unknown    int `json:"unknown,omitempty"`  // nobody knows what they would get
+}
+
+// Complete reports whether nothing is left to do: no workload is to restart, restarts, or failed. Unknown is not complete.
+func (p Progress) Complete() bool { return p.Why == nil && p.Total == p.Current }
+
+// Same reports whether both say the same, whenever that was.
+func (p Progress) Same(o Progress) bool {
+	p.At, o.At = time.Time{}, time.Time{}
+	return string(p.Encode()) == string(o.Encode())
+}
+
+// Encode returns it in the form in which it is kept in a cluster.
+func (p Progress) Encode() []byte {
+	text, _ := json.Marshal(p) //nolint:errchkjson // it is made of texts and numbers
+	return text
+}
+
+// Decode reads what Encode wrote; false: it is something else.
+func Decode(text []byte) (p Progress, ok bool) {
+	return p, len(text) > 0 && json.Unmarshal(text, &p) == nil
+}

@@ -1,0 +1,174 @@
+package restart
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedpolicyv1 "k8s.io/client-go/kubernetes/typed/policy/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/rollout"
+	"github.com/linkwright/linkwright/rollout/survey"
+)
+
+// syncTimeout is how long watches may take to begin.
+const syncTimeout = 30 * time.Second
+
+// errNotWatched means that workloads were listed, and cannot be watched.
+var errNotWatched = errors.New("workloads, namespaces or disruption budgets cannot be watched: grant list and watch")
+
+// clients are what a worker needs to reach a cluster.
+type clients struct {
+	survey.Client
+	policy typedpolicyv1.PolicyV1Interface
+}
+
+// connection is the connection to a cluster, with its watches.
+type connection struct {
+	cfg     *rest.Config
+	clients clients
+	watches *watches // nil: they have not begun
+	moved   func()
+}
+
+// connect connects to a cluster, again if the way to it changed. Nothing is sent.
+func (c *connection) connect(name api.ClusterName, config func(api.ClusterName) (*rest.Config, error), moved func()) error {
+	cfg, err := config(name)
+	if err != nil {
+		return err
+	}
+	if c.cfg != nil && sameLogin(c.cfg, cfg) {
+		return nil
+	}
+	c.close()
+	client, err := survey.NewClient(cfg)
+	if err != nil {
+		return err
+	}
+	policy, err := typedpolicyv1.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	c.cfg, c.clients, c.moved = cfg, clients{client, policy}, moved
+	return nil
+}
+
+// sameLogin reports whether two configurations lead to the same server with the same credentials.
+func sameLogin(a, b *rest.Config) bool {
+	return a.Host == b.Host && a.BearerToken == b.BearerToken && a.BearerTokenFile == b.BearerTokenFile && a.Username == b.Username &&
+		reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)
+}
+
+// follow begins the watches, unless they run, and waits until they are complete.
+func (c *connection) follow(ctx context.Context) error {
+	if c.watches == nil {
+		if _, err := c.clients.policy.PodDisruptionBudgets("").List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+			return err
+		}
+		c.watches = follow(context.WithoutCancel(ctx), c.clients, c.moved)
+	}
+	ctx, end := context.WithTimeout(ctx, syncTimeout)
+	defer end()
+	if !cache.WaitForCacheSync(ctx.Done(), c.watches.synced...) {
+		return errNotWatched
+	}
+	return nil
+}
+
+// close ends the watches.
+func (c *connection) close() {
+	if c.watches != nil {
+		c.watches.stop()
+		c.watches = nil
+	}
+}
+
+// progressKey is the key of a base's inventory with the progress of the cluster's rollout.
+const progressKey = inventory.RolloutKey
+
+// lastProgress reads what the cluster keeps; zero: nothing, or it cannot be read.
+func (c *connection) lastProgress(ctx context.Context, owner string) rollout.Progress {
+	key := inventory.Key(owner, object.End{})
+	cm, err := c.clients.Core.ConfigMaps(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil {
+		return rollout.Progress{}
+	}
+	p, _ := rollout.Decode([]byte(cm.Data[progressKey]))
+	return p
+}
+
+// keepProgress writes the progress into the inventory of the base, beside what linkwright's other writes own. Without one it is not kept.
+func (c *connection) keepProgress(ctx context.Context, owner string, p rollout.Progress) error {
+	if c.cfg == nil {
+		return nil
+	}
+	key := inventory.Key(owner, object.End{})
+	patch, err := json.Marshal(map[string]any{"data": map[string]string{progressKey: string(p.Encode())}})
+	if err != nil {
+		return err
+	}
+	_, err = c.clients.Core.ConfigMaps(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager(owner)})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// manager is the field manager of restarts.
+func manager(owner string) string { return object.Manager(owner) + "-rollout" }
+
+// patch writes the restart of a workload into its template, if the workload is still what was read.
+func (w *worker) patch(ctx context.Context, r rollout.Restart, now time.Time) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]string{"resourceVersion": r.ResourceVersion, "uid": r.UID},
+		"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": map[string]string{
+			rollout.RestartedFor: r.For, rollout.RestartedAt: rollout.Restarted{At: now}.Stamp(),
+		}}}},
+	})
+	if err != nil {
+		return err
+	}
+	return w.clients.patch(ctx, r.Ref, patch, manager(w.runner.Owner))
+}
+
+// patch sends a merge patch of a workload.
+func (c clients) patch(ctx context.Context, r rollout.Ref, patch []byte, manager string) (err error) {
+	o, merge := metav1.PatchOptions{FieldManager: manager}, types.MergePatchType
+	switch r.Kind {
+	case "Deployment":
+		_, err = c.Apps.Deployments(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
+	case "StatefulSet":
+		_, err = c.Apps.StatefulSets(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
+	case "DaemonSet":
+		_, err = c.Apps.DaemonSets(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
+	}
+	return err
+}
+
+// event tells a workload's owner of its restart. An Event that cannot be written is not worth a failed restart.
+func (w *worker) event(ctx context.Context, r rollout.Restart, message string) {
+	now := metav1.Now()
+	e := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: r.Name + ".", Namespace: r.Namespace},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: "apps/v1", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: types.UID(r.UID),
+		},
+		Reason: string(reason.ProxyRestart), Message: message, Type: corev1.EventTypeNormal, Source: corev1.EventSource{Component: object.Manager(w.runner.Owner)},
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+	}
+	if _, err := w.clients.Core.Events(r.Namespace).Create(ctx, e, metav1.CreateOptions{}); err != nil {
+		w.runner.Log.Debug("no Event is written", "cluster", string(w.name), "object", r.String(), "error", err.Error())
+	}
+}

@@ -1,0 +1,196 @@
+package restart
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/linkwright/linkwright/rollout"
+)
+
+// watches keep what a rollout needs of the workloads, namespaces and disruption budgets of a cluster. Nothing else of these objects is kept.
+type watches struct {
+	workloads  []cache.Store // of *kept[rollout.Workload]
+	namespaces cache.Store   // of *kept[string]: what namespaces say of restarts
+	budgets    cache.Store   // of *kept[rollout.Budget]
+	synced     []cache.InformerSynced
+	running    sync.WaitGroup
+	end        context.CancelFunc
+}
+
+// kept is what is kept of an object: its name and version, and a value.
+type kept[T any] struct {
+	metav1.ObjectMeta
+	Value T
+}
+
+// keep returns what is kept of an object.
+func keep[T any](o metav1.Object, value T) *kept[T] {
+	return &kept[T]{metav1.ObjectMeta{Name: o.GetName(), Namespace: o.GetNamespace(), ResourceVersion: o.GetResourceVersion()}, value}
+}
+
+func (k *kept[T]) value() any { return k.Value }
+
+// same reports whether two versions of an object have the same value.
+func same(was, now any) bool {
+	a, ok := was.(interface{ value() any })
+	b, also := now.(interface{ value() any })
+	return ok && also && reflect.DeepEqual(a.value(), b.value())
+}
+
+// informer says how one kind is listed and watched, and what is kept of an object.
+type informer struct {
+	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	of    runtime.Object
+	keep  func(any) any
+}
+
+// follow watches a cluster until stop is called. moved is called for each change of what is kept.
+func follow(ctx context.Context, c clients, moved func()) *watches {
+	ctx, end := context.WithCancel(ctx)
+	w := &watches{end: end}
+	for _, i := range []informer{deployments(c), statefulSets(c), daemonSets(c)} {
+		w.workloads = append(w.workloads, w.start(ctx, i, moved))
+	}
+	w.namespaces = w.start(ctx, namespaces(c), moved)
+	w.budgets = w.start(ctx, disruptionBudgets(c), moved)
+	return w
+}
+
+func (w *watches) start(ctx context.Context, i informer, moved func()) cache.Store {
+	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: &cache.ListWatch{ListWithContextFunc: i.list, WatchFuncWithContext: i.watch}, ObjectType: i.of,
+		Transform: func(o any) (any, error) { return i.keep(o), nil },
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { moved() }, DeleteFunc: func(any) { moved() },
+			UpdateFunc: func(was, now any) {
+				if !same(was, now) {
+					moved()
+				}
+			},
+		},
+	})
+	w.synced = append(w.synced, controller.HasSynced)
+	w.running.Go(func() { controller.RunWithContext(ctx) })
+	return store
+}
+
+// stop ends all watches.
+func (w *watches) stop() {
+	w.end()
+	w.running.Wait()
+}
+
+// live returns the workloads as they are known, by name.
+func (w *watches) live() map[rollout.Ref]rollout.Workload {
+	out := map[rollout.Ref]rollout.Workload{}
+	for _, store := range w.workloads {
+		for _, o := range store.List() {
+			if k, ok := o.(*kept[rollout.Workload]); ok {
+				value := k.Value
+				value.ResourceVersion = k.ResourceVersion
+				out[value.Ref] = value
+			}
+		}
+	}
+	return out
+}
+
+// opened returns the namespaces that let all their workloads restart.
+func (w *watches) opened() map[string]bool {
+	out := map[string]bool{}
+	for _, o := range w.namespaces.List() {
+		if k, ok := o.(*kept[string]); ok && k.Value == rollout.Auto {
+			out[k.Name] = true
+		}
+	}
+	return out
+}
+
+func (w *watches) allBudgets() (out []rollout.Budget) {
+	for _, o := range w.budgets.List() {
+		if k, ok := o.(*kept[rollout.Budget]); ok {
+			out = append(out, k.Value)
+		}
+	}
+	return out
+}
+
+func deployments(c clients) informer {
+	kind := c.Apps.Deployments("")
+	return informer{
+		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
+		watch: kind.Watch, of: &appsv1.Deployment{},
+		keep: func(o any) any {
+			if d, ok := o.(*appsv1.Deployment); ok {
+				return keep(d, rollout.OfDeployment(d))
+			}
+			return o
+		},
+	}
+}
+
+func statefulSets(c clients) informer {
+	kind := c.Apps.StatefulSets("")
+	return informer{
+		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
+		watch: kind.Watch, of: &appsv1.StatefulSet{},
+		keep: func(o any) any {
+			if s, ok := o.(*appsv1.StatefulSet); ok {
+				return keep(s, rollout.OfStatefulSet(s))
+			}
+			return o
+		},
+	}
+}
+
+func daemonSets(c clients) informer {
+	kind := c.Apps.DaemonSets("")
+	return informer{
+		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
+		watch: kind.Watch, of: &appsv1.DaemonSet{},
+		keep: func(o any) any {
+			if d, ok := o.(*appsv1.DaemonSet); ok {
+				return keep(d, rollout.OfDaemonSet(d))
+			}
+			return o
+		},
+	}
+}
+
+func namespaces(c clients) informer {
+	kind := c.Core.Namespaces()
+	return informer{
+		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
+		watch: kind.Watch, of: &corev1.Namespace{},
+		keep: func(o any) any {
+			if ns, ok := o.(*corev1.Namespace); ok {
+				return keep(ns, ns.Annotations[rollout.Reconcile])
+			}
+			return o
+		},
+	}
+}
+
+func disruptionBudgets(c clients) informer {
+	kind := c.policy.PodDisruptionBudgets("")
+	return informer{
+		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
+		watch: kind.Watch, of: &policyv1.PodDisruptionBudget{},
+		keep: func(o any) any {
+			if p, ok := o.(*policyv1.PodDisruptionBudget); ok {
+				return keep(p, rollout.OfBudget(p))
+			}
+			return o
+		},
+	}
+}

@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/rollout"
+)
+
+// Beside is what a step says of a cluster beside its changes.
+type Beside struct {
+	// Unconfined says why no admission policies confine linkwright's account there, and what to do; nil: they do, or it is not known.
+	Unconfined *object.Reason
+	// Rollout says what restarts of its workloads depend on; nil: none is declared, or the cluster is not known.
+	Rollout *Rollout
+}
+
+// Alike reports whether both say the same.
+func (b Beside) Alike(o Beside) bool {
+	return sameReason(b.Unconfined, o.Unconfined) && b.Rollout.alike(o.Rollout)
+}
+
+// Rollout is what restarts of workloads in a cluster depend on. They are no writes of the step.
+type Rollout struct {
+	Declared *fleet.Rollout
+	Linkerd  string         // namespace of the control plane
+	Inputs   string         // digest of what Linkerd's injector reads: its values and the trust anchors
+	Hold     *object.Reason // why nothing may restart there now; nil: it may
+	Progress rollout.Progress
+}
+
+// alike reports whether both say the same.
+func (r *Rollout) alike(o *Rollout) bool {
+	if r == nil || o == nil {
+		return r == o
+	}
+	return r.Declared == o.Declared && r.Linkerd == o.Linkerd && r.Inputs == o.Inputs && sameReason(r.Hold, o.Hold) && r.Progress.Same(o.Progress)
+}
+
+func sameReason(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }

@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/rollout"
+)
+
+// rolloutOf returns the rollout of the cluster with a step; nil: none is declared. A cluster that cannot be read holds those of later waves back.
+func (c *cluster) rolloutOf(s Step) *Rollout {
+	declared, _, _ := c.Declared(c.name)
+	if declared == nil || declared.Rollout == nil {
+		return nil
+	}
+	if !c.current.Known() {
+		return &Rollout{Declared: declared.Rollout, Hold: s.Denied}
+	}
+	l := c.Spec(c.name).Linkerd
+	sum := sha256.New()
+	sum.Write([]byte(linkerd.ConfigOf(l, c.current.Live).Values))
+	for _, a := range c.current.Facts.Anchors {
+		sum.Write([]byte("\n" + a.Fingerprint))
+	}
+	out := &Rollout{Declared: declared.Rollout, Linkerd: l.Namespace, Inputs: hex.EncodeToString(sum.Sum(nil)[:8]), Hold: c.holdsRollout(s)}
+	base, _ := inventory.ReadBase(c.Owner, c.current.Live)
+	out.Progress, _ = rollout.Decode([]byte(base.Rollout))
+	return out
+}
+
+// holdsRollout returns why no workload may restart in the cluster now; nil: it may. Restarts wait until the declared values are in place.
+func (c *cluster) holdsRollout(s Step) *object.Reason {
+	base := s.row(object.End{Cluster: c.name})
+	switch {
+	case s.Denied != nil:
+		return s.Denied
+	case c.current.Unconfined(): // RBAC cannot grant one annotation, so the right would be for whole workloads
+		return s.Unconfined
+	case inventory.RolloutPaused(c.Owner, c.current.Live):
+		return c.pausedRollout()
+	case base.Phase == Ready || base.Phase == "":
+		return nil
+	case base.Why != nil:
+		return base.Why
+	}
+	return object.Because(reason.WaitingForInjector, "linkwright writes the declared values first")
+}
+
+// pausedRollout returns the reason of restarts that somebody paused.
+func (c *cluster) pausedRollout() *object.Reason {
+	base := inventory.Key(c.Owner, object.End{})
+	resume := fmt.Sprintf("kubectl -n %s annotate configmap %s %s-", base.Namespace, base.Name, object.RolloutAnnotation)
+	return object.Because(reason.RolloutPaused, "somebody paused restarts: linkwright rollout resume --context CONTEXT, or run there %s", resume).Running(resume)
+}

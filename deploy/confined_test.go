@@ -42,7 +42,7 @@ func resource(group, plural string) schema.GroupVersionResource {
 func attacks() []attack {
 	apps, services, secrets := resource("apps", "deployments"), resource("", "services"), resource("", "secrets")
 	bindings, mc, cp := resource(rbacv1.GroupName, "clusterrolebindings"), testbed.Multicluster, testbed.ControlPlane
-	return slices.Concat(podAttacks(), sharedAttacks(), kubeconfigAttacks(), []attack{
+	return slices.Concat(podAttacks(), sharedAttacks(), kubeconfigAttacks(), restartAttacks(), []attack{
 		{
 			"mount the issuer's key", apps, cp, linkerd.DestinationName, "", "patch",
 			`{spec: {template: {spec: {volumes: [{name: key, secret: {secretName: linkerd-identity-issuer}}]}}}}`,
@@ -212,11 +212,12 @@ func (b *testEnv) confines(thief dynamic.Interface, policies []*unstructured.Uns
 			t.Errorf("%s, under the policies: %v", a.aim, err)
 		}
 	}
-	for _, l := range slices.Concat(lawful(), credentials(), rendered(t)) {
+	for _, l := range slices.Concat(lawful(), credentials(), rendered(t), restarts()) {
 		if err := l.try(t.Context(), thief); err != nil {
 			t.Errorf("%s, under the policies: %v", l.aim, err)
 		}
 	}
+	b.createsNoPods(thief)
 	for _, o := range policies {
 		r := resource("admissionregistration.k8s.io", map[bool]string{true: "validatingadmissionpolicies", false: "validatingadmissionpolicybindings"}[o.GetKind() == "ValidatingAdmissionPolicy"])
 		if err := (attack{"", r, "", o.GetName(), "", "delete", ""}).try(t.Context(), thief); !apierrors.IsForbidden(err) {
@@ -258,7 +259,7 @@ func (b *testEnv) victims() {
 		_, err = c.CoreV1().Endpoints(ns).Create(ctx, &corev1.Endpoints{ObjectMeta: meta}, metav1.CreateOptions{}) //nolint:staticcheck // Linkerd writes them
 		b.must(err)
 	}
-	b.apply("west", mayConfigure())
+	b.apply("west", slices.Concat(mayConfigure(), mayRestart(), b.workers()))
 	b.apply("west", []*unstructured.Unstructured{
 		thing("v1", "Secret", testbed.Multicluster, nil), thing("v1", "Secret", "linkwright-access", nil), thing("v1", "ServiceAccount", testbed.Multicluster, nil),
 		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, shared, others(b),

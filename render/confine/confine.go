@@ -56,7 +56,7 @@ const partOf = "app.kubernetes.io/part-of"
 // Objects are the policies of an account with their bindings, in a fixed order. Each is for requests of this account alone.
 func Objects(a Account) (out []Object) {
 	for _, f := range []func(Account) rules{
-		deployments, secrets, accounts, tokens, services, endpoints, clusterRoleBindings, roles, roleBindings, configMaps, leases,
+		deployments, statefulSets, daemonSets, dryRunPods, secrets, accounts, tokens, services, endpoints, clusterRoleBindings, roles, roleBindings, configMaps, leases,
 	} {
 		r := f(a)
 		name := object.Manager(a.Owner) + "." + r.name()
@@ -155,8 +155,13 @@ func oldHead() admissionv1.Variable {
 }
 
 // sameHead is the CEL expression that an update keeps the metadata that people and garbage collection act on.
-const sameHead = `["labels", "annotations", "ownerReferences", "finalizers"].all(k, (k in variables.head) == (k in variables.oldHead) && ` +
-	`(!(k in variables.head) || variables.head[k] == variables.oldHead[k]))`
+func sameHead() string { return sameFields("labels", "annotations", "ownerReferences", "finalizers") }
+
+// sameFields is the CEL expression that an update keeps these fields of the metadata.
+func sameFields(names ...string) string {
+	return "[" + celList(names) + "]" + `.all(k, (k in variables.head) == (k in variables.oldHead) && ` +
+		`(!(k in variables.head) || variables.head[k] == variables.oldHead[k]))`
+}
 
 // images is the regular expression (RE2) of the images that controllers may run.
 func (a Account) images() string {

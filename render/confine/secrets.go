@@ -111,7 +111,7 @@ func configMaps(a Account) rules {
 			head(), oldHead(),
 		},
 		checks: []check{{
-			config + ` ? request.operation == "UPDATE" && ` + equalExcept("variables.all", "variables.oldAll", "data", "metadata") + " && " + sameHead + " && " +
+			config + ` ? request.operation == "UPDATE" && ` + equalExcept("variables.all", "variables.oldAll", "data", "metadata") + " && " + sameHead() + " && " +
 				equalExcept("variables.data", "variables.oldData", linkerd.ValuesKey) + " : " + inAccess + " && " + startsWith("variables.name", a.namePrefix()) + " || " + a.inMulticluster("request.namespace") + ` && variables.name != "kube-root-ca.crt" || ` + a.inHomeNamespace() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
 			"linkwright writes only its inventories, its record of clusters, and key " + linkerd.ValuesKey + " of " + linkerd.ConfigName,
 		}},

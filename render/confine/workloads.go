@@ -21,24 +21,13 @@ func deployments(a Account) rules {
 	// What is made of a live object without its spec, as by adopt and release, changes nothing of what runs.
 	const kept = `(request.operation == "DELETE" || request.operation == "UPDATE" && object.spec == oldObject.spec)`
 	controller := func(expression string) string {
-		return destination + " || " + kept + " || " + expression
+		return destination + " || " + kept + " || variables.restart || " + expression
 	}
 	loaded := linkerd.LoadedAnnotation(a.Owner)
 	return rules{
 		resource: "apps/deployments", verbs: written(),
-		variables: []admissionv1.Variable{
-			{Name: "spec", Expression: "dyn(object.spec)"},
-			{Name: "oldSpec", Expression: "dyn(oldObject.spec)"},
-			{Name: "template", Expression: "dyn(object.spec.template)"},
-			{Name: "oldTemplate", Expression: "dyn(oldObject.spec.template)"},
-			head(), oldHead(),
-			{Name: "meta", Expression: "dyn(object.spec.template.metadata)"},
-			{Name: "oldMeta", Expression: "dyn(oldObject.spec.template.metadata)"},
-			{Name: "marks", Expression: `"annotations" in variables.meta ? variables.meta.annotations : {}`},
-			{Name: "oldMarks", Expression: `oldObject != null && "annotations" in variables.oldMeta ? variables.oldMeta.annotations : {}`},
+		variables: append(template(), []admissionv1.Variable{
 			{Name: "oldPodLabels", Expression: `oldObject != null && "labels" in variables.oldMeta ? variables.oldMeta.labels : {}`},
-			{Name: "headMarks", Expression: mapOrEmpty("object", "annotations")},
-			{Name: "oldHeadMarks", Expression: mapOrEmpty("oldObject", "annotations")},
 			{Name: "target", Expression: `variables.name.replace("` + linkerd.Controller("") + `", "", 1)`},
 			{Name: "pod", Expression: "object.spec.template.spec"},
 			{Name: "podFields", Expression: "dyn(object.spec.template.spec)"},
@@ -48,18 +37,14 @@ func deployments(a Account) rules {
 			{Name: "containers", Expression: "variables.pod.containers.filter(c, !(c in variables.oldContainers))"}, // others may have added some
 			{Name: "oldVolumes", Expression: `"volumes" in variables.oldPod ? variables.oldPod.volumes : []`},
 			{Name: "volumes", Expression: "has(variables.pod.volumes) ? variables.pod.volumes : []"},
-		},
+		}...),
 		checks: append([]check{
 			{
-				destination + ` ? request.operation == "UPDATE" : ` + a.isShared() + " || " + startsWith("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
-				"linkwright changes only the Deployments of links' controllers, and " + linkerd.DestinationName,
+				"variables.restart || (" + destination + ` ? request.operation == "UPDATE" : ` + a.isShared() + " || " + startsWith("variables.name", linkerd.Controller(""), linkerd.LegacyController("")) + ")",
+				"linkwright changes only the Deployments of links' controllers, and of others only " + restartMarks(),
 			},
 			{
-				"!(" + destination + ` && request.operation == "UPDATE") || (` +
-					equalExcept("variables.spec", "variables.oldSpec", "template") + " && " +
-					equalExcept("variables.template", "variables.oldTemplate", "metadata") + " && " +
-					equalExcept("variables.meta", "variables.oldMeta", "annotations") + " && " +
-					equalExcept("variables.marks", "variables.oldMarks", loaded) + " && " + sameHead + ")",
+				"!(" + destination + ` && request.operation == "UPDATE") || variables.restart || (` + onlyMarks(loaded) + ")",
 				"linkwright changes only the annotation " + loaded + " in the pod template of " + linkerd.DestinationName,
 			},
 		}, pods(a, controller)...),

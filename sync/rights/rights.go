@@ -34,7 +34,10 @@ const (
 	// ReportingStatus has Linkerd's destination controller start again with a credential that changed. RBAC grants that by the right to change all of its
 	// Deployment, so it is for accounts that admission policies confine.
 	ReportingStatus Duty = "reporting status"
-	Sweeping        Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
+	// Restarting has linkwright restart workloads with outdated proxies, where that is declared. RBAC grants it by the right to change all of them, and
+	// to create pods, so it is for accounts that admission policies confine.
+	Restarting Duty = "restarting"
+	Sweeping   Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
 	// Wide is Writing with all Secrets of the control plane's namespace: those for clusters that are not declared yet, and with
 	// them the key of Linkerd's issuer. RBAC grants by names that are known, or all.
 	Wide Duty = "writing, wide"
@@ -50,6 +53,8 @@ func For(w state.Snapshot, c fleet.Cluster, r plan.Renderer, duties ...Duty) (Ru
 			if reported := linkerd.Destination(c.Spec.Linkerd); len(w.Discovering(c.Name)) > 0 || slices.Contains(duties, Wide) {
 				g.grant(resource{reported.Namespace, reported.Group, reported.Kind, reported.Name}, "patch")
 			}
+		case Restarting:
+			g.restarts(c)
 		case Sweeping:
 			g.grant(resource{kind: "Service"}, "get", "patch", "delete")
 			g.grant(resource{kind: "Endpoints"}, "get", "delete")
@@ -150,6 +155,24 @@ func (g ruleSet) writes(c fleet.Cluster, kinds []resource) {
 	g.grant(resource{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
 	g.grant(resource{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
 	g.grant(resource{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
+}
+
+// restarts adds what a rollout needs, if one is declared for the cluster.
+func (g ruleSet) restarts(c fleet.Cluster) {
+	if c.Rollout == nil {
+		return
+	}
+	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
+		g.grant(resource{group: "apps", kind: kind}, "list", "watch", "patch")
+	}
+	g.grant(resource{group: "policy", kind: "PodDisruptionBudget"}, "list", "watch")
+	g.grant(resource{kind: "Namespace"}, "list", "watch")
+	g.grant(resource{kind: "Pod"}, "list")
+	g.grant(resource{kind: "Event"}, "create")
+	g.grant(resource{namespace: object.AccessNamespace, kind: inventory.Watch().Kind}, "get", "patch")
+	if c.Rollout.Detection == api.DetectByDryRun {
+		g.grant(resource{kind: "Pod"}, "create")
+	}
 }
 
 // controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and a watch of the Deployment that is told of their

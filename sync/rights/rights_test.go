@@ -117,6 +117,20 @@ func TestRightsOfValues(t *testing.T) {
 	same(t, "to read", []string{read, roots}, config(Reading, fmt.Sprintf(value, "logLevel: warn")))
 }
 
+// The rights of a rollout are granted only where one is declared, and that to create pods only for dry runs.
+func TestRightsOfRollout(t *testing.T) {
+	const config = "---\napiVersion: linkwright.dev/v1alpha1\nkind: ProxyConfig\nmetadata: {name: a}\nspec: {clusters: {}, %s}\n"
+	of := func(spec string) []string { return rights(t, Restarting, "west", "east", fmt.Sprintf(config, spec)) }
+	same(t, "without", nil, of("proxy: {logLevel: warn}"))
+	want := []string{
+		": events create", ": namespaces list,watch", ": pods list", ": daemonsets,deployments,statefulsets list,watch,patch",
+		": poddisruptionbudgets list,watch", "linkwright-access: configmaps get,patch",
+	}
+	same(t, "by annotations", want, of("rollout: {detection: Annotations}"))
+	want[2] = ": pods list,create"
+	same(t, "by dry runs", want, of("rollout: {}"))
+}
+
 // What overlays bring in is written in the cluster that it is brought into.
 func TestForExtras(t *testing.T) {
 	w := declare(t, "west", "east", "")

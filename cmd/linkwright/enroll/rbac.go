@@ -101,7 +101,7 @@ const wideUsage = "grant all Secrets of the control plane's namespace, also for 
 const sweepUsage = "also grant the right to delete mirrors in all namespaces, for links whose controller does not delete them; links with federated services or controller.mode External get it anyway"
 
 // confineUsage says what --confine gives.
-const confineUsage = "also give admission policies that confine linkwright's account (Kubernetes 1.30), and the right to restart linkerd-destination; --confine=false gives only the other rights"
+const confineUsage = "also give admission policies that confine linkwright's account (Kubernetes 1.30), and the rights to restart linkerd-destination, and workloads where a rollout is declared; --confine=false gives only the other rights"
 
 func accountOf(text string) (grantee, error) {
 	namespace, name, ok := strings.Cut(text, "/")
@@ -179,7 +179,7 @@ func (a grantee) duties() []rights.Duty {
 		duty = rights.Wide
 	}
 	if a.confined {
-		return []rights.Duty{duty, rights.ReportingStatus}
+		return []rights.Duty{duty, rights.ReportingStatus, rights.Restarting}
 	}
 	return []rights.Duty{duty}
 }

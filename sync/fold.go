@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/state"
@@ -21,6 +22,9 @@ func (r reader) withWrites(ctx context.Context, live state.Cluster, step plan.St
 		return live, false
 	}
 	wrote := writeFold{before: live.Live, watches: map[object.Key][]object.Watch{}, edit: live.Live.Edit()}
+	if base, found := inventory.ReadBase(r.loop.Owner, live.Live); found && base.Rollout != "" {
+		wrote.shared = base.Was.UID
+	}
 	for _, w := range live.Watches {
 		wrote.watches[kindOf(w.Group, w.Kind)] = append(wrote.watches[kindOf(w.Group, w.Kind)], w)
 	}
@@ -72,6 +76,7 @@ type writeFold struct {
 	watches  map[object.Key][]object.Watch // by kind
 	edit     *object.Edit
 	changing []changingObject
+	shared   string // uid of a base whose inventory has the progress of a rollout, which another writer keeps; empty: it has none
 }
 
 // changingObject is an object that others may change once it is written, and the watch that shows it.
@@ -94,7 +99,7 @@ func (f *writeFold) put(o object.Outcome) {
 		if w.Depth != object.Reduced {
 			body = o.Change.Object.Body
 		}
-		if w.Health || k.Kind == "Secret" && k.Namespace == object.AccessNamespace {
+		if w.Health || f.shared != "" && o.Now.UID == f.shared || k.Kind == "Secret" && k.Namespace == object.AccessNamespace {
 			f.changing = append(f.changing, changingObject{k, w})
 		}
 	}

@@ -29,6 +29,10 @@ func restartTargets(r report.Report, only []api.ClusterName) ([]restart.Target, 
 		if d == nil || len(only) > 0 && !slices.Contains(only, c.Name) {
 			continue
 		}
+		if d.Declared == nil {
+			out = append(out, restart.Target{Cluster: c.Name, Ended: true})
+			continue
+		}
 		out = append(out, restart.Target{
 			Cluster: c.Name, Rollout: d.Declared.From, Wave: d.Declared.Wave, Policy: d.Declared.Rollout, Linkerd: d.Linkerd, Inputs: d.Inputs, Hold: d.Hold,
 		})

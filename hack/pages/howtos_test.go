@@ -170,7 +170,9 @@ func proxies() howTo {
 		{at: "apiVersion: linkwright.dev/v1alpha1", run: func(r *reader, text string) {
 			r.write("fleet/restarts.yaml", text)
 			r.push("Restart workloads")
-			r.do("linkwright cluster add west . --context west && linkwright cluster add east . --context east && linkwright sync --repo URL")
+		}},
+		{at: "linkwright cluster add NAME PATH --context CONTEXT", words: map[string]string{"NAME": "east", "CONTEXT": "east", "PATH": "."}, after: func(r *reader) {
+			r.do("linkwright cluster add west . --context west && linkwright sync --repo URL")
 			r.expect("linkwright status", "WaitingForInjector")
 		}},
 		{at: "linkwright rollout pause --context west", after: func(r *reader) {
@@ -183,6 +185,10 @@ func proxies() howTo {
 			r.do("linkwright sync --repo URL")
 			level(r, "warn,linkerd=info")
 		}},
+		{
+			at: "linkwright rollout undo --context west", before: func(r *reader) { r.do("! linkwright status | grep Rollout") }, exit: exitNotDone,
+			shows: []string{"this needs a confirmation"},
+		},
 		{at: "linkwright describe cluster NAME", words: map[string]string{"NAME": "east"}, after: func(r *reader) { r.do("! linkwright describe cluster east | grep proxy.logLevel") }},
 	}}
 }

@@ -111,14 +111,23 @@ func (c *connection) lastProgress(ctx context.Context, owner string) rollout.Pro
 
 // keepProgress writes the progress into the inventory of the base, beside what linkwright's other writes own. Without one it is not kept.
 func (c *connection) keepProgress(ctx context.Context, owner string, p rollout.Progress) error {
+	return c.patchProgress(ctx, owner, string(p.Encode()))
+}
+
+// removeProgress removes it again.
+func (c *connection) removeProgress(ctx context.Context, owner string) error {
+	return c.patchProgress(ctx, owner, nil)
+}
+
+func (c *connection) patchProgress(ctx context.Context, owner string, value any) error {
 	if c.cfg == nil {
 		return nil
 	}
-	key := inventory.Key(owner, object.End{})
-	patch, err := json.Marshal(map[string]any{"data": map[string]string{progressKey: string(p.Encode())}})
+	patch, err := json.Marshal(map[string]any{"data": map[string]any{progressKey: value}})
 	if err != nil {
 		return err
 	}
+	key := inventory.Key(owner, object.End{})
 	_, err = c.clients.Core.ConfigMaps(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager(owner)})
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -33,10 +33,17 @@ type Target struct {
 	Inputs string
 	// Hold says why nothing may restart there now; nil: it may.
 	Hold *object.Reason
+	// Ended says that no rollout is declared any more: its progress is removed, and nothing else is set.
+	Ended bool
 }
 
 // same reports whether both say the same.
 func (t Target) same(o Target) bool {
+	return t.Ended == o.Ended && (t.Ended || t.alike(o))
+}
+
+// alike is same for two that did not end.
+func (t Target) alike(o Target) bool {
 	return t.Rollout == o.Rollout && t.Wave == o.Wave && t.Linkerd == o.Linkerd && t.Inputs == o.Inputs &&
 		samePolicy(t.Policy, o.Policy) && sameReason(t.Hold, o.Hold)
 }
@@ -191,9 +198,12 @@ func (r *Runner) target(name api.ClusterName) (t Target, haltedBy *object.Reason
 	if t, ok = r.targets[name]; !ok {
 		return t, nil, false
 	}
+	if t.Ended {
+		return t, nil, true
+	}
 	all := map[api.ClusterName]rollout.Wave{}
 	for other, o := range r.targets {
-		if o.Rollout == t.Rollout {
+		if !o.Ended && o.Rollout == t.Rollout {
 			w := r.waves[other]
 			w.Cluster, w.Number, w.Halts = other, o.Wave, *o.Policy.PauseOnFailure
 			w.Known = w.Known && w.Progress.Inputs == o.Inputs

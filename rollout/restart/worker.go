@@ -100,6 +100,9 @@ func (w *worker) look(ctx context.Context) time.Time {
 	if err := w.connect(w.name, w.runner.Config, func() { notify(w.wake) }); err != nil {
 		return w.unread(ctx, t, err)
 	}
+	if t.Ended {
+		return w.finish(ctx)
+	}
 	now := time.Now()
 	if w.resume(ctx, t, now); t.Hold != nil {
 		w.say(ctx, t, w.holding(t.Hold))
@@ -113,6 +116,17 @@ func (w *worker) look(ctx context.Context) time.Time {
 		return w.unread(ctx, t, err)
 	}
 	return w.proceed(ctx, t, haltedBy, now)
+}
+
+// finish removes what the cluster keeps of a rollout that is not declared any more.
+func (w *worker) finish(ctx context.Context) time.Time {
+	w.close()
+	if err := w.removeProgress(ctx, w.runner.Owner); err != nil {
+		w.runner.Log.Warn("the progress of a rollout is not removed from the cluster", "cluster", string(w.name), "error", err.Error())
+		return time.Now().Add(w.backoff())
+	}
+	w.said, w.compared = rollout.Progress{}, compared{}
+	return time.Time{}
 }
 
 // resume notes a change of what the injector reads. The first time, it goes on from what the cluster keeps.

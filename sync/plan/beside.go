@@ -10,7 +10,7 @@ import (
 type Beside struct {
 	// Unconfined says why no admission policies confine linkwright's account there, and what to do; nil: they do, or it is not known.
 	Unconfined *object.Reason
-	// Rollout says what restarts of its workloads depend on; nil: none is declared, or the cluster is not known.
+	// Rollout says what restarts of its workloads depend on; nil: no rollout is declared, and nothing is left of one.
 	Rollout *Rollout
 }
 
@@ -21,7 +21,7 @@ func (b Beside) Alike(o Beside) bool {
 
 // Rollout is what restarts of workloads in a cluster depend on. They are no writes of the step.
 type Rollout struct {
-	Declared *fleet.Rollout
+	Declared *fleet.Rollout // nil: it is not declared any more, and its progress is still in the cluster
 	Linkerd  string         // namespace of the control plane
 	Inputs   string         // digest of what Linkerd's injector reads: its values and the trust anchors
 	Hold     *object.Reason // why nothing may restart there now; nil: it may

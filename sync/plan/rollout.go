@@ -12,13 +12,17 @@ import (
 	"github.com/linkwright/linkwright/rollout"
 )
 
-// rolloutOf returns the rollout of the cluster with a step; nil: none is declared. A cluster that cannot be read holds those of later waves back.
+// rolloutOf returns the rollout of the cluster with a step; nil: none is declared, and nothing is left of one. A cluster that cannot be read holds those
+// of later waves back.
 func (c *cluster) rolloutOf(s Step) *Rollout {
 	declared, _, _ := c.Declared(c.name)
-	if declared == nil || declared.Rollout == nil {
+	base, _ := inventory.ReadBase(c.Owner, c.current.Live)
+	switch {
+	case declared == nil || declared.Rollout == nil && (base.Rollout == "" || s.Denied != nil):
 		return nil
-	}
-	if !c.current.Known() {
+	case declared.Rollout == nil:
+		return &Rollout{}
+	case !c.current.Known():
 		return &Rollout{Declared: declared.Rollout, Hold: s.Denied}
 	}
 	l := c.Spec(c.name).Linkerd
@@ -28,7 +32,6 @@ func (c *cluster) rolloutOf(s Step) *Rollout {
 		sum.Write([]byte("\n" + a.Fingerprint))
 	}
 	out := &Rollout{Declared: declared.Rollout, Linkerd: l.Namespace, Inputs: hex.EncodeToString(sum.Sum(nil)[:8]), Hold: c.holdsRollout(s)}
-	base, _ := inventory.ReadBase(c.Owner, c.current.Live)
 	out.Progress, _ = rollout.Decode([]byte(base.Rollout))
 	return out
 }

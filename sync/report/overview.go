@@ -317,7 +317,7 @@ func (d overviewDoc) denial() string {
 // approvedLine is a line about a denial that was approved since.
 func approvedLine(denied string) string { return strings.ToUpper(denied[:1]) + denied[1:] + ".\n" }
 
-// notReady are the clusters that were not read, and those that still hold something of removed links.
+// notReady are the clusters that were not read, those that still hold something of removed links, and those whose rollout is not complete.
 func (d overviewDoc) notReady() [][]string {
 	rows := [][]string{{"cluster", "status", "message"}}
 	for _, c := range d.Clusters {
@@ -326,6 +326,9 @@ func (d overviewDoc) notReady() [][]string {
 		}
 		if len(c.PendingCleanup) > 0 {
 			rows = append(rows, []string{c.Name, "CleanupPending", pendingWords(c)})
+		}
+		if c.Rollout != nil && !c.Rollout.Complete() {
+			rows = append(rows, []string{c.Name, "Rollout", rolloutLine(*c.Rollout)})
 		}
 	}
 	return rows

@@ -12,7 +12,7 @@ import (
 
 // rolloutOf returns how far a cluster's rollout is; nil: none is declared, or nobody has looked.
 func rolloutOf(m mask, r *plan.Rollout) *output.Rollout {
-	if r == nil {
+	if r == nil || r.Declared == nil {
 		return nil
 	}
 	return progressOf(m, r.Progress)
@@ -38,8 +38,11 @@ func RolloutLine(p rollout.Progress) string {
 
 // rolloutLine says how far a rollout is, in a line.
 func rolloutLine(r output.Rollout) string {
-	if r.Workloads == 0 && r.Reason == nil {
+	switch {
+	case r.Workloads == 0 && r.Reason == nil:
 		return "no meshed workload lets linkwright restart it"
+	case r.Workloads == 0:
+		return sentence(r.Reason)
 	}
 	parts := []string{fmt.Sprintf("%d of %s run the current proxy", r.Current, object.Count(r.Workloads, "workload"))}
 	for _, n := range []struct {

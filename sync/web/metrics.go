@@ -283,7 +283,7 @@ func (m *metrics) clusters(r report.Report, now samples) {
 		n[c.Status()]++
 		m.sample(now, clusterReady, oneIf(c.Status() == report.Ready), string(c.Name))
 		m.sample(now, clusterPaused, oneIf(c.Paused), string(c.Name))
-		if r := c.Step.Rollout; r != nil && !r.Progress.At.IsZero() {
+		if r := c.Step.Rollout; r != nil && r.Declared != nil && !r.Progress.At.IsZero() {
 			m.workloads(now, string(c.Name), r.Progress.Counts)
 		}
 		now.note(reconcileDuration, string(c.Name))

@@ -19,6 +19,7 @@ import (
 	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/rollout"
 	"github.com/linkwright/linkwright/sync/credential"
 	"github.com/linkwright/linkwright/sync/health"
@@ -360,7 +361,7 @@ func TestMetricsAreServed(t *testing.T) {
 	defer s.Measure(func() int { return 0 })()
 	r := pass()
 	r.Clusters[1].Cleanup = []state.Pending{{Link: api.Pair{Source: "east", Target: "north"}, Since: time.Unix(1, 0)}}
-	r.Clusters[1].Step.Rollout = &plan.Rollout{Progress: rollout.Progress{At: time.Unix(1, 0)}}
+	r.Clusters[1].Step.Rollout = &plan.Rollout{Declared: &fleet.Rollout{}, Progress: rollout.Progress{At: time.Unix(1, 0)}}
 	s.Publish(r)
 	page := ask(s, http.MethodGet, "/metrics").Body.String()
 	for _, m := range Metrics() {

@@ -58,10 +58,10 @@ func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 	return cd
 }
 
-// linksDiff is a diff that says what simulated steps do to links as a whole, and nothing else yet.
+// linksDiff is a diff that says what simulated steps do to links as a whole, and which restarts follow. It has no objects yet.
 func linksDiff(w state.Snapshot, steps map[api.ClusterName][]plan.Step, r plan.Renderer, policies []plan.Policy) report.Diff {
 	return report.Diff{
-		Created: plan.NewLinks(w, steps), Unlinks: plan.Unlinks(w, steps, r, policies...), Narrowed: plan.Narrowings(w, steps),
+		Created: plan.NewLinks(w, steps), Unlinks: plan.Unlinks(w, steps, r, policies...), Narrowed: plan.Narrowings(w, steps), Restarts: plan.FollowingRestarts(w, steps),
 	}
 }
 

@@ -20,6 +20,7 @@ type Diff struct {
 	Created  []plan.NewLink
 	Unlinks  []plan.Unlink
 	Narrowed []plan.Narrowing
+	Restarts []plan.Restarts
 	Clusters []ClusterDiff
 }
 
@@ -143,7 +144,7 @@ func (d Diff) document(key func(api.ClusterName) string) diffDoc {
 	}
 	out.created = d.Created
 	out.Created = out.created.documents()
-	out.Narrowed = narrowedOf(m, d.Narrowed)
+	out.Narrowed, out.Restarts = narrowedOf(m, d.Narrowed), followingOf(d.Restarts)
 	unlinks := out.unlinks.byPair()
 	for _, c := range d.Clusters {
 		k := ""

@@ -24,7 +24,7 @@ func (d diffDoc) markdown() string {
 		}
 	}
 	head := paragraphs("### linkwright: "+cell(d.sum())+"\n", listed(beside(d.Problems)), d.created.markdown(room/8), d.unlinks.markdown(room/2), d.narrowedMarkdown(),
-		markdownTable(rows), markdownTable(ends))
+		markdownTable(rows), markdownTable(ends), d.followingMarkdown())
 	return paragraphs(head, d.blocks(room-utf8.RuneCountInString(head)))
 }
 

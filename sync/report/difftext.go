@@ -19,7 +19,7 @@ func (d diffDoc) text() string {
 	for _, c := range d.clusters {
 		blocks = append(blocks, c.text()...)
 	}
-	return paragraphs(append(blocks, d.sum()+"\n")...)
+	return paragraphs(append(blocks, d.followingText(), d.sum()+"\n")...)
 }
 
 func (c clusterDiffDoc) text() []string {

@@ -15,8 +15,26 @@ type Diff struct {
 	Unlinks []Unlink `json:"unlinks"`
 	// Narrowed are the links whose selectors no longer choose some services, sorted by source and target.
 	Narrowed []Narrowed `json:"narrowed"`
+	// Restarts are the clusters in which workloads that opt in may restart after the change, in their order. They are absent if there are none.
+	Restarts []FollowingRestarts `json:"restarts,omitempty"`
 	// Clusters are sorted by name.
 	Clusters []ClusterDiff `json:"clusters"`
+}
+
+// FollowingRestarts are restarts of workloads in a cluster that may follow a change.
+type FollowingRestarts struct {
+	// Cluster is the cluster.
+	Cluster string `json:"cluster"`
+	// Rollout is the declaration, such as "ProxyConfig base".
+	Rollout string `json:"rollout"`
+	// Wave is the place of the cluster among the waves of its rollout, from 1.
+	Wave int `json:"wave"`
+	// Workloads is how many opt in, as counted last: at most so many restart. It is absent if they were not counted yet.
+	Workloads *int `json:"workloads,omitempty"`
+	// AtOnce is how many restart at the same time.
+	AtOnce int `json:"atOnce"`
+	// PerNamespace is how many of one namespace restart at the same time.
+	PerNamespace int `json:"perNamespace"`
 }
 
 // Narrowed is a link whose selectors no longer choose some services. Linkerd's controller deletes the mirrors of these.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -70,7 +69,7 @@ func takeRollout(ctx context.Context, opts options) (err error) {
 	}
 	fmt.Printf("\n%d Deployments in %d namespaces, one value of linkerd-config changed; a survey of all, with an injector in this process\n\n", surveyNamespaces*surveyDeployments, surveyNamespaces)
 	table([]any{"round", "workloads", "must restart", "known after", "requests", "dry runs"}, rows)
-	return nil
+	return takeRestarts(ctx, client, cfg)
 }
 
 // countedRequests counts requests.
@@ -105,7 +104,7 @@ func makeWorkloads(ctx context.Context, client kubernetes.Interface) error {
 				return err
 			}
 			for j := range surveyDeployments {
-				if _, err := client.AppsV1().Deployments(ns).Create(inner, meshedDeployment(fmt.Sprintf("app-%d", j)), metav1.CreateOptions{}); err != nil {
+				if _, err := client.AppsV1().Deployments(ns).Create(inner, testbed.MeshedDeployment(fmt.Sprintf("app-%d", j), map[string]string{rollout.Reconcile: rollout.Auto}), metav1.CreateOptions{}); err != nil {
 					return err
 				}
 			}
@@ -119,17 +118,6 @@ func makeWorkloads(ctx context.Context, client kubernetes.Interface) error {
 		l, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: rollout.Meshed})
 		return err == nil && len(l.Items) >= surveyNamespaces*surveyDeployments, err
 	})
-}
-
-func meshedDeployment(name string) *appsv1.Deployment {
-	app := map[string]string{"app": name}
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{
-		Selector: &metav1.LabelSelector{MatchLabels: app},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: app, Annotations: map[string]string{"linkerd.io/inject": "enabled"}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "registry.example.com/app:1"}}},
-		},
-	}}
 }
 
 // changeLevel changes the log level of proxies.

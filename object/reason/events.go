@@ -11,6 +11,7 @@ const (
 	OrphansFound   Code = "OrphansFound"
 	OrphansGone    Code = "OrphansGone"
 	ProxyRestart   Code = "ProxyRestart"
+	ConfigUpdated  Code = "ConfigUpdated"
 )
 
 // Events returns the codes that only Events have.
@@ -30,6 +31,7 @@ func Events() Group {
 			Remedy: "Delete those that are not needed ([orphans](docs/explanation/prune.md#orphans-and-what-nobody-declares)).",
 		},
 		{Code: OrphansGone, Meaning: "The cluster has no orphans any more."},
+		{Code: ConfigUpdated, Meaning: "An Event of `linkerd-config` in a cluster with a rollout: what proxies get changed, and linkwright compares the workloads."},
 		{Code: ProxyRestart, Meaning: "An Event of a workload: linkwright restarts it, because its pods run an outdated proxy."},
 	}}
 }

@@ -166,18 +166,31 @@ func (c clients) patch(ctx context.Context, r rollout.Ref, patch []byte, manager
 	return err
 }
 
-// event tells a workload's owner of its restart. An Event that cannot be written is not worth a failed restart.
-func (w *worker) event(ctx context.Context, r rollout.Restart, message string) {
-	now := metav1.Now()
-	e := &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: r.Name + ".", Namespace: r.Namespace},
-		InvolvedObject: corev1.ObjectReference{
-			APIVersion: "apps/v1", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: types.UID(r.UID),
-		},
-		Reason: string(reason.ProxyRestart), Message: message, Type: corev1.EventTypeNormal, Source: corev1.EventSource{Component: object.Manager(w.runner.Owner)},
-		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+// restartEvent is an Event about a workload that restarts, without a message.
+func restartEvent(r rollout.Restart) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: r.Name + ".", Namespace: r.Namespace}, Reason: string(reason.ProxyRestart),
+		InvolvedObject: corev1.ObjectReference{APIVersion: "apps/v1", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: types.UID(r.UID)},
 	}
-	if _, err := w.clients.Core.Events(r.Namespace).Create(ctx, e, metav1.CreateOptions{}); err != nil {
-		w.runner.Log.Debug("no Event is written", "cluster", string(w.name), "object", r.String(), "error", err.Error())
+}
+
+// configEvent is an Event about Linkerd's configuration in a namespace, without a message.
+func configEvent(namespace string) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: linkerdConfig + ".", Namespace: namespace}, Reason: string(reason.ConfigUpdated),
+		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: namespace, Name: linkerdConfig},
+	}
+}
+
+// linkerdConfig is the ConfigMap that Linkerd's injector reads.
+const linkerdConfig = "linkerd-config"
+
+// event writes an Event. One that cannot be written is not worth a failed restart.
+func (w *worker) event(ctx context.Context, e *corev1.Event, message string) {
+	now := metav1.Now()
+	e.Type, e.Message, e.Source = corev1.EventTypeNormal, message, corev1.EventSource{Component: object.Manager(w.runner.Owner)}
+	e.FirstTimestamp, e.LastTimestamp, e.Count = now, now, 1
+	if _, err := w.clients.Core.Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{}); err != nil {
+		w.runner.Log.Debug("no Event is written", "cluster", string(w.name), "object", e.InvolvedObject.Kind+" "+e.Namespace+"/"+e.InvolvedObject.Name, "error", err.Error())
 	}
 }

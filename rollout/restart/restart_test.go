@@ -270,6 +270,11 @@ func (b *bed) events(name string) {
 	b.Helper()
 	all, err := b.client.CoreV1().Events("shop").List(b.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",reason=" + string(reason.ProxyRestart)})
 	b.must(err)
+	config, err := b.client.CoreV1().Events(testbed.ControlPlane).List(b.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=linkerd-config,reason=" + string(reason.ConfigUpdated)})
+	b.must(err)
+	if len(config.Items) != 2 { // it changed, and was not known before
+		b.Errorf("Events of linkerd-config: %+v", config.Items)
+	}
 	if len(all.Items) != 1 || !strings.Contains(all.Items[0].Message, "LINKERD2_PROXY_LOG") {
 		b.Errorf("Events of %s: %+v", name, all.Items)
 	}

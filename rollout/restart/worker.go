@@ -136,11 +136,13 @@ func (w *worker) resume(ctx context.Context, t Target, now time.Time) {
 	}
 	w.settled, w.known = now.Add(w.runner.Settle), false
 	if w.inputs == "" {
-		if w.said = w.lastProgress(ctx, w.runner.Owner); w.said.Inputs == t.Inputs {
-			w.settled = w.settledBy(w.said)
-		}
+		w.said = w.lastProgress(ctx, w.runner.Owner)
 	}
-	w.inputs = t.Inputs
+	if w.inputs = t.Inputs; w.said.Inputs == t.Inputs {
+		w.settled = w.settledBy(w.said)
+		return
+	}
+	w.event(ctx, configEvent(t.Linkerd), "the configuration of proxies or the trust anchors changed: linkwright compares the workloads that opt in, and restarts those that it must")
 }
 
 // settledBy returns until when the injector gets to read its values, by what the cluster keeps; zero: it has read them.
@@ -329,6 +331,6 @@ func (w *worker) restart(ctx context.Context, r rollout.Restart, now time.Time) 
 	s.restarted = rollout.Restarted{For: r.For, At: now}
 	w.steps[r.Ref] = s
 	w.runner.Log.Info("a workload restarts", "cluster", string(w.name), "object", r.String(), "changes", r.Why)
-	w.event(ctx, r, fmt.Sprintf("linkwright restarts it, because its pods run an outdated proxy; a restart changes %s", cmp.Or(r.Why, "it")))
+	w.event(ctx, restartEvent(r), fmt.Sprintf("linkwright restarts it, because its pods run an outdated proxy; a restart changes %s", cmp.Or(r.Why, "it")))
 	return nil
 }

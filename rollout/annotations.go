@@ -52,11 +52,6 @@ func CurrentOf(values, anchors string) (Current, error) {
 	return c, nil
 }
 
-// Fingerprint returns a digest of it, for a workload in a namespace with these annotations.
-func (c Current) Fingerprint(template, namespace map[string]string) string {
-	return digest([]string{c.version(template, namespace), c.roots[1]})
-}
-
 // version returns the version that a pod would get.
 func (c Current) version(pod, namespace map[string]string) string {
 	return cmp.Or(pod[overriddenVersion], namespace[overriddenVersion], c.Version)

@@ -1,8 +1,6 @@
 package rollout
 
 import (
-	"slices"
-
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -12,7 +10,7 @@ import (
 type Budget struct {
 	Namespace, Name string
 	Selector        labels.Selector
-	Allowed         bool // it allows a disruption, and its controller has seen its newest version
+	Allowed         int // zero also if its controller has not seen its newest version
 }
 
 // OfBudget returns what a rollout needs of a PodDisruptionBudget. A selector that nobody understands selects all: it allows what it allows.
@@ -21,17 +19,46 @@ func OfBudget(p *policyv1.PodDisruptionBudget) Budget {
 	if err != nil {
 		s = labels.Everything()
 	}
-	return Budget{Namespace: p.Namespace, Name: p.Name, Selector: s, Allowed: p.Status.DisruptionsAllowed > 0 && p.Status.ObservedGeneration == p.Generation}
+	b := Budget{Namespace: p.Namespace, Name: p.Name, Selector: s}
+	if p.Status.ObservedGeneration == p.Generation {
+		b.Allowed = int(p.Status.DisruptionsAllowed)
+	}
+	return b
+}
+
+// protects reports whether a budget is about pods of a workload.
+func (b Budget) protects(w Workload) bool {
+	return b.Namespace == w.Namespace && b.Selector.Matches(labels.Set(w.Labels))
+}
+
+func allowances(budgets []Budget) []int {
+	out := make([]int, len(budgets))
+	for i, b := range budgets {
+		out[i] = b.Allowed
+	}
+	return out
 }
 
 // denies returns the budget that allows no disruption of a workload's pods now; empty: none does. The API server asks all budgets of a pod, too, before
 // it evicts it (policy/v1, eviction).
-func denies(budgets []Budget, w Workload) string {
-	at := slices.IndexFunc(budgets, func(b Budget) bool {
-		return b.Namespace == w.Namespace && !b.Allowed && b.Selector.Matches(labels.Set(w.Labels))
-	})
-	if at < 0 {
-		return ""
+func (d *decision) denies(w Workload) string {
+	for i, b := range d.Budgets {
+		if d.left[i] < 1 && b.protects(w) {
+			return b.Name
+		}
 	}
-	return budgets[at].Name
+	return ""
+}
+
+// disrupt uses up one disruption of each budget that protects a workload; false: one allows none.
+func (d *decision) disrupt(w Workload) bool {
+	if d.denies(w) != "" {
+		return false
+	}
+	for i, b := range d.Budgets {
+		if b.protects(w) {
+			d.left[i]--
+		}
+	}
+	return true
 }

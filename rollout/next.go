@@ -3,7 +3,6 @@ package rollout
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,15 +11,15 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// progressDeadline is how long the status of a restarted workload may stay the same before its restart counts as failed: Kubernetes' own default for
-// Deployments (progressDeadlineSeconds). A Deployment's controller judges by the declared one.
+// progressDeadline is how long the status of a restarted StatefulSet or DaemonSet may stay the same before its restart counts as failed: Kubernetes' own
+// default for Deployments. A Deployment's controller judges by its progressDeadlineSeconds.
 const progressDeadline = 10 * time.Minute
 
-// Finding is what a survey found out about a workload with meshed pods.
+// Finding is what was found out about a workload with meshed pods.
 type Finding struct {
 	Workload          // as it was then
-	Outdated   int    // pods that run another proxy than Next
-	Next       string // fingerprint of the proxy of a new pod
+	Outdated   int    // pods that run another proxy than they would get
+	For        string // the configuration that they would get it from, as Restarted has it
 	Difference string // the first thing that a restart changes
 	Unknown    error  // why that is not known; nil: it is
 }
@@ -29,15 +28,16 @@ type Finding struct {
 type Input struct {
 	Now      time.Time
 	Policy   api.Rollout // with its defaults
-	Found    []Finding   // workloads that opt in, by the last survey, sorted by Ref
+	Found    []Finding   // workloads that opt in, sorted by Ref
 	Live     map[Ref]Workload
 	Budgets  []Budget
 	Since    map[Ref]time.Time // since when the status of a workload is the same; zero: nobody knows
+	Refused  map[Ref]string    // why a restart of a workload was refused just now
 	Last     Progress          // as it was kept last
 	HaltedBy *object.Reason    // why nothing may restart, for what happens elsewhere; nil: it may
 }
 
-// Restart is a workload to restart now, as it was read, and the fingerprint of the proxy that it is to get.
+// Restart is a workload to restart now, as it was read, and what for.
 type Restart struct {
 	Workload
 	For string
@@ -54,6 +54,7 @@ type Decision struct {
 
 // place is where a workload is on its way to the current proxy.
 //
+//	isGone      it is not there any more
 //	isCurrent   its pods run the current proxy, or others gave it a new template since
 //	isChanged   the same, and linkwright restarted it since the survey: the next survey shows whether that helped
 //	isOutdated  it may restart
@@ -65,7 +66,8 @@ type Decision struct {
 type place int
 
 const (
-	isCurrent place = iota
+	isGone place = iota
+	isCurrent
 	isChanged
 	isOutdated
 	isWaiting
@@ -76,12 +78,11 @@ const (
 )
 
 // Next decides what to restart now in one cluster. It restarts no workload that is not settled, that a budget protects, or that was restarted for
-// the same proxy before.
+// the current configuration before.
 func Next(in Input) Decision {
-	d := decision{Input: in, perNamespace: map[string]int{}}
+	d := decision{Input: in, perNamespace: map[string]int{}, left: allowances(in.Budgets)}
 	d.count()
 	d.choose()
-	d.carry()
 	d.explain()
 	return d.out
 }
@@ -93,6 +94,7 @@ type decision struct {
 	candidates   []Finding
 	running      int
 	perNamespace map[string]int // of those running
+	left         []int          // disruptions that each budget allows
 	changed      int
 	waiting      string // why the first one that waits does
 	unknown      string
@@ -103,7 +105,9 @@ func (d *decision) count() {
 	p := &d.out.Progress
 	for _, f := range d.Found {
 		at, why := d.place(f)
-		p.Total++
+		if at != isGone {
+			p.Total++
+		}
 		switch at {
 		case isCurrent:
 			p.Current++
@@ -118,12 +122,11 @@ func (d *decision) count() {
 			d.waiting = cmp.Or(d.waiting, why)
 		case isRunning:
 			p.Restarting++
-			p.Running = append(p.Running, f.Ref)
-			d.take(f.Namespace)
+			d.take(f.Workload)
 		case isFailed:
 			p.Failing++
 			p.Failed = append(p.Failed, f.Ref)
-			d.take(f.Namespace)
+			d.take(f.Workload)
 		case isSame:
 			p.Failing++
 			p.Unchanged = append(p.Unchanged, f.Ref)
@@ -131,52 +134,75 @@ func (d *decision) count() {
 			p.Unknown++
 			d.unknown = cmp.Or(d.unknown, why)
 		}
+		d.keep(f, at)
+	}
+}
+
+// keep keeps a workload in mind that was restarted, for whatever configuration, and was not ready since.
+func (d *decision) keep(f Finding, at place) {
+	w := d.Live[f.Ref]
+	if at == isRunning || at == isFailed || d.unfinished(w) {
+		d.out.Progress.Running = append(d.out.Progress.Running, Begun{Ref: f.Ref, For: w.Restarted.For})
 	}
 }
 
 // take uses up one of the places of workloads that restart at the same time.
-func (d *decision) take(namespace string) {
+func (d *decision) take(w Workload) {
 	d.running++
-	d.perNamespace[namespace]++
+	d.perNamespace[w.Namespace]++
 }
 
 // place returns where a workload is, and why it waits.
 func (d *decision) place(f Finding) (place, string) {
 	w, ok := d.Live[f.Ref]
-	ours := w.Restarted.For == f.Next
+	ours := d.isOurs(w, f)
 	switch {
-	case !ok || w.UID != f.UID || w.Template != f.Template: // new pods, which got what is current
+	case !ok || w.UID != f.UID:
+		return isGone, ""
+	case w.Template != f.Template: // new pods, which got what is current
 		return isCurrent, ""
 	case f.Unknown != nil:
 		return isUnknown, fmt.Sprintf("%s: %v", f.Ref, f.Unknown)
 	case f.Outdated == 0:
 		return isCurrent, ""
-	case ours && w.State == Settled && f.Restarted.For == f.Next && f.State == Settled:
+	case ours && w.State == Settled && d.isOurs(f.Workload, f) && f.State == Settled:
 		return isSame, ""
 	case ours && w.State == Settled:
 		return isChanged, ""
-	case ours:
+	case ours && w.State != Paused:
 		return d.restarting(w), ""
+	case d.Refused[f.Ref] != "":
+		return isWaiting, fmt.Sprintf("%s cannot restart now: %s", f.Ref, d.Refused[f.Ref])
 	case d.unfinished(w):
 		return isOutdated, ""
 	}
 	return d.mayRestart(w)
 }
 
-// unfinished reports whether linkwright restarted a workload for another proxy than the current one, and it was never ready since.
+// isOurs reports whether linkwright restarted a workload for the configuration that counts now, since that came.
+func (d *decision) isOurs(w Workload, f Finding) bool {
+	return w.Restarted.For != "" && w.Restarted.For == f.For && !w.Restarted.At.Before(d.Last.Began)
+}
+
+// unfinished reports whether linkwright restarted a workload for another configuration, and it was never ready since: nothing else may make it ready.
 func (d *decision) unfinished(w Workload) bool {
-	began := slices.Contains(d.Last.Running, w.Ref) || slices.Contains(d.Last.Failed, w.Ref)
-	return began && (w.State == Progressing || w.State == Failed)
+	return (w.State == Progressing || w.State == Failed) && slices.Contains(d.Last.Running, Begun{Ref: w.Ref, For: w.Restarted.For})
 }
 
 // restarting returns whether the restart of a workload goes on, or failed.
 func (d *decision) restarting(w Workload) place {
+	if w.State == Failed {
+		return isFailed
+	}
+	if w.Kind == "Deployment" {
+		return isRunning
+	}
 	since := w.Restarted.At
 	if at := d.Since[w.Ref]; at.After(since) {
 		since = at
 	}
 	end := since.Add(progressDeadline)
-	if w.State == Failed || !d.Now.Before(end) {
+	if !d.Now.Before(end) {
 		return isFailed
 	}
 	if d.out.Again.IsZero() || end.Before(d.out.Again) {
@@ -189,7 +215,7 @@ func (d *decision) restarting(w Workload) place {
 func (d *decision) mayRestart(w Workload) (place, string) {
 	switch w.State {
 	case Settled:
-		if budget := denies(d.Budgets, w); budget != "" {
+		if budget := d.denies(w); budget != "" {
 			return isWaiting, fmt.Sprintf("PodDisruptionBudget %s allows no disruption of %s now", budget, w.Ref)
 		}
 		return isOutdated, ""
@@ -201,32 +227,22 @@ func (d *decision) mayRestart(w Workload) (place, string) {
 	return isWaiting, fmt.Sprintf("%s is not ready, or its pods are being replaced", w.Ref)
 }
 
-// choose restarts as many candidates as the policy allows.
+// choose restarts as many candidates as the policy and the budgets allow.
 func (d *decision) choose() {
-	failed := len(d.out.Progress.Failed) > 0
-	if d.HaltedBy != nil || failed && *d.Policy.PauseOnFailure {
+	p := &d.out.Progress
+	if d.HaltedBy != nil || len(p.Failed) > 0 && *d.Policy.PauseOnFailure {
 		return
 	}
 	for _, f := range d.candidates {
-		if d.running >= *d.Policy.MaxUnavailableWorkloads || d.perNamespace[f.Namespace] >= *d.Policy.PerNamespace {
+		w := d.Live[f.Ref]
+		full := d.running >= *d.Policy.MaxUnavailableWorkloads || d.perNamespace[f.Namespace] >= *d.Policy.PerNamespace
+		if full || w.State == Settled && !d.disrupt(w) {
 			continue
 		}
-		d.take(f.Namespace)
-		d.out.Progress.Running = append(d.out.Progress.Running, f.Ref)
-		d.out.Restarts = append(d.out.Restarts, Restart{Workload: d.Live[f.Ref], For: f.Next, Why: f.Difference})
-	}
-	p := &d.out.Progress
-	p.Outdated -= len(d.out.Restarts)
-	p.Restarting += len(d.out.Restarts)
-}
-
-// carry keeps workloads in mind whose restart for another proxy is not finished.
-func (d *decision) carry() {
-	p := &d.out.Progress
-	for _, f := range d.Found {
-		if d.unfinished(d.Live[f.Ref]) && !slices.Contains(p.Running, f.Ref) && !slices.Contains(p.Failed, f.Ref) {
-			p.Running = append(p.Running, f.Ref)
-		}
+		d.take(w)
+		p.Outdated--
+		p.Restarting++
+		d.out.Restarts = append(d.out.Restarts, Restart{Workload: w, For: f.For, Why: f.Difference})
 	}
 }
 
@@ -236,7 +252,7 @@ func (d *decision) explain() {
 	d.out.Survey = d.changed > 0 && p.Restarting == 0
 	switch {
 	case len(p.Failed) > 0:
-		p.Why = object.Because(reason.RestartFailed, "%s restarted, and is not ready in time: repair it, or undo its restart with linkwright rollout undo", names(p.Failed))
+		p.Why = object.Because(reason.RestartFailed, "%s: repair it, or undo its restart with linkwright rollout undo", p.failed())
 	case p.Outdated > 0 && d.HaltedBy != nil:
 		p.Why = d.HaltedBy
 	case p.Restarting > 0:
@@ -255,32 +271,4 @@ func names(refs []Ref) string {
 		out[i] = r.String()
 	}
 	return object.FirstNames(out, 2)
-}
-
-// Wave is how the rollout of one cluster looks to the others of its rollout.
-type Wave struct {
-	Cluster  api.ClusterName
-	Number   int
-	Known    bool // its workloads were compared with the configuration that counts now
-	Progress Progress
-	Halts    bool // a failure in it halts the others
-}
-
-// HaltedBy returns why a cluster of a wave must not restart anything because of other clusters of the rollout; nil: it may.
-func HaltedBy(all map[api.ClusterName]Wave, name api.ClusterName) *object.Reason {
-	for _, other := range slices.Sorted(maps.Keys(all)) {
-		if w := all[other]; other != name && w.Halts && len(w.Progress.Failed) > 0 {
-			return object.Because(reason.RolloutHalted, "cluster %s: %s", other, w.Progress.Why.Message)
-		}
-	}
-	var before []string
-	for _, other := range slices.Sorted(maps.Keys(all)) {
-		if w := all[other]; w.Number < all[name].Number && (!w.Known || !w.Progress.Complete()) {
-			before = append(before, string(other))
-		}
-	}
-	if len(before) == 0 {
-		return nil
-	}
-	return object.Because(reason.WaitingForWave, "the rollout is not complete in cluster %s, which is in a wave before", object.FirstNames(before, 3))
 }

@@ -33,7 +33,7 @@ func input(all ...found) Input {
 			namespace, name = "shop", one.name
 		}
 		w := Workload{Ref: Ref{"Deployment", namespace, name}, UID: "1", Template: "t", State: Settled, Labels: map[string]string{"app": name}, OptIn: Auto}
-		f := Finding{Workload: w, Outdated: 1, Next: "new", Difference: "x"}
+		f := Finding{Workload: w, Outdated: 1, For: "new", Difference: "x"}
 		if one.change != nil {
 			one.change(&f, &w)
 		}
@@ -64,25 +64,26 @@ func TestNext(t *testing.T) {
 		survey   bool
 		again    int64
 	}{
-		"nothing is found":                {in: input()},
-		"one is outdated":                 {in: input(found{name: "a"}), restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1}},
-		"as many as the policy allows":    {in: input(found{name: "a"}, found{name: "b"}, found{name: "c"}), change: func(in *Input) { in.Policy.MaxUnavailableWorkloads = new(2) }, restarts: []string{"a", "b"}, counts: Counts{Total: 3, Restarting: 2, Outdated: 1}},
-		"as many as a namespace allows":   {in: input(found{name: "a"}, found{name: "b"}, found{name: "bank/c"}), change: func(in *Input) { in.Policy.PerNamespace = one }, restarts: []string{"a", "c"}, counts: Counts{Total: 3, Restarting: 2, Outdated: 1}},
-		"one restarts":                    {in: input(found{name: "a", change: restarted("new", 900, Progressing)}, found{name: "b"}), change: func(in *Input) { in.Policy.MaxUnavailableWorkloads = one }, counts: Counts{Total: 2, Restarting: 1, Outdated: 1}, again: 1500},
-		"one was restarted":               {in: input(found{name: "a", change: restarted("new", 900, Settled)}), counts: Counts{Total: 1, Current: 1}, survey: true},
-		"one was restarted, one restarts": {in: input(found{name: "a", change: restarted("new", 900, Settled)}, found{name: "b"}), restarts: []string{"b"}, counts: Counts{Total: 2, Current: 1, Restarting: 1}},
+		"nothing is found":                  {in: input()},
+		"one is outdated":                   {in: input(found{name: "a"}), restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1}},
+		"as many as the policy allows":      {in: input(found{name: "a"}, found{name: "b"}, found{name: "c"}), change: func(in *Input) { in.Policy.MaxUnavailableWorkloads = new(2) }, restarts: []string{"a", "b"}, counts: Counts{Total: 3, Restarting: 2, Outdated: 1}},
+		"as many as a namespace allows":     {in: input(found{name: "a"}, found{name: "b"}, found{name: "bank/c"}), change: func(in *Input) { in.Policy.PerNamespace = one }, restarts: []string{"a", "c"}, counts: Counts{Total: 3, Restarting: 2, Outdated: 1}},
+		"a Deployment has its own deadline": {in: input(found{name: "a", change: restarted("new", 1, Progressing)}), counts: Counts{Total: 1, Restarting: 1}},
+		"one restarts":                      {in: input(found{name: "a", change: aSet(restarted("new", 900, Progressing))}, found{name: "b"}), change: func(in *Input) { in.Policy.MaxUnavailableWorkloads = one }, counts: Counts{Total: 2, Restarting: 1, Outdated: 1}, again: 1500},
+		"one was restarted":                 {in: input(found{name: "a", change: restarted("new", 900, Settled)}), counts: Counts{Total: 1, Current: 1}, survey: true},
+		"one was restarted, one restarts":   {in: input(found{name: "a", change: restarted("new", 900, Settled)}, found{name: "b"}), restarts: []string{"b"}, counts: Counts{Total: 2, Current: 1, Restarting: 1}},
 		"a restart did not help": {in: input(found{name: "a", change: func(f *Finding, w *Workload) {
-			w.Restarted = Restarted{For: "new"}
+			w.Restarted = Restarted{For: "new", At: time.Unix(900, 0)}
 			f.Restarted, f.State = w.Restarted, Settled
 		}}), counts: Counts{Total: 1, Failing: 1}, why: reason.RestartWithoutEffect},
 		"it was surveyed while it restarted": {in: input(found{name: "a", change: func(f *Finding, w *Workload) {
-			w.Restarted = Restarted{For: "new"}
+			w.Restarted = Restarted{For: "new", At: time.Unix(900, 0)}
 			f.Restarted, f.State = w.Restarted, Progressing
 		}}), counts: Counts{Total: 1, Current: 1}, survey: true},
 		"another proxy than the last restart's": {in: input(found{name: "a", change: restarted("old", 1, Settled)}), restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1}},
-		"its deadline is over":                  {in: input(found{name: "a", change: restarted("new", 400, Progressing)}, found{name: "b"}), counts: Counts{Total: 2, Failing: 1, Outdated: 1}, why: reason.RestartFailed},
+		"its deadline is over":                  {in: input(found{name: "a", change: aSet(restarted("new", 400, Progressing))}, found{name: "b"}), counts: Counts{Total: 2, Failing: 1, Outdated: 1}, why: reason.RestartFailed},
 		"its status changed since": {
-			in: input(found{name: "a", change: restarted("new", 400, Progressing)}), change: func(in *Input) { in.Since[ref("a")] = time.Unix(700, 0) },
+			in: input(found{name: "a", change: aSet(restarted("new", 400, Progressing))}), change: func(in *Input) { in.Since[Ref{"StatefulSet", "shop", "a"}] = time.Unix(700, 0) },
 			counts: Counts{Total: 1, Restarting: 1}, again: 1300,
 		},
 		"its controller gave up": {in: input(found{name: "a", change: restarted("new", 900, Failed)}, found{name: "b"}), counts: Counts{Total: 2, Failing: 1, Outdated: 1}, why: reason.RestartFailed},
@@ -95,8 +96,8 @@ func TestNext(t *testing.T) {
 		"it is paused":                  {in: input(found{name: "a", change: state(Paused)}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
 		"a template replaces no pods":   {in: input(found{name: "a", change: state(Fixed)}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
 		"others gave it a new template": {in: input(found{name: "a", change: func(_ *Finding, w *Workload) { w.Template, w.State = "u", Progressing }}), counts: Counts{Total: 1, Current: 1}},
-		"it was created again":          {in: input(found{name: "a", change: func(_ *Finding, w *Workload) { w.UID = "2" }}), counts: Counts{Total: 1, Current: 1}},
-		"it is gone":                    {in: input(found{name: "a", removed: true}), counts: Counts{Total: 1, Current: 1}},
+		"it was created again":          {in: input(found{name: "a", change: func(_ *Finding, w *Workload) { w.UID = "2" }})},
+		"it is gone":                    {in: input(found{name: "a", removed: true})},
 		"it is current":                 {in: input(found{name: "a", change: func(f *Finding, _ *Workload) { f.Outdated = 0 }}), counts: Counts{Total: 1, Current: 1}},
 		"nobody knows":                  {in: input(found{name: "a", change: func(f *Finding, _ *Workload) { f.Outdated, f.Unknown = 0, errDown }}), counts: Counts{Total: 1, Unknown: 1}, why: reason.WorkloadsNotRead},
 		"a budget allows no disruption": {in: input(found{name: "a"}, found{name: "b"}), change: budget("shop", "app=a", false), restarts: []string{"b"}, counts: Counts{Total: 2, Outdated: 1, Restarting: 1}},
@@ -105,11 +106,33 @@ func TestNext(t *testing.T) {
 		"halted from elsewhere":         {in: input(found{name: "a"}), change: func(in *Input) { in.HaltedBy = object.Because(reason.WaitingForWave, "x") }, counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWave},
 		"halted, and nothing is left":   {in: input(found{name: "a", change: func(f *Finding, _ *Workload) { f.Outdated = 0 }}), change: func(in *Input) { in.HaltedBy = object.Because(reason.WaitingForWave, "x") }, counts: Counts{Total: 1, Current: 1}},
 		"a restart for a proxy of before": {
-			in: input(found{name: "a", change: restarted("old", 900, Progressing)}), change: func(in *Input) { in.Last.Running = []Ref{ref("a")} },
+			in: input(found{name: "a", change: restarted("old", 900, Progressing)}), change: func(in *Input) { in.Last.Running = []Begun{{ref("a"), "old"}} },
 			restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1},
 		},
+		"a restart that was taken back": {
+			in: input(found{name: "a", change: restarted("older", 900, Progressing)}), change: func(in *Input) { in.Last.Running = []Begun{{ref("a"), "old"}} },
+			counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads,
+		},
+		"a restart for this configuration, before it counted last": {
+			in: input(found{name: "a", change: restarted("new", 100, Settled)}), change: func(in *Input) { in.Last.Began = time.Unix(500, 0) },
+			restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1},
+		},
+		"a refused restart": {
+			in: input(found{name: "a"}, found{name: "b"}), change: func(in *Input) {
+				in.Policy.MaxUnavailableWorkloads, in.Refused = one, map[Ref]string{ref("a"): "denied"}
+			},
+			restarts: []string{"b"}, counts: Counts{Total: 2, Outdated: 1, Restarting: 1},
+		},
+		"nothing but a refused restart": {
+			in: input(found{name: "a"}), change: func(in *Input) { in.Refused = map[Ref]string{ref("a"): "denied"} },
+			counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads,
+		},
+		"its owner paused it while it restarted": {in: input(found{name: "a", change: restarted("new", 900, Paused)}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
+		"one disruption for two workloads": {
+			in: input(found{name: "a"}, found{name: "b"}), change: budget("shop", "app", true), restarts: []string{"a"}, counts: Counts{Total: 2, Restarting: 1, Outdated: 1},
+		},
 		"a failed restart for a proxy of before": {
-			in: input(found{name: "a", change: restarted("old", 900, Failed)}), change: func(in *Input) { in.Last.Failed = []Ref{ref("a")} },
+			in: input(found{name: "a", change: restarted("old", 900, Failed)}), change: func(in *Input) { in.Last.Running = []Begun{{ref("a"), "old"}} },
 			restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1},
 		},
 	} {
@@ -146,20 +169,28 @@ func codeOf(why *object.Reason) reason.Code {
 	return why.Code
 }
 
+// aSet is change for a StatefulSet.
+func aSet(change func(*Finding, *Workload)) func(*Finding, *Workload) {
+	return func(f *Finding, w *Workload) {
+		f.Kind, w.Kind = "StatefulSet", "StatefulSet"
+		change(f, w)
+	}
+}
+
 func budget(namespace, selector string, allows bool) func(*Input) {
 	return func(in *Input) {
 		s, err := labels.Parse(selector)
 		if err != nil {
 			panic(err)
 		}
-		in.Budgets = []Budget{{Namespace: namespace, Name: "b", Selector: s, Allowed: allows}}
+		in.Budgets = []Budget{{Namespace: namespace, Name: "b", Selector: s, Allowed: map[bool]int{true: 1}[allows]}}
 	}
 }
 
 // A restart that is not finished is kept in mind until the workload is ready, also if it cannot restart now.
 func TestNextKeepsUnfinishedRestarts(t *testing.T) {
 	in := input(found{name: "a", change: restarted("old", 900, Progressing)})
-	in.Last.Running, in.HaltedBy = []Ref{in.Found[0].Ref}, object.Because(reason.RolloutHalted, "x")
+	in.Last.Running, in.HaltedBy = []Begun{{in.Found[0].Ref, "old"}}, object.Because(reason.RolloutHalted, "x")
 	if p := Next(in).Progress; len(p.Running) != 1 {
 		t.Errorf("halted: got %s", p.Encode())
 	}
@@ -194,7 +225,7 @@ func TestHaltedBy(t *testing.T) {
 
 // What is kept in a cluster is read again as it was, and something else is not.
 func TestProgressIsKept(t *testing.T) {
-	p := Progress{Inputs: "a", Counts: Counts{Total: 2, Current: 1, Failing: 1}, Failed: []Ref{{"Deployment", "shop", "web"}}, Why: object.Because(reason.RestartFailed, "x"), At: time.Unix(1, 0).UTC()}
+	p := Progress{Inputs: "a", Counts: Counts{Total: 2, Current: 1, Failing: 1}, Failed: []Ref{{"Deployment", "shop", "web"}}, Running: []Begun{{Ref{"Deployment", "shop", "web"}, "a"}}, Began: time.Unix(1, 0).UTC(), Why: object.Because(reason.RestartFailed, "x"), At: time.Unix(1, 0).UTC()}
 	got, ok := Decode(p.Encode())
 	if diff := cmp.Diff(p, got); diff != "" || !ok {
 		t.Errorf("Decode(Encode()): %t, -want +got\n%s", ok, diff)

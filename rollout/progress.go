@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Progress says how far the rollout of a cluster is. It counts workloads that opt in and have meshed pods.
@@ -12,9 +13,11 @@ type Progress struct {
 	// Inputs names the version of what the injector reads that the numbers are of.
 	Inputs string `json:"inputs,omitempty"`
 	Counts
+	// Began is when linkwright first saw these inputs: the injector gets some time to read them, and a restart since then is one for them.
+	Began time.Time `json:"began,omitzero"`
 	// Running are workloads that linkwright restarted, and that were not ready since. If the configuration changes again, they restart again at once:
 	// nothing else may make them ready.
-	Running []Ref `json:"running,omitempty"`
+	Running []Begun `json:"running,omitempty"`
 	// Failed are workloads that are not ready after their restart, and Unchanged those that a restart did not change.
 	Failed    []Ref `json:"failed,omitempty"`
 	Unchanged []Ref `json:"unchanged,omitempty"`
@@ -22,6 +25,17 @@ type Progress struct {
 	Why *object.Reason `json:"why,omitempty"`
 	// At is when this was true first.
 	At time.Time `json:"at,omitzero"`
+}
+
+// Begun is a workload that linkwright restarted, and what for.
+type Begun struct {
+	Ref
+	For string `json:"for"`
+}
+
+// failed says which workloads failed.
+func (p Progress) failed() string {
+	return names(p.Failed) + " restarted, and is not ready in time"
 }
 
 // Counts are numbers of workloads. Total is the sum of the others.
@@ -36,6 +50,11 @@ type Counts struct {
 
 // Complete reports whether nothing is left to do: no workload is to restart, restarts, or failed. Unknown is not complete.
 func (p Progress) Complete() bool { return p.Why == nil && p.Total == p.Current }
+
+// Compared reports whether the numbers are of the inputs that it names: the injector had time to read them, and the workloads were read.
+func (p Progress) Compared() bool {
+	return p.Inputs != "" && (p.Why == nil || p.Why.Code != reason.WaitingForInjector && p.Why.Code != reason.WorkloadsNotRead)
+}
 
 // Same reports whether both say the same, whenever that was.
 func (p Progress) Same(o Progress) bool {

@@ -30,7 +30,7 @@ const (
 const Meshed = "linkerd.io/control-plane-ns"
 
 // Reconcile is the label or annotation of a pod template, or the annotation of a namespace, by which its owner lets a controller restart it; Auto and
-// Disabled are its values. Those of a template count before those of its namespace.
+// Disabled are its values. A no counts before a yes.
 const (
 	Reconcile = "config.linkerd.io/reconcile"
 	Auto      = "auto"
@@ -52,9 +52,9 @@ func OptInOf(template *corev1.PodTemplateSpec) OptIn {
 	return Disabled
 }
 
-// With reports whether the owner of a workload lets a controller restart it. What its template says counts before the annotation of its namespace.
+// With reports whether the owner of a workload lets a controller restart it. A no of its template or of its namespace counts before a yes of the other.
 func (o OptIn) With(namespace string) bool {
-	return o == Auto || o == "" && namespace == Auto
+	return namespace != Disabled && (o == Auto || o == "" && namespace == Auto)
 }
 
 // DryRunPod returns a pod to create in a dry run: what the workload's controller would create next. A StatefulSet's volumes are claims of its own.
@@ -68,26 +68,6 @@ func DryRunPod(namespace, name string, template corev1.PodTemplateSpec, claims [
 		}})
 	}
 	return pod
-}
-
-// Fingerprint returns a digest of what Differences compares of a pod: pods of the same fingerprint have the same proxy.
-func Fingerprint(pod *corev1.Pod) string {
-	out := map[string]any{"sidecar": isSidecar(pod), "volumes": volumesOf(pod)}
-	for _, name := range []string{proxyContainer, initContainer, networkValidator} {
-		c := containerOf(pod, name)
-		if c == nil {
-			continue
-		}
-		env := map[string]corev1.EnvVar{}
-		for _, v := range c.Env {
-			if v.Name == anchors {
-				v.Value = strings.TrimSpace(v.Value)
-			}
-			env[v.Name] = v
-		}
-		out[name] = []any{c.Image, env, fieldsOf(c)}
-	}
-	return digest(out)
 }
 
 // HasProxy reports whether a pod has a proxy.

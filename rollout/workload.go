@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Annotations of a pod template that linkwright restarted: the fingerprint of the proxy that it restarted the workload for, and when. They are why a
-// workload is not restarted twice for the same proxy, whoever leads.
+// Annotations of a pod template that linkwright restarted: a digest of the configuration that it restarted the workload for, and when. They are why a
+// workload is not restarted twice for the same configuration, whoever leads.
 const (
 	RestartedFor = "linkwright.dev/restarted-for"
 	RestartedAt  = "linkwright.dev/restarted-at"
@@ -33,7 +33,7 @@ func (r Ref) String() string { return r.Kind + " " + r.Namespace + "/" + r.Name 
 type Workload struct {
 	Ref
 	UID             string
-	ResourceVersion string            // of what was read last; empty: a restart does not depend on it
+	ResourceVersion string
 	Template        string            // digest of its pod template, without linkwright's annotations
 	Labels          map[string]string // of its pods
 	OptIn           OptIn             // what its template says
@@ -122,7 +122,7 @@ func OfDaemonSet(d *appsv1.DaemonSet) Workload {
 
 func workloadOf(kind string, meta *metav1.ObjectMeta, t *corev1.PodTemplateSpec) Workload {
 	return Workload{
-		Ref: Ref{kind, meta.Namespace, meta.Name}, UID: string(meta.UID), Template: TemplateDigest(t), Labels: t.Labels,
+		Ref: Ref{kind, meta.Namespace, meta.Name}, UID: string(meta.UID), ResourceVersion: meta.ResourceVersion, Template: TemplateDigest(t), Labels: t.Labels,
 		OptIn: OptInOf(t), Restarted: RestartedBy(t.Annotations),
 	}
 }
@@ -135,6 +135,10 @@ func TemplateDigest(t *corev1.PodTemplateSpec) string {
 	delete(bare.Annotations, RestartedAt)
 	return digest(bare)
 }
+
+// Configuration returns a digest of what the proxies of a workload are configured by: what the injector reads, and the settings of its namespace. Those
+// of its template show in the template.
+func Configuration(inputs, settings string) string { return digest([]string{inputs, settings}) }
 
 // digest returns a short digest of a value that encodes as JSON.
 func digest(v any) string {

@@ -17,25 +17,25 @@ func (e engine) restarts() *restart.Runner {
 	return restart.New(restart.Options{Owner: e.Loop.Owner, Config: e.Clusters.Config, Explain: cluster.Explain, Log: e.Loop.Log})
 }
 
-// restartTargets returns the clusters of a report whose workloads linkwright restarts, of those that this process writes; false: the report does
-// not have all clusters yet.
+// restartTargets returns the clusters of a report that have a rollout. Those that this process does not write are read-only: their waves count, too.
+// False: the report does not have all clusters yet.
 func restartTargets(r report.Report, only []api.ClusterName) ([]restart.Target, bool) {
 	if r.Partial() {
 		return nil, false
 	}
 	var out []restart.Target
 	for _, c := range r.Clusters {
-		d := c.Step.Rollout
-		if d == nil || len(only) > 0 && !slices.Contains(only, c.Name) {
-			continue
-		}
-		if d.Declared == nil {
+		d, ours := c.Step.Rollout, len(only) == 0 || slices.Contains(only, c.Name)
+		switch {
+		case d == nil || d.Declared == nil && !ours:
+		case d.Declared == nil:
 			out = append(out, restart.Target{Cluster: c.Name, Ended: true})
-			continue
+		default:
+			out = append(out, restart.Target{
+				Cluster: c.Name, Rollout: d.Declared.From, Wave: d.Declared.Wave, Policy: d.Declared.Rollout, Linkerd: d.Linkerd, Inputs: d.Inputs,
+				Hold: d.Hold, Untouched: d.Untouched, ReadOnly: !ours, Progress: d.Progress,
+			})
 		}
-		out = append(out, restart.Target{
-			Cluster: c.Name, Rollout: d.Declared.From, Wave: d.Declared.Wave, Policy: d.Declared.Rollout, Linkerd: d.Linkerd, Inputs: d.Inputs, Hold: d.Hold,
-		})
 	}
 	return out, true
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -148,8 +149,12 @@ func (f *byHandFlags) undo(c *cobra.Command) error {
 		if err := hand.Pause(c.Context(), true); err != nil {
 			return out, err
 		}
-		var failed []error
-		for _, u := range all {
+		now, err := hand.Unfinished(c.Context()) // some may be ready meanwhile
+		failed := []error{err}
+		for _, u := range now {
+			if !slices.ContainsFunc(all, func(asked restart.Unfinished) bool { return asked.Ref == u.Ref }) {
+				continue
+			}
 			if err := hand.Undo(c.Context(), u); err != nil {
 				failed = append(failed, err)
 				continue

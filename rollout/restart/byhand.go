@@ -42,7 +42,7 @@ func (b ByHand) Pause(ctx context.Context, paused bool) error {
 	if paused {
 		value = object.RolloutPaused
 	}
-	patch, err := annotations("metadata", map[string]any{object.RolloutAnnotation: value})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{object.RolloutAnnotation: value}}})
 	if err != nil {
 		return err
 	}
@@ -52,15 +52,6 @@ func (b ByHand) Pause(ctx context.Context, paused bool) error {
 		return ErrNoBase
 	}
 	return err
-}
-
-// annotations returns a merge patch of annotations; a value of nil removes one.
-func annotations(at string, values map[string]any) ([]byte, error) {
-	head := map[string]any{"annotations": values}
-	if at == "metadata" {
-		return json.Marshal(map[string]any{"metadata": head})
-	}
-	return json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": head}}})
 }
 
 // Unfinished is a workload that linkwright restarted, and that is not ready. Before is what its former pods were restarted for.
@@ -73,7 +64,7 @@ type Unfinished struct {
 func (b ByHand) Unfinished(ctx context.Context) (out []Unfinished, err error) {
 	all, err := survey.Workloads(ctx, b.clients.Client)
 	for _, w := range all {
-		if w.Live.Restarted.For == "" || w.Live.State == rollout.Settled {
+		if w.Live.Restarted.For == "" || w.Live.State != rollout.Progressing && w.Live.State != rollout.Failed {
 			continue
 		}
 		if before, ok := formerRestart(w.Live.Restarted, w.Pods); ok {
@@ -92,13 +83,14 @@ func formerRestart(now rollout.Restarted, pods []*corev1.Pod) (rollout.Restarted
 	return rollout.RestartedBy(pods[at].Annotations), true
 }
 
-// Undo gives a workload the annotations of its former pods again, so that its controller keeps those, and removes the new ones.
+// Undo gives a workload the annotations of its former pods again, so that its controller keeps those, and removes the new ones. It fails with a conflict
+// if the workload changed since it was listed.
 func (b ByHand) Undo(ctx context.Context, u Unfinished) error {
 	marks := map[string]any{rollout.RestartedFor: nil, rollout.RestartedAt: nil}
 	if u.Before.For != "" {
 		marks = map[string]any{rollout.RestartedFor: u.Before.For, rollout.RestartedAt: u.Before.Stamp()}
 	}
-	patch, err := annotations("template", marks)
+	patch, err := templatePatch(u.Workload, marks)
 	if err != nil {
 		return err
 	}

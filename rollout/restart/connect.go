@@ -52,7 +52,7 @@ func (c *connection) connect(name api.ClusterName, config func(api.ClusterName) 
 	if c.cfg != nil && sameLogin(c.cfg, cfg) {
 		return nil
 	}
-	c.close()
+	c.unfollow()
 	client, err := survey.NewClient(cfg)
 	if err != nil {
 		return err
@@ -88,7 +88,10 @@ func (c *connection) follow(ctx context.Context) error {
 }
 
 // close ends the watches.
-func (c *connection) close() {
+func (c *connection) close() { c.unfollow() }
+
+// unfollow ends the watches.
+func (c *connection) unfollow() {
 	if c.watches != nil {
 		c.watches.stop()
 		c.watches = nil
@@ -98,15 +101,32 @@ func (c *connection) close() {
 // progressKey is the key of a base's inventory with the progress of the cluster's rollout.
 const progressKey = inventory.RolloutKey
 
-// lastProgress reads what the cluster keeps; zero: nothing, or it cannot be read.
-func (c *connection) lastProgress(ctx context.Context, owner string) rollout.Progress {
-	key := inventory.Key(owner, object.End{})
-	cm, err := c.clients.Core.ConfigMaps(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+// lastProgress reads what the cluster keeps; zero: nothing.
+func (c *connection) lastProgress(ctx context.Context, owner string) (rollout.Progress, error) {
+	cm, err := c.base(ctx, owner)
+	if apierrors.IsNotFound(err) {
+		return rollout.Progress{}, nil
+	}
 	if err != nil {
-		return rollout.Progress{}
+		return rollout.Progress{}, err
 	}
 	p, _ := rollout.Decode([]byte(cm.Data[progressKey]))
-	return p
+	return p, nil
+}
+
+// paused reports whether somebody paused restarts, as the cluster has it now.
+func (c *connection) paused(ctx context.Context, owner string) (bool, error) {
+	cm, err := c.base(ctx, owner)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil && cm.Annotations[object.RolloutAnnotation] == object.RolloutPaused, err
+}
+
+// base reads the inventory of the base.
+func (c *connection) base(ctx context.Context, owner string) (*corev1.ConfigMap, error) {
+	key := inventory.Key(owner, object.End{})
+	return c.clients.Core.ConfigMaps(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 }
 
 // keepProgress writes the progress into the inventory of the base, beside what linkwright's other writes own. Without one it is not kept.
@@ -140,16 +160,19 @@ func manager(owner string) string { return object.Manager(owner) + "-rollout" }
 
 // patch writes the restart of a workload into its template, if the workload is still what was read.
 func (w *worker) patch(ctx context.Context, r rollout.Restart, now time.Time) error {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]string{"resourceVersion": r.ResourceVersion, "uid": r.UID},
-		"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-			rollout.RestartedFor: r.For, rollout.RestartedAt: rollout.Restarted{At: now}.Stamp(),
-		}}}},
-	})
+	patch, err := templatePatch(r.Workload, map[string]any{rollout.RestartedFor: r.For, rollout.RestartedAt: rollout.Restarted{At: now}.Stamp()})
 	if err != nil {
 		return err
 	}
-	return w.clients.patch(ctx, r.Ref, patch, manager(w.runner.Owner))
+	return w.conn.clients.patch(ctx, r.Ref, patch, manager(w.runner.Owner))
+}
+
+// templatePatch returns a merge patch of annotations of a pod template, for the very version of the workload that was read. A value of nil removes one.
+func templatePatch(w rollout.Workload, annotations map[string]any) ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"metadata": map[string]string{"resourceVersion": w.ResourceVersion, "uid": w.UID},
+		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": annotations}}},
+	})
 }
 
 // patch sends a merge patch of a workload.
@@ -190,7 +213,7 @@ func (w *worker) event(ctx context.Context, e *corev1.Event, message string) {
 	now := metav1.Now()
 	e.Type, e.Message, e.Source = corev1.EventTypeNormal, message, corev1.EventSource{Component: object.Manager(w.runner.Owner)}
 	e.FirstTimestamp, e.LastTimestamp, e.Count = now, now, 1
-	if _, err := w.clients.Core.Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{}); err != nil {
+	if _, err := w.conn.clients.Core.Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{}); err != nil {
 		w.runner.Log.Debug("no Event is written", "cluster", string(w.name), "object", e.InvolvedObject.Kind+" "+e.Namespace+"/"+e.InvolvedObject.Name, "error", err.Error())
 	}
 }

@@ -31,8 +31,11 @@ type Target struct {
 	Linkerd string      // namespace of the control plane
 	// Inputs names the version of what the injector reads. If it changes, all workloads are compared again.
 	Inputs string
-	// Hold says why nothing may restart there now; nil: it may.
-	Hold *object.Reason
+	// Hold says why nothing may restart there now; nil: it may. Untouched says that nothing may be written there at all, and ReadOnly that another
+	// process restarts workloads there, of which Progress is known.
+	Hold                *object.Reason
+	Untouched, ReadOnly bool
+	Progress            rollout.Progress
 	// Ended says that no rollout is declared any more: its progress is removed, and nothing else is set.
 	Ended bool
 }
@@ -45,7 +48,8 @@ func (t Target) same(o Target) bool {
 // alike is same for two that did not end.
 func (t Target) alike(o Target) bool {
 	return t.Rollout == o.Rollout && t.Wave == o.Wave && t.Linkerd == o.Linkerd && t.Inputs == o.Inputs &&
-		samePolicy(t.Policy, o.Policy) && sameReason(t.Hold, o.Hold)
+		samePolicy(t.Policy, o.Policy) && sameReason(t.Hold, o.Hold) &&
+		t.Untouched == o.Untouched && t.ReadOnly == o.ReadOnly && (!t.ReadOnly || t.Progress.Same(o.Progress))
 }
 
 func samePolicy(a, b api.Rollout) bool {
@@ -98,7 +102,11 @@ func (r *Runner) Set(targets []Target) {
 	next := map[api.ClusterName]Target{}
 	for _, t := range targets {
 		next[t.Cluster] = t
-		if was, ok := r.targets[t.Cluster]; !ok || !was.same(t) {
+		was, ok := r.targets[t.Cluster]
+		switch changed := !ok || !was.same(t); {
+		case changed && t.ReadOnly:
+			r.wakeRollout(t)
+		case changed:
 			r.wake(t.Cluster)
 		}
 	}
@@ -146,6 +154,9 @@ func (r *Runner) Once(ctx context.Context, targets []Target) map[api.ClusterName
 		}
 		var running sync.WaitGroup
 		for _, t := range wave {
+			if t.ReadOnly {
+				continue
+			}
 			w := r.begin(t.Cluster)
 			running.Go(func() { w.once(ctx) })
 		}
@@ -153,7 +164,9 @@ func (r *Runner) Once(ctx context.Context, targets []Target) map[api.ClusterName
 		targets = targets[len(wave):]
 	}
 	for name, w := range r.workers {
-		out[name] = w.said
+		if !r.targets[name].Ended {
+			out[name] = w.said
+		}
 	}
 	return out
 }
@@ -163,7 +176,7 @@ func (r *Runner) missing() (out []api.ClusterName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(r.targets)) {
-		if r.workers[name] == nil {
+		if r.workers[name] == nil && !r.targets[name].ReadOnly {
 			out = append(out, name)
 		}
 	}
@@ -183,7 +196,7 @@ func (r *Runner) begin(name api.ClusterName) *worker {
 func (r *Runner) ended(name api.ClusterName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.targets[name]; ok {
+	if t, ok := r.targets[name]; ok && !t.ReadOnly {
 		return false
 	}
 	delete(r.workers, name)
@@ -191,37 +204,53 @@ func (r *Runner) ended(name api.ClusterName) bool {
 	return true
 }
 
-// target returns a cluster's target, and why nothing may restart there because of other clusters; false: it is none any more.
-func (r *Runner) target(name api.ClusterName) (t Target, haltedBy *object.Reason, ok bool) {
+// target returns the target of a worker's cluster, and why nothing may restart there because of other clusters; false: the worker is to end.
+func (r *Runner) target(w *worker) (t Target, haltedBy *object.Reason, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t, ok = r.targets[name]; !ok {
+	if t, ok = r.targets[w.name]; !ok || r.workers[w.name] != w {
 		return t, nil, false
 	}
 	if t.Ended {
 		return t, nil, true
 	}
-	all := map[api.ClusterName]rollout.Wave{}
-	for other, o := range r.targets {
-		if !o.Ended && o.Rollout == t.Rollout {
-			w := r.waves[other]
-			w.Cluster, w.Number, w.Halts = other, o.Wave, *o.Policy.PauseOnFailure
-			w.Known = w.Known && w.Progress.Inputs == o.Inputs
-			all[other] = w
-		}
-	}
-	return t, rollout.HaltedBy(all, name), true
+	return t, rollout.HaltedBy(r.wavesOf(t), w.name), true
 }
 
-// report keeps how far a cluster is, and wakes the others of its rollout if that may matter to them.
-func (r *Runner) report(t Target, p rollout.Progress, known bool) {
+// wavesOf returns the waves of a target's rollout. r.mu is held.
+func (r *Runner) wavesOf(t Target) map[api.ClusterName]rollout.Wave {
+	all := map[api.ClusterName]rollout.Wave{}
+	for other, o := range r.targets {
+		if o.Ended || o.Rollout != t.Rollout {
+			continue
+		}
+		w := r.waves[other]
+		if o.ReadOnly {
+			w = rollout.Wave{Known: !o.Untouched && o.Progress.Compared(), Progress: o.Progress}
+		}
+		w.Number, w.Halts = o.Wave, *o.Policy.PauseOnFailure
+		w.Known = w.Known && w.Progress.Inputs == o.Inputs
+		all[other] = w
+	}
+	return all
+}
+
+// report keeps how far a worker's cluster is, and wakes the others of its rollout if that may matter to them.
+func (r *Runner) report(w *worker, t Target, p rollout.Progress, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was := r.waves[t.Cluster]
-	r.waves[t.Cluster] = rollout.Wave{Known: known, Progress: p}
-	if was.Known == known && was.Progress.Complete() == p.Complete() && len(was.Progress.Failed) == len(p.Failed) && was.Progress.Inputs == p.Inputs {
+	if r.workers[w.name] != w {
 		return
 	}
+	was := r.waves[t.Cluster]
+	r.waves[t.Cluster] = rollout.Wave{Known: known, Progress: p}
+	if was.Known != known || was.Progress.Complete() != p.Complete() || len(was.Progress.Failed) != len(p.Failed) || was.Progress.Inputs != p.Inputs {
+		r.wakeRollout(t)
+	}
+}
+
+// wakeRollout has the workers of all other clusters of a rollout look again. r.mu is held.
+func (r *Runner) wakeRollout(t Target) {
 	for other, o := range r.targets {
 		if other != t.Cluster && o.Rollout == t.Rollout {
 			r.wake(other)

@@ -2,7 +2,10 @@ package restart
 
 import (
 	"context"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,7 +22,7 @@ import (
 // watches keep what a rollout needs of the workloads, namespaces and disruption budgets of a cluster. Nothing else of these objects is kept.
 type watches struct {
 	workloads  []cache.Store // of *kept[rollout.Workload]
-	namespaces cache.Store   // of *kept[string]: what namespaces say of restarts
+	namespaces cache.Store   // of *kept[namespace]
 	budgets    cache.Store   // of *kept[rollout.Budget]
 	synced     []cache.InformerSynced
 	running    sync.WaitGroup
@@ -105,12 +108,29 @@ func (w *watches) live() map[rollout.Ref]rollout.Workload {
 	return out
 }
 
-// opened returns the namespaces that let all their workloads restart.
-func (w *watches) opened() map[string]bool {
-	out := map[string]bool{}
+// namespace is what is kept of a namespace.
+type namespace struct {
+	Says     string // of restarts
+	Settings string // of proxies, in one text
+}
+
+// namespaceOf keeps its annotations that Linkerd's injector reads.
+func namespaceOf(ns *corev1.Namespace) namespace {
+	out := namespace{Says: ns.Annotations[rollout.Reconcile]}
+	for _, name := range slices.Sorted(maps.Keys(ns.Annotations)) {
+		if domain, _, _ := strings.Cut(name, "/"); name != rollout.Reconcile && slices.Contains([]string{"config.linkerd.io", "config.alpha.linkerd.io", "linkerd.io"}, domain) {
+			out.Settings += name + "=" + ns.Annotations[name] + "\n"
+		}
+	}
+	return out
+}
+
+// namespacesNow returns all namespaces by name.
+func (w *watches) namespacesNow() map[string]namespace {
+	out := map[string]namespace{}
 	for _, o := range w.namespaces.List() {
-		if k, ok := o.(*kept[string]); ok && k.Value == rollout.Auto {
-			out[k.Name] = true
+		if k, ok := o.(*kept[namespace]); ok {
+			out[k.Name] = k.Value
 		}
 	}
 	return out
@@ -125,6 +145,12 @@ func (w *watches) allBudgets() (out []rollout.Budget) {
 	return out
 }
 
+// withoutVersion leaves the version to what is kept of each object, so that another version alone is no change.
+func withoutVersion(w rollout.Workload) rollout.Workload {
+	w.ResourceVersion = ""
+	return w
+}
+
 func deployments(c clients) informer {
 	kind := c.Apps.Deployments("")
 	return informer{
@@ -132,7 +158,7 @@ func deployments(c clients) informer {
 		watch: kind.Watch, of: &appsv1.Deployment{},
 		keep: func(o any) any {
 			if d, ok := o.(*appsv1.Deployment); ok {
-				return keep(d, rollout.OfDeployment(d))
+				return keep(d, withoutVersion(rollout.OfDeployment(d)))
 			}
 			return o
 		},
@@ -146,7 +172,7 @@ func statefulSets(c clients) informer {
 		watch: kind.Watch, of: &appsv1.StatefulSet{},
 		keep: func(o any) any {
 			if s, ok := o.(*appsv1.StatefulSet); ok {
-				return keep(s, rollout.OfStatefulSet(s))
+				return keep(s, withoutVersion(rollout.OfStatefulSet(s)))
 			}
 			return o
 		},
@@ -160,7 +186,7 @@ func daemonSets(c clients) informer {
 		watch: kind.Watch, of: &appsv1.DaemonSet{},
 		keep: func(o any) any {
 			if d, ok := o.(*appsv1.DaemonSet); ok {
-				return keep(d, rollout.OfDaemonSet(d))
+				return keep(d, withoutVersion(rollout.OfDaemonSet(d)))
 			}
 			return o
 		},
@@ -174,7 +200,7 @@ func namespaces(c clients) informer {
 		watch: kind.Watch, of: &corev1.Namespace{},
 		keep: func(o any) any {
 			if ns, ok := o.(*corev1.Namespace); ok {
-				return keep(ns, ns.Annotations[rollout.Reconcile])
+				return keep(ns, namespaceOf(ns))
 			}
 			return o
 		},

@@ -13,7 +13,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/rollout"
-	"github.com/linkwright/linkwright/rollout/survey"
 )
 
 const (
@@ -21,46 +20,47 @@ const (
 	coalesce = 200 * time.Millisecond
 	// A cluster that cannot be read is tried again after minRetry, and after twice as long each further time.
 	minRetry, maxRetry = 5 * time.Second, 5 * time.Minute
-	// lookTimeout bounds one look: 500 dry runs of a slow injector take minutes.
-	lookTimeout = 10 * time.Minute
+	// refusalPause is how long a workload is left alone after its restart was refused.
+	refusalPause = 5 * time.Minute
+	// lookTimeout bounds one look: 500 dry runs of a slow injector take minutes. writeTimeout bounds the write of the progress after it.
+	lookTimeout, writeTimeout = 10 * time.Minute, 15 * time.Second
 )
 
 // worker restarts workloads of one cluster. Its goroutine alone uses it, but for wake.
 type worker struct {
-	runner *Runner
-	name   api.ClusterName
-	wake   chan struct{} // capacity 1: something moved
-	connection
-	compared
-	steps map[rollout.Ref]step
-	retry time.Duration
-	said  rollout.Progress // as it was kept last
+	runner  *Runner
+	name    api.ClusterName
+	wake    chan struct{} // capacity 1: something moved
+	conn    connection
+	view    view
+	steps   map[rollout.Ref]step
+	refused map[rollout.Ref]refusal
+	retry   time.Duration
+	said    rollout.Progress // the last progress
+	kept    bool             // the cluster has it
 }
 
-// compared is what the last survey found.
-type compared struct {
-	inputs  string    // what the injector reads now
-	settled time.Time // until when it gets to read them; zero: it has
-	found   []rollout.Finding
-	known   bool            // found is of these inputs
-	opened  map[string]bool // the namespaces that let all their workloads restart, when they were read
-	expires time.Time       // when what was not known is asked again; zero: all is known
-}
-
-// step is what is known of a workload beside what watches show: a restart that they may not show yet, and since when its status is the same.
+// step is what is known of a workload beside what watches show: a restart that they do not show yet, and since when its status is the same.
 type step struct {
 	restarted rollout.Restarted
+	from      string // the version that was restarted: the restart is not shown while the watch has this one
 	status    string
 	since     time.Time
 }
 
+// refusal is why a workload could not be restarted, and until when it is left alone.
+type refusal struct {
+	why   string
+	until time.Time
+}
+
 func newWorker(r *Runner, name api.ClusterName) *worker {
-	return &worker{runner: r, name: name, wake: make(chan struct{}, 1), steps: map[rollout.Ref]step{}}
+	return &worker{runner: r, name: name, wake: make(chan struct{}, 1), steps: map[rollout.Ref]step{}, refused: map[rollout.Ref]refusal{}}
 }
 
 // run looks at the cluster whenever something moved, or the clock asks for it, until ctx ends.
 func (w *worker) run(ctx context.Context) {
-	defer w.close()
+	defer w.conn.close()
 	for ctx.Err() == nil {
 		again := w.look(ctx)
 		pause := time.NewTimer(coalesce)
@@ -83,7 +83,7 @@ func (w *worker) run(ctx context.Context) {
 
 // once looks at the cluster once, and once more if what it found is not true any more.
 func (w *worker) once(ctx context.Context) {
-	defer w.close()
+	defer w.conn.close()
 	if again := w.look(ctx); !again.IsZero() && !again.After(time.Now()) {
 		w.look(ctx)
 	}
@@ -91,158 +91,191 @@ func (w *worker) once(ctx context.Context) {
 
 // look reads what changed, restarts what may restart now, and returns when to look again; zero: when something moves.
 func (w *worker) look(ctx context.Context) time.Time {
-	t, haltedBy, ok := w.runner.target(w.name)
-	if !ok {
+	t, haltedBy, ok := w.runner.target(w)
+	switch {
+	case !ok:
+		return time.Time{}
+	case t.Untouched:
+		w.runner.report(w, t, w.said, false)
 		return time.Time{}
 	}
-	ctx, end := context.WithTimeout(ctx, lookTimeout)
+	inner, end := context.WithTimeout(ctx, lookTimeout)
 	defer end()
-	if err := w.connect(w.name, w.runner.Config, func() { notify(w.wake) }); err != nil {
+	if err := w.conn.connect(w.name, w.runner.Config, func() { notify(w.wake) }); err != nil {
 		return w.unread(ctx, t, err)
 	}
 	if t.Ended {
-		return w.finish(ctx)
+		return w.finish(inner)
 	}
 	now := time.Now()
-	if w.resume(ctx, t, now); t.Hold != nil {
-		w.say(ctx, t, w.holding(t.Hold))
-		return time.Time{}
-	}
-	if now.Before(w.settled) {
-		w.say(ctx, t, w.holding(object.Because(reason.WaitingForInjector, "Linkerd's injector has until %s UTC to read what changed", w.settled.UTC().Format(time.TimeOnly))))
-		return w.settled
-	}
-	if err := w.compare(ctx, t, now); err != nil {
+	if err := w.resume(inner, t, now); err != nil {
 		return w.unread(ctx, t, err)
 	}
-	return w.proceed(ctx, t, haltedBy, now)
+	if why, until := w.holds(t, now); why != nil {
+		return soonest(until, w.say(ctx, t, w.holding(why)))
+	}
+	if err := w.compare(inner, t, now); err != nil {
+		return w.unread(ctx, t, err)
+	}
+	if t.Hold != nil {
+		haltedBy = t.Hold
+	}
+	return w.proceed(ctx, inner, t, haltedBy)
+}
+
+// holds returns why the workloads are not even compared now, and until when; nil: they are. Where restarts are paused they are: what becomes ready there
+// may let other clusters go on.
+func (w *worker) holds(t Target, now time.Time) (*object.Reason, time.Time) {
+	if t.Hold != nil && t.Hold.Code != reason.RolloutPaused {
+		return t.Hold, time.Time{}
+	}
+	if until := w.view.began.Add(w.runner.Settle); now.Before(until) {
+		return object.Because(reason.WaitingForInjector, "Linkerd's injector has until %s UTC to read what changed", until.UTC().Format(time.TimeOnly)), until
+	}
+	return nil, time.Time{}
 }
 
 // finish removes what the cluster keeps of a rollout that is not declared any more.
 func (w *worker) finish(ctx context.Context) time.Time {
-	w.close()
-	if err := w.removeProgress(ctx, w.runner.Owner); err != nil {
+	w.conn.unfollow()
+	if err := w.conn.removeProgress(ctx, w.runner.Owner); err != nil {
 		w.runner.Log.Warn("the progress of a rollout is not removed from the cluster", "cluster", string(w.name), "error", err.Error())
 		return time.Now().Add(w.backoff())
 	}
-	w.said, w.compared = rollout.Progress{}, compared{}
+	w.said, w.view = rollout.Progress{}, view{}
 	return time.Time{}
 }
 
 // resume notes a change of what the injector reads. The first time, it goes on from what the cluster keeps.
-func (w *worker) resume(ctx context.Context, t Target, now time.Time) {
-	if w.inputs == t.Inputs {
-		return
-	}
-	w.settled, w.known = now.Add(w.runner.Settle), false
-	if w.inputs == "" {
-		w.said = w.lastProgress(ctx, w.runner.Owner)
-	}
-	if w.inputs = t.Inputs; w.said.Inputs == t.Inputs {
-		w.settled = w.settledBy(w.said)
-		return
-	}
-	w.event(ctx, configEvent(t.Linkerd), "the configuration of proxies or the trust anchors changed: linkwright compares the workloads that opt in, and restarts those that it must")
-}
-
-// settledBy returns until when the injector gets to read its values, by what the cluster keeps; zero: it has read them.
-func (w *worker) settledBy(p rollout.Progress) time.Time {
-	if p.Why == nil || p.Why.Code != reason.WaitingForInjector {
-		return time.Time{}
-	}
-	return p.At.Add(w.runner.Settle)
-}
-
-// compare surveys the cluster, unless that was done, and nothing came since that needs another survey. New pods do not: they got the current proxy.
-func (w *worker) compare(ctx context.Context, t Target, now time.Time) error {
-	if err := w.follow(ctx); err != nil {
-		return err
-	}
-	opened := w.watches.opened()
-	if w.known && (w.expires.IsZero() || now.Before(w.expires)) && !opens(w.opened, opened) {
+func (w *worker) resume(ctx context.Context, t Target, now time.Time) error {
+	if w.view.of(t) {
 		return nil
 	}
-	o := survey.Options{OptedIn: true}
-	if t.Policy.Detection == api.DetectByAnnotations {
-		o.Linkerd = t.Linkerd
+	if w.view.inputs == "" {
+		last, err := w.conn.lastProgress(ctx, w.runner.Owner)
+		if err != nil {
+			return err
+		}
+		w.said, w.kept = last, true
 	}
-	all, err := survey.Read(ctx, w.clients.Client, o)
-	if err != nil {
-		return err
+	w.view = view{inputs: t.Inputs, detection: t.Policy.Detection, linkerd: t.Linkerd, began: w.said.Began}
+	if w.said.Inputs == t.Inputs {
+		return nil
 	}
-	w.found = w.found[:0]
-	for _, one := range all.Workloads {
-		f := rollout.Finding{Workload: one.Live, Outdated: one.Outdated, Next: one.Next, Unknown: one.Err}
-		f.Difference = object.FirstNames(one.Differences, 3)
-		w.found = append(w.found, f)
+	w.view.began = now.UTC().Truncate(time.Second)
+	if w.said.Inputs != "" {
+		w.event(ctx, configEvent(t.Linkerd), "the configuration of proxies or the trust anchors changed: linkwright compares the workloads that opt in, and restarts those that it must")
 	}
-	w.known, w.opened = true, opened
 	return nil
 }
 
-// opens reports whether a namespace lets its workloads restart that did not before. Their pods may be older than that.
-func opens(was, now map[string]bool) bool {
-	for name := range now {
-		if !was[name] {
-			return true
-		}
-	}
-	return false
-}
-
-// optedIn returns what was found of workloads that still opt in.
-func (w *worker) optedIn(live map[rollout.Ref]rollout.Workload, opened map[string]bool) []rollout.Finding {
-	return slices.DeleteFunc(slices.Clone(w.found), func(f rollout.Finding) bool {
-		says := ""
-		if opened[f.Namespace] {
-			says = rollout.Auto
-		}
-		return !live[f.Ref].OptIn.With(says)
-	})
-}
-
 // proceed restarts what may restart now.
-func (w *worker) proceed(ctx context.Context, t Target, haltedBy *object.Reason, now time.Time) time.Time {
-	live := w.current(now)
+func (w *worker) proceed(ctx, inner context.Context, t Target, haltedBy *object.Reason) time.Time {
+	now := time.Now()
+	live, last := w.live(now), w.said
+	last.Began = w.view.began
+	refused, again := w.refusals(now)
 	d := rollout.Next(rollout.Input{
-		Now: now, Policy: t.Policy, Found: w.optedIn(live, w.watches.opened()), Live: live, Budgets: w.watches.allBudgets(), Since: w.since(), Last: w.said, HaltedBy: haltedBy,
+		Now: now, Policy: t.Policy, Found: w.view.optedIn(live, w.conn.watches.namespacesNow()), Live: live, Budgets: w.conn.watches.allBudgets(), Since: w.since(),
+		Refused: refused, Last: last, HaltedBy: haltedBy,
 	})
-	for _, r := range d.Restarts {
-		if err := w.restart(ctx, r, now); apierrors.IsConflict(err) { // somebody changed it meanwhile
-			d.Again = soonest(d.Again, now.Add(minRetry))
-		} else if err != nil {
-			why := w.runner.Explain(err)
-			w.runner.Log.Warn("a workload is not restarted", "cluster", string(w.name), "object", r.String(), "reason", string(why.Code), "error", why.Message)
-			d.Again = soonest(d.Again, now.Add(w.backoff()))
-		}
-	}
-	if d.Survey {
-		w.known = false
+	again = soonest(again, d.Again)
+	if len(d.Restarts) > 0 && !w.restartAll(inner, t, d.Restarts) || d.Survey {
+		w.view.known = w.view.known && !d.Survey
 		return now
 	}
-	if w.expires = (time.Time{}); d.Progress.Unknown > 0 {
-		w.expires = now.Add(w.backoff())
-		d.Again = soonest(d.Again, w.expires)
+	if w.view.expires = (time.Time{}); d.Progress.Unknown > 0 {
+		w.view.expires = now.Add(w.backoff())
+		again = soonest(again, w.view.expires)
 	} else {
 		w.retry = 0
 	}
-	w.say(ctx, t, d.Progress)
-	return d.Again
+	return soonest(again, w.say(ctx, t, d.Progress))
 }
 
-// current returns the live workloads, with restarts that watches do not show yet.
-func (w *worker) current(now time.Time) map[rollout.Ref]rollout.Workload {
-	all := w.watches.live()
+// restartAll restarts workloads; false: one of them did not restart, and another decision is needed.
+func (w *worker) restartAll(ctx context.Context, t Target, all []rollout.Restart) bool {
+	if paused, err := w.conn.paused(ctx, w.runner.Owner); paused || err != nil {
+		for _, r := range all { // the target says so soon, or the cluster does not answer
+			w.refused[r.Ref] = refusal{"restarts were just paused", time.Now().Add(minRetry)}
+		}
+		return false
+	}
+	done := true
+	for _, r := range all {
+		f, err := w.compareOne(ctx, t, r.Ref)
+		switch {
+		case err == nil && (f == nil || f.Unknown != nil || f.Outdated == 0 || f.UID != r.UID || f.Template != r.Template || f.State != r.State):
+			done = false // it is not what was decided on
+			continue
+		case err == nil:
+			r.Workload, r.Why = f.Workload, f.Difference
+			err = w.restart(ctx, r)
+		}
+		if err != nil {
+			w.refuse(ctx, r, err)
+			done = false
+		}
+	}
+	return done
+}
+
+// refuse notes that a workload could not be restarted.
+func (w *worker) refuse(ctx context.Context, r rollout.Restart, err error) {
+	now := time.Now()
+	if apierrors.IsConflict(err) { // somebody changed it meanwhile
+		w.refused[r.Ref] = refusal{"somebody changes it", now.Add(minRetry)}
+		return
+	}
+	why := w.runner.Explain(err)
+	w.refused[r.Ref] = refusal{fmt.Sprintf("%s: %s", why.Code, why.Message), now.Add(refusalPause)}
+	if ctx.Err() == nil {
+		w.runner.Log.Warn("a workload is not restarted", "cluster", string(w.name), "object", r.String(), "reason", string(why.Code), "error", why.Message)
+	}
+}
+
+// refusals returns why workloads are left alone now, and when the first of them is tried again.
+func (w *worker) refusals(now time.Time) (map[rollout.Ref]string, time.Time) {
+	out, again := map[rollout.Ref]string{}, time.Time{}
+	for ref, r := range w.refused {
+		if !now.Before(r.until) {
+			delete(w.refused, ref)
+			continue
+		}
+		out[ref], again = r.why, soonest(again, r.until)
+	}
+	return out, again
+}
+
+// restart restarts a workload, if it is still what was read, and says so in an Event.
+func (w *worker) restart(ctx context.Context, r rollout.Restart) error {
+	now := time.Now()
+	if err := w.patch(ctx, r, now); err != nil {
+		return err
+	}
+	s := w.steps[r.Ref]
+	s.restarted, s.from = rollout.Restarted{For: r.For, At: now}, r.ResourceVersion
+	w.steps[r.Ref] = s
+	w.runner.Log.Info("a workload restarts", "cluster", string(w.name), "object", r.String(), "changes", r.Why)
+	w.event(ctx, restartEvent(r), "linkwright restarts it, because its pods run an outdated proxy; a restart changes "+cmp.Or(r.Why, "it"))
+	return nil
+}
+
+// live returns the live workloads, with restarts that watches do not show yet.
+func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
+	all := w.conn.watches.live()
 	for ref, live := range all {
 		s := w.steps[ref]
-		if s.restarted.For == live.Restarted.For {
-			s.restarted = rollout.Restarted{}
-		}
-		if s.restarted.For != "" {
+		if s.from != "" && s.from == live.ResourceVersion {
 			live.Restarted, live.State = s.restarted, rollout.Progressing
 			all[ref] = live
+		} else {
+			s.from = ""
 		}
 		if s.status != live.Status {
+			if s.status != "" && live.State == rollout.Fixed { // people replace its pods
+				w.view.stale = append(w.view.stale, ref)
+			}
 			s.status, s.since = live.Status, now
 		}
 		w.steps[ref] = s
@@ -270,11 +303,14 @@ func (w *worker) holding(why *object.Reason) rollout.Progress {
 	return p
 }
 
-// unread says why the cluster cannot be read, and when it is tried again.
+// unread says why the cluster cannot be read, and returns when it is tried again.
 func (w *worker) unread(ctx context.Context, t Target, err error) time.Time {
+	if ctx.Err() != nil {
+		return time.Time{}
+	}
+	again := time.Now().Add(w.backoff())
 	why := w.runner.Explain(err)
-	w.say(ctx, t, w.holding(object.Because(reason.WorkloadsNotRead, "%s: %s", why.Code, why.Message)))
-	return time.Now().Add(w.backoff())
+	return soonest(again, w.say(ctx, t, w.holding(object.Because(reason.WorkloadsNotRead, "%s: %s", why.Code, why.Message))))
 }
 
 // backoff returns for how long to wait, each time twice as long.
@@ -283,22 +319,31 @@ func (w *worker) backoff() time.Duration {
 	return w.retry
 }
 
-// say reports how far the cluster is, keeps it there, and logs what is new.
-func (w *worker) say(ctx context.Context, t Target, p rollout.Progress) {
-	p.Inputs = t.Inputs
-	w.runner.report(t, p, w.known)
-	if w.said.Same(p) && !w.said.At.IsZero() {
-		return
+// say reports how far the cluster is, keeps it there, and logs what is new. It returns when to try again; zero: it is kept.
+func (w *worker) say(ctx context.Context, t Target, p rollout.Progress) time.Time {
+	p.Inputs, p.Began = w.view.inputs, w.view.began
+	w.runner.report(w, t, p, w.view.known)
+	same := w.said.Same(p) && !w.said.At.IsZero()
+	if same && w.kept || ctx.Err() != nil {
+		return time.Time{}
 	}
-	if was := w.said; !sameReason(was.Why, p.Why) || was.Complete() != p.Complete() {
-		w.log(p)
+	if !same {
+		if was := w.said; !sameReason(was.Why, p.Why) || was.Complete() != p.Complete() {
+			w.log(p)
+		}
+		p.At = time.Now().UTC().Truncate(time.Second)
+		w.said = p
 	}
-	p.At = time.Now().UTC().Truncate(time.Second)
-	w.said = p
-	if err := w.keepProgress(ctx, w.runner.Owner, p); err != nil {
-		w.said.At = time.Time{} // it is tried again
+	ctx, end := context.WithTimeout(ctx, writeTimeout)
+	defer end()
+	err := w.conn.keepProgress(ctx, w.runner.Owner, w.said)
+	if w.kept = err == nil; w.kept {
+		return time.Time{}
+	}
+	if ctx.Err() == nil {
 		w.runner.Log.Warn("the progress of a rollout is not kept in the cluster", "cluster", string(w.name), "error", err.Error())
 	}
+	return time.Now().Add(minRetry)
 }
 
 func (w *worker) log(p rollout.Progress) {
@@ -315,22 +360,10 @@ func (w *worker) log(p rollout.Progress) {
 	}
 }
 
+// soonest returns the first of two moments, of which a zero one never comes.
 func soonest(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
-}
-
-// restart restarts a workload, if it is still what was read, and says so in an Event.
-func (w *worker) restart(ctx context.Context, r rollout.Restart, now time.Time) error {
-	if err := w.patch(ctx, r, now); err != nil {
-		return err
-	}
-	s := w.steps[r.Ref]
-	s.restarted = rollout.Restarted{For: r.For, At: now}
-	w.steps[r.Ref] = s
-	w.runner.Log.Info("a workload restarts", "cluster", string(w.name), "object", r.String(), "changes", r.Why)
-	w.event(ctx, restartEvent(r), fmt.Sprintf("linkwright restarts it, because its pods run an outdated proxy; a restart changes %s", cmp.Or(r.Why, "it")))
-	return nil
 }

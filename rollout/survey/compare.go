@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -13,7 +14,7 @@ import (
 // compare compares the workload's pods with one that would be created now.
 func (r *reader) compare(ctx context.Context, w *workload) Workload {
 	out := Workload{Kind: w.kind, Namespace: w.namespace, Name: w.name, Pods: len(w.pods), OptsIn: r.optsIn(w), Live: w.live}
-	differences, next, err := r.next(ctx, w)
+	differences, err := r.comparison(ctx, w)
 	for i := 0; i < len(w.pods) && err == nil; i++ {
 		var found []string
 		if found, err = differences(w.pods[i]); len(found) == 0 {
@@ -25,28 +26,31 @@ func (r *reader) compare(ctx context.Context, w *workload) Workload {
 	}
 	if err != nil {
 		out.Outdated, out.Differences, out.Err = 0, nil, err
-		return out
 	}
-	out.Next = next
 	return out
 }
 
-// next returns how to compare a pod of the workload with the current proxy, and the fingerprint of that.
-func (r *reader) next(ctx context.Context, w *workload) (differences func(*corev1.Pod) ([]string, error), fingerprint string, err error) {
-	if r.current != nil {
-		namespace := r.annotations[w.namespace]
-		return func(pod *corev1.Pod) ([]string, error) { return r.current.Differences(pod, namespace) },
-			r.current.Fingerprint(w.template.Annotations, namespace), nil
+// comparison returns how to compare a pod of the workload with one that would be created now.
+func (r *reader) comparison(ctx context.Context, w *workload) (func(*corev1.Pod) ([]string, error), error) {
+	if !r.byDryRun {
+		return r.byAnnotations(w), nil
 	}
 	pod := rollout.DryRunPod(w.namespace, w.name, w.template, w.claims)
 	next, err := r.client.Core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if err == nil && !rollout.HasProxy(next) {
-		err = ErrNoProxy
+	switch {
+	case apierrors.IsForbidden(err) && r.current != nil:
+		return r.byAnnotations(w), nil
+	case err != nil:
+		return nil, err
+	case !rollout.HasProxy(next):
+		return nil, ErrNoProxy
 	}
-	if err != nil {
-		return nil, "", err
-	}
-	return func(pod *corev1.Pod) ([]string, error) { return rollout.Differences(pod, next), nil }, rollout.Fingerprint(next), nil
+	return func(pod *corev1.Pod) ([]string, error) { return rollout.Differences(pod, next), nil }, nil
+}
+
+// byAnnotations compares a pod by what the injector wrote into its annotations.
+func (r *reader) byAnnotations(w *workload) func(*corev1.Pod) ([]string, error) {
+	return func(pod *corev1.Pod) ([]string, error) { return r.current.Differences(pod, r.annotations[w.namespace]) }
 }
 
 // readCurrent reads what the injector would write into annotations now.

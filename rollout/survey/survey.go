@@ -29,13 +29,11 @@ var ErrNoProxy = errors.New("the dry run got no proxy")
 // Workload is a Deployment, StatefulSet or DaemonSet with meshed pods.
 type Workload struct {
 	Kind, Namespace, Name string
-	OptsIn                bool     // its owner lets a controller restart it
-	Pods, Outdated        int      // its meshed pods, and those that a restart would change
-	Differences           []string // what a restart would change of the first outdated pod
-	Err                   error    // why that is not known; nil: it is
-	// Live is the workload as it was listed, and Next the fingerprint of the proxy that its pods would get.
-	Live rollout.Workload
-	Next string
+	OptsIn                bool             // its owner lets a controller restart it
+	Pods, Outdated        int              // its meshed pods, and those that a restart would change
+	Differences           []string         // what a restart would change of the first outdated pod
+	Err                   error            // why that is not known; nil: it is
+	Live                  rollout.Workload // as it was listed
 }
 
 // Options say what is read.
@@ -43,8 +41,18 @@ type Options struct {
 	Namespace string // only its workloads; empty: all
 	// OptedIn reads only workloads whose owners let a controller restart them.
 	OptedIn bool
-	// Linkerd is the control plane's namespace, in which the current version and trust anchors are read instead of dry runs; empty: dry runs.
+	// Only reads one workload; zero: all.
+	Only rollout.Ref
+	// Linkerd is the control plane's namespace, in which the current version and trust anchors are read. Pods are compared by these where a dry run is
+	// forbidden; empty: they are not.
 	Linkerd string
+	// NoDryRun compares all pods like that.
+	NoDryRun bool
+}
+
+// has reports whether a workload is asked for.
+func (o Options) has(w *workload, optsIn bool) bool {
+	return len(w.pods) > 0 && (!o.OptedIn || optsIn) && (o.Only == rollout.Ref{} || o.Only == w.live.Ref)
 }
 
 // Cluster is what a survey of a cluster found.
@@ -74,7 +82,10 @@ func NewClient(cfg *rest.Config) (Client, error) {
 
 // Read surveys a cluster. It sends four lists, one more for namespaces, and one dry run for each workload with meshed pods.
 func Read(ctx context.Context, client Client, o Options) (Cluster, error) {
-	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}}
+	if o.Only != (rollout.Ref{}) {
+		o.Namespace = o.Only.Namespace
+	}
+	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}, byDryRun: !o.NoDryRun}
 	if err := r.list(ctx); err != nil {
 		return Cluster{}, err
 	}
@@ -84,7 +95,7 @@ func Read(ctx context.Context, client Client, o Options) (Cluster, error) {
 		}
 	}
 	others := r.assign()
-	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return len(w.pods) == 0 || o.OptedIn && !r.optsIn(w) })
+	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return !o.has(w, r.optsIn(w)) })
 	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others}
 	g, inner := errgroup.WithContext(ctx)
 	g.SetLimit(inFlight)
@@ -138,7 +149,8 @@ type reader struct {
 	annotations map[string]map[string]string // of namespaces
 	pods        []*corev1.Pod
 	workloads   []*workload
-	current     *rollout.Current // compared instead of dry runs; nil: dry runs
+	current     *rollout.Current // nil: it is not known
+	byDryRun    bool
 }
 
 func (r *reader) optsIn(w *workload) bool {

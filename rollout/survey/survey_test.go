@@ -106,7 +106,7 @@ func (b *bed) must(err error) {
 
 func (b *bed) same(what string, want, got survey.Cluster) {
 	b.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(survey.Workload{}, "Live", "Next")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(survey.Workload{}, "Live")); diff != "" {
 		b.Errorf("%s: -want +got\n%s", what, diff)
 	}
 }

@@ -25,7 +25,9 @@ type Rollout struct {
 	Linkerd  string         // namespace of the control plane
 	Inputs   string         // digest of what Linkerd's injector reads: its values and the trust anchors
 	Hold     *object.Reason // why nothing may restart there now; nil: it may
-	Progress rollout.Progress
+	// Untouched says that nothing may be written there at all, not even the progress.
+	Untouched bool
+	Progress  rollout.Progress
 }
 
 // alike reports whether both say the same.
@@ -33,7 +35,7 @@ func (r *Rollout) alike(o *Rollout) bool {
 	if r == nil || o == nil {
 		return r == o
 	}
-	return r.Declared == o.Declared && r.Linkerd == o.Linkerd && r.Inputs == o.Inputs && sameReason(r.Hold, o.Hold) && r.Progress.Same(o.Progress)
+	return r.Declared == o.Declared && r.Linkerd == o.Linkerd && r.Inputs == o.Inputs && sameReason(r.Hold, o.Hold) && r.Untouched == o.Untouched && r.Progress.Same(o.Progress)
 }
 
 func sameReason(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }

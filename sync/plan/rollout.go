@@ -23,17 +23,35 @@ func (c *cluster) rolloutOf(s Step) *Rollout {
 	case declared.Rollout == nil:
 		return &Rollout{}
 	case !c.current.Known():
-		return &Rollout{Declared: declared.Rollout, Hold: s.Denied}
+		return &Rollout{Declared: declared.Rollout, Hold: s.Denied, Untouched: true}
 	}
 	l := c.Spec(c.name).Linkerd
-	sum := sha256.New()
-	sum.Write([]byte(linkerd.ConfigOf(l, c.current.Live).Values))
+	config, sum := linkerd.ConfigOf(l, c.current.Live), sha256.New()
+	sum.Write([]byte(config.Values))
 	for _, a := range c.current.Facts.Anchors {
 		sum.Write([]byte("\n" + a.Fingerprint))
 	}
 	out := &Rollout{Declared: declared.Rollout, Linkerd: l.Namespace, Inputs: hex.EncodeToString(sum.Sum(nil)[:8]), Hold: c.holdsRollout(s)}
+	if why := c.inputsUnread(config); why != nil && out.Hold == nil {
+		out.Hold = why
+	}
+	out.Untouched = s.Denied != nil || s.row(object.End{Cluster: c.name}).Phase == Suspended
 	out.Progress, _ = rollout.Decode([]byte(base.Rollout))
 	return out
+}
+
+// inputsUnread returns why it is not known what the injector reads; nil: it is.
+func (c *cluster) inputsUnread(config linkerd.Config) *object.Reason {
+	if why := c.current.Facts.MissingFor(linkerd.AsAnchor); why != nil {
+		return why
+	}
+	if why := (proxyConfig{c}).unread(config.Key); why != nil {
+		return why
+	}
+	if config.Values == "" {
+		return object.Because(reason.LinkerdNotInstalled, "%s has no values: install Linkerd, or declare spec.linkerd.namespace", config.Key)
+	}
+	return nil
 }
 
 // holdsRollout returns why no workload may restart in the cluster now; nil: it may. Restarts wait until the declared values are in place.

@@ -69,6 +69,9 @@ func TestProxyConfigEmptyWords(t *testing.T) {
 	}
 	count := map[bool]int{}
 	for _, part := range spec.Fields {
+		if part.Name == "rollout" { // an empty word of it is no value, as everywhere but in values of Linkerd
+			continue
+		}
 		eachWord(part, Path{part.Name}, func(f Field, at Path) {
 			text := `""`
 			for i := range at {

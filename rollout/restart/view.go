@@ -80,7 +80,7 @@ func (v *view) unknown() (out []rollout.Ref) {
 }
 
 // compare compares the workloads, unless that was done, and nothing came since that needs it. New pods do not: they got the current proxy.
-func (w *worker) compare(ctx context.Context, t Target, now time.Time) error {
+func (w *worker) compare(ctx context.Context, now time.Time) error {
 	if err := w.conn.follow(ctx); err != nil {
 		return err
 	}
@@ -90,18 +90,18 @@ func (w *worker) compare(ctx context.Context, t Target, now time.Time) error {
 		again = append(again, w.view.unknown()...)
 	}
 	if !w.view.known || len(again) > mostSingly || w.view.outdatedBy(namespaces) {
-		return w.compareAll(ctx, t, namespaces)
+		return w.compareAll(ctx, namespaces)
 	}
 	w.view.stale = nil
 	for _, ref := range again {
-		if _, err := w.compareOne(ctx, t, ref); err != nil {
+		if _, err := w.compareOne(ctx, ref); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *worker) compareAll(ctx context.Context, t Target, namespaces map[string]namespace) error {
+func (w *worker) compareAll(ctx context.Context, namespaces map[string]namespace) error {
 	all, err := survey.Read(ctx, w.conn.clients.Client, w.view.options(rollout.Ref{}))
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (w *worker) compareAll(ctx context.Context, t Target, namespaces map[string
 }
 
 // compareOne compares one workload again; nil: it has no meshed pods any more, or does not opt in.
-func (w *worker) compareOne(ctx context.Context, _ Target, ref rollout.Ref) (*rollout.Finding, error) {
+func (w *worker) compareOne(ctx context.Context, ref rollout.Ref) (*rollout.Finding, error) {
 	all, err := survey.Read(ctx, w.conn.clients.Client, w.view.options(ref))
 	if err != nil {
 		return nil, err
@@ -135,6 +135,7 @@ func (v *view) options(only rollout.Ref) survey.Options {
 
 // finding is what a survey found, as decisions need it.
 func (w *worker) finding(one survey.Workload, namespaces map[string]namespace) rollout.Finding {
+	one.Live.Labels = nil // those that are watched count
 	f := rollout.Finding{
 		Workload: one.Live, Outdated: one.Outdated, Difference: object.FirstNames(one.Differences, 3),
 		For: rollout.Configuration(w.view.inputs, namespaces[one.Namespace].Settings),

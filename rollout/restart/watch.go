@@ -31,13 +31,18 @@ type watches struct {
 
 // kept is what is kept of an object: its name and version, and a value.
 type kept[T any] struct {
-	metav1.ObjectMeta
-	Value T
+	namespace, name, version string
+	Value                    T
 }
 
 // keep returns what is kept of an object.
 func keep[T any](o metav1.Object, value T) *kept[T] {
-	return &kept[T]{metav1.ObjectMeta{Name: o.GetName(), Namespace: o.GetNamespace(), ResourceVersion: o.GetResourceVersion()}, value}
+	return &kept[T]{o.GetNamespace(), o.GetName(), o.GetResourceVersion(), value}
+}
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor: stores name objects by it. The metadata itself would be more than all that is kept.
+func (k *kept[T]) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: k.namespace, Name: k.name, ResourceVersion: k.version}
 }
 
 func (k *kept[T]) value() any { return k.Value }
@@ -100,7 +105,7 @@ func (w *watches) live() map[rollout.Ref]rollout.Workload {
 		for _, o := range store.List() {
 			if k, ok := o.(*kept[rollout.Workload]); ok {
 				value := k.Value
-				value.ResourceVersion = k.ResourceVersion
+				value.ResourceVersion = k.version
 				out[value.Ref] = value
 			}
 		}
@@ -130,7 +135,7 @@ func (w *watches) namespacesNow() map[string]namespace {
 	out := map[string]namespace{}
 	for _, o := range w.namespaces.List() {
 		if k, ok := o.(*kept[namespace]); ok {
-			out[k.Name] = k.Value
+			out[k.name] = k.Value
 		}
 	}
 	return out

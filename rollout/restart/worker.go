@@ -114,7 +114,7 @@ func (w *worker) look(ctx context.Context) time.Time {
 	if why, until := w.holds(t, now); why != nil {
 		return soonest(until, w.say(ctx, t, w.holding(why)))
 	}
-	if err := w.compare(inner, t, now); err != nil {
+	if err := w.compare(inner, now); err != nil {
 		return w.unread(ctx, t, err)
 	}
 	if t.Hold != nil {
@@ -180,7 +180,7 @@ func (w *worker) proceed(ctx, inner context.Context, t Target, haltedBy *object.
 		Refused: refused, Last: last, HaltedBy: haltedBy,
 	})
 	again = soonest(again, d.Again)
-	if len(d.Restarts) > 0 && !w.restartAll(inner, t, d.Restarts) || d.Survey {
+	if len(d.Restarts) > 0 && !w.restartAll(inner, d.Restarts) || d.Survey {
 		w.view.known = w.view.known && !d.Survey
 		return now
 	}
@@ -194,7 +194,7 @@ func (w *worker) proceed(ctx, inner context.Context, t Target, haltedBy *object.
 }
 
 // restartAll restarts workloads; false: one of them did not restart, and another decision is needed.
-func (w *worker) restartAll(ctx context.Context, t Target, all []rollout.Restart) bool {
+func (w *worker) restartAll(ctx context.Context, all []rollout.Restart) bool {
 	if paused, err := w.conn.paused(ctx, w.runner.Owner); paused || err != nil {
 		for _, r := range all { // the target says so soon, or the cluster does not answer
 			w.refused[r.Ref] = refusal{"restarts were just paused", time.Now().Add(minRetry)}
@@ -203,13 +203,13 @@ func (w *worker) restartAll(ctx context.Context, t Target, all []rollout.Restart
 	}
 	done := true
 	for _, r := range all {
-		f, err := w.compareOne(ctx, t, r.Ref)
+		f, err := w.compareOne(ctx, r.Ref)
 		switch {
 		case err == nil && (f == nil || f.Unknown != nil || f.Outdated == 0 || f.UID != r.UID || f.Template != r.Template || f.State != r.State):
 			done = false // it is not what was decided on
 			continue
 		case err == nil:
-			r.Workload, r.Why = f.Workload, f.Difference
+			r.ResourceVersion, r.Why = f.ResourceVersion, f.Difference
 			err = w.restart(ctx, r)
 		}
 		if err != nil {

@@ -33,13 +33,13 @@ func (r *reader) compare(ctx context.Context, w *workload) Workload {
 // comparison returns how to compare a pod of the workload with one that would be created now.
 func (r *reader) comparison(ctx context.Context, w *workload) (func(*corev1.Pod) ([]string, error), error) {
 	if !r.byDryRun {
-		return r.byAnnotations(w), nil
+		return r.byAnnotations(w)
 	}
 	pod := rollout.DryRunPod(w.namespace, w.name, w.template, w.claims)
 	next, err := r.client.Core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	switch {
-	case apierrors.IsForbidden(err) && r.current != nil:
-		return r.byAnnotations(w), nil
+	case apierrors.IsForbidden(err) && r.fallsBack:
+		return r.byAnnotations(w)
 	case err != nil:
 		return nil, err
 	case !rollout.HasProxy(next):
@@ -49,22 +49,21 @@ func (r *reader) comparison(ctx context.Context, w *workload) (func(*corev1.Pod)
 }
 
 // byAnnotations compares a pod by what the injector wrote into its annotations.
-func (r *reader) byAnnotations(w *workload) func(*corev1.Pod) ([]string, error) {
-	return func(pod *corev1.Pod) ([]string, error) { return r.current.Differences(pod, r.annotations[w.namespace]) }
+func (r *reader) byAnnotations(w *workload) (func(*corev1.Pod) ([]string, error), error) {
+	current, err := r.current()
+	return func(pod *corev1.Pod) ([]string, error) { return current.Differences(pod, r.annotations[w.namespace]) }, err
 }
 
 // readCurrent reads what the injector would write into annotations now.
-func (r *reader) readCurrent(ctx context.Context, namespace string) error {
+func (r *reader) readCurrent(ctx context.Context, namespace string) (rollout.Current, error) {
 	maps := r.client.Core.ConfigMaps(namespace)
 	config, err := maps.Get(ctx, linkerd.ConfigName, metav1.GetOptions{})
 	if err != nil {
-		return err
+		return rollout.Current{}, err
 	}
 	roots, err := maps.Get(ctx, linkerd.TrustRoots, metav1.GetOptions{})
 	if err != nil {
-		return err
+		return rollout.Current{}, err
 	}
-	current, err := rollout.CurrentOf(config.Data[linkerd.ValuesKey], roots.Data[linkerd.TrustRootsKey])
-	r.current = &current
-	return err
+	return rollout.CurrentOf(config.Data[linkerd.ValuesKey], roots.Data[linkerd.TrustRootsKey])
 }

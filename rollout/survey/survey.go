@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
@@ -85,15 +86,11 @@ func Read(ctx context.Context, client Client, o Options) (Cluster, error) {
 	if o.Only != (rollout.Ref{}) {
 		o.Namespace = o.Only.Namespace
 	}
-	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}, byDryRun: !o.NoDryRun}
+	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}, only: o.Only, byDryRun: !o.NoDryRun, fallsBack: o.Linkerd != ""}
 	if err := r.list(ctx); err != nil {
 		return Cluster{}, err
 	}
-	if o.Linkerd != "" {
-		if err := r.readCurrent(ctx, o.Linkerd); err != nil {
-			return Cluster{}, err
-		}
-	}
+	r.current = sync.OnceValues(func() (rollout.Current, error) { return r.readCurrent(ctx, o.Linkerd) })
 	others := r.assign()
 	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return !o.has(w, r.optsIn(w)) })
 	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others}
@@ -149,8 +146,10 @@ type reader struct {
 	annotations map[string]map[string]string // of namespaces
 	pods        []*corev1.Pod
 	workloads   []*workload
-	current     *rollout.Current // nil: it is not known
+	only        rollout.Ref // zero: all
 	byDryRun    bool
+	fallsBack   bool                            // to annotations, if a dry run is forbidden
+	current     func() (rollout.Current, error) // what the injector would write into annotations now
 }
 
 func (r *reader) optsIn(w *workload) bool {
@@ -166,21 +165,21 @@ func (r *reader) list(ctx context.Context) error {
 		return err
 	})
 	g.Go(func() error {
-		return pages(ctx, r.client.Apps.Deployments(r.namespace).List, func(l *appsv1.DeploymentList) {
+		return pagesOf(ctx, r, "Deployment", r.client.Apps.Deployments(r.namespace).List, func(l *appsv1.DeploymentList) {
 			for _, d := range l.Items {
 				deployments = append(deployments, &workload{kind: "Deployment", namespace: d.Namespace, name: d.Name, live: rollout.OfDeployment(&d), template: d.Spec.Template})
 			}
 		})
 	})
 	g.Go(func() error {
-		return pages(ctx, r.client.Apps.StatefulSets(r.namespace).List, func(l *appsv1.StatefulSetList) {
+		return pagesOf(ctx, r, "StatefulSet", r.client.Apps.StatefulSets(r.namespace).List, func(l *appsv1.StatefulSetList) {
 			for _, s := range l.Items {
 				statefulSets = append(statefulSets, &workload{kind: "StatefulSet", namespace: s.Namespace, name: s.Name, live: rollout.OfStatefulSet(&s), template: s.Spec.Template, claims: s.Spec.VolumeClaimTemplates})
 			}
 		})
 	})
 	g.Go(func() error {
-		return pages(ctx, r.client.Apps.DaemonSets(r.namespace).List, func(l *appsv1.DaemonSetList) {
+		return pagesOf(ctx, r, "DaemonSet", r.client.Apps.DaemonSets(r.namespace).List, func(l *appsv1.DaemonSetList) {
 			for _, d := range l.Items {
 				daemonSets = append(daemonSets, &workload{kind: "DaemonSet", namespace: d.Namespace, name: d.Name, live: rollout.OfDaemonSet(&d), template: d.Spec.Template})
 			}
@@ -222,6 +221,20 @@ func (r *reader) meshedPods(ctx context.Context) (out []*corev1.Pod, err error) 
 		}
 	})
 	return out, err
+}
+
+// pagesOf reads all workloads of a kind, or the only one that is asked for.
+func pagesOf[List metav1.ListInterface](ctx context.Context, r *reader, kind string, list func(context.Context, metav1.ListOptions) (List, error), add func(List)) error {
+	switch r.only.Kind {
+	case "":
+		return pages(ctx, list, add)
+	case kind:
+		return pages(ctx, func(ctx context.Context, o metav1.ListOptions) (List, error) {
+			o.FieldSelector = "metadata.name=" + r.only.Name
+			return list(ctx, o)
+		}, add)
+	}
+	return nil
 }
 
 // pages reads all pages of a list.

@@ -21,12 +21,15 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
+// issuersSince is the flag with what nobody can read in a cluster.
+const issuersSince = "issuers-since"
+
 // trustFlags say which clusters are read, and about which anchor.
 type trustFlags struct {
 	logins
-	linkerd, anchor string
-	noHeaders       bool
-	out             cli.Format
+	linkerd, anchor, since string
+	noHeaders              bool
+	out                    cli.Format
 }
 
 func trustCommand() *cobra.Command {
@@ -53,9 +56,10 @@ bundles now. Give every cluster of the mesh: others are not asked. With
 
 BUNDLE is whether new proxies get the anchor, ISSUER whether it signs the
 cluster's issuer, and PROXIES how many know it. REMOVABLE is the answer for the
-whole mesh, with the number of reasons against it. Certificates of a former
-issuer count until they expire. If something cannot be read, the answer is
-not yes.
+whole mesh, with the number of reasons against it. If something cannot be read,
+the answer is not yes. Certificates of a former issuer count until they expire.
+If issuers are renewed too often for that, give --issuers-since, with a time as
+2026-11-25T18:00:00Z, or a date, which counts from its end in UTC.
 
 It uses your own rights: to list pods, Deployments, StatefulSets, DaemonSets and
 namespaces, and in the namespace of the control plane to get two ConfigMaps and
@@ -71,7 +75,8 @@ The exit code is 4 if the anchor may not be removed, or nobody knows. Without
 	f.out.Add(c.Flags(), report.ListFormats())
 	f.addLogins(c, "read")
 	c.Flags().StringVar(&f.anchor, "anchor", "", "list what needs this trust anchor: its common name, or the first digits of its fingerprint")
-	cli.WithoutVariable(c.Flags(), "anchor")
+	c.Flags().StringVar(&f.since, issuersSince, "", "`time` since when each issuer has been signed by the anchor that signs it now, if you know that")
+	cli.WithoutVariable(c.Flags(), "anchor", issuersSince) // of one rotation: the next one must not find it anywhere
 	c.Flags().StringVar(&f.linkerd, "linkerd-namespace", api.DefaultNamespace, "namespace of the control plane in all of them")
 	c.Flags().BoolVar(&f.noHeaders, "no-headers", false, "leave out the line of column names")
 	return c
@@ -82,6 +87,10 @@ func (f *trustFlags) status(c *cobra.Command) error {
 	if c.Flags().Changed("anchor") && f.anchor == "" {
 		return cli.Usage("--anchor is empty: give the common name of a trust anchor, or the first digits of its fingerprint")
 	}
+	since, err := f.issuersSince(c, time.Now())
+	if err != nil {
+		return err
+	}
 	all, err := f.open()
 	if err != nil {
 		return err
@@ -90,7 +99,29 @@ func (f *trustFlags) status(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	for i := range clusters {
+		clusters[i].Issuer.Since = since
+	}
 	return f.show(c, trust.Of(clusters, cluster.Explain), time.Now())
+}
+
+// issuersSince reads the flag; zero: it is not given. A date counts from its end: the change may have been at any time of that day.
+func (f *trustFlags) issuersSince(c *cobra.Command, now time.Time) (time.Time, error) {
+	if !c.Flags().Changed(issuersSince) {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, f.since)
+	since := at
+	if day, bad := time.Parse(time.DateOnly, f.since); bad == nil {
+		at, since, err = day, day.AddDate(0, 0, 1), nil
+	}
+	switch {
+	case err != nil:
+		return time.Time{}, cli.Usage("--%s %q: want a time such as 2026-11-25T18:00:00Z, or a date such as 2026-11-25", issuersSince, f.since)
+	case at.After(now):
+		return time.Time{}, cli.Usage("--%s %q is in the future: it is %s now", issuersSince, f.since, now.UTC().Format(time.RFC3339))
+	}
+	return since, nil
 }
 
 func (f *trustFlags) read(c *cobra.Command, all []login) ([]trust.Cluster, error) {

@@ -132,6 +132,9 @@ func TestTrustStatus(t *testing.T) {
 	old, fresh := signedBy(t, nil, "old"), signedBy(t, nil, "new")
 	both := old.pem() + fresh.pem()
 	oldIssuer, newIssuer := signedBy(t, &old, "issuer").secret(t), signedBy(t, &fresh, "issuer").secret(t)
+	renewed := newIssuer.DeepCopy()
+	renewed.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "cert-manager", Time: new(metav1.NewTime(time.Now().Add(-time.Hour)))}}
+	today, soon := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
 	done := meshed{both, both, newIssuer}
 	for _, tt := range []struct {
 		name  string
@@ -145,6 +148,14 @@ func TestTrustStatus(t *testing.T) {
 		{name: "the new one", west: done, args: "--anchor new", code: cli.ExitPartial, words: "IssuerUsesAnchor"},
 		{name: "an issuer of the old one", west: meshed{both, both, oldIssuer}, args: "--anchor old", code: cli.ExitPartial, words: "may not be removed now: 1 reason"},
 		{name: "a proxy of the old one", west: meshed{both, old.pem(), newIssuer}, args: "--anchor old", code: cli.ExitPartial, words: "restart the Deployment"},
+		{name: "a renewed issuer", west: meshed{both, both, renewed}, args: "--anchor old", code: cli.ExitPartial, words: "wait, or give --issuers-since"},
+		{name: "a renewed issuer, of all", west: meshed{both, both, renewed}, words: "unknown (1)"},
+		{name: "the same anchor since a day", west: meshed{both, both, renewed}, args: "--anchor old --issuers-since 2020-01-01", words: "nothing in 2 clusters needs it"},
+		{name: "the same anchor since a time", west: meshed{both, both, renewed}, args: "--anchor old --issuers-since 2020-01-01T12:00:00+02:00", words: "nothing in 2 clusters needs it"},
+		{name: "the same anchor since today", west: meshed{both, both, renewed}, args: "--anchor old --issuers-since " + today, code: cli.ExitPartial, words: "nobody knows whether"},
+		{name: "the same anchor since the future", west: done, args: "--issuers-since " + soon, code: cli.ExitUsage, words: "is in the future: it is "},
+		{name: "the same anchor since no time", west: done, args: "--issuers-since yesterday", code: cli.ExitUsage, words: `--issuers-since "yesterday": want a time such as`},
+		{name: "the same anchor since nothing", west: done, args: "--issuers-since=", code: cli.ExitUsage, words: `--issuers-since "": want a time such as`},
 		{name: "a Secret that may not be read", west: meshed{both, both, nil}, args: "--anchor old", code: cli.ExitPartial, words: "nobody knows whether"},
 		{name: "a Secret that may not be read, of all", west: meshed{both, both, nil}, words: "unknown (1)"},
 		{name: "names", west: meshed{both, old.pem(), newIssuer}, args: "--anchor old -o name", code: cli.ExitPartial, words: "trustneed/west/Deployment/shop/web\n"},
@@ -178,6 +189,26 @@ func TestTrustStatus(t *testing.T) {
 			if strings.Contains(all+out.String()+stderr.String(), key) {
 				t.Errorf("%s: the key of an issuer is shown", tt.name)
 			}
+		}
+	}
+}
+
+// TestIssuersSince: a date counts from its end, and is not in the future on that day.
+func TestIssuersSince(t *testing.T) {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"2026-06-30": "2026-07-01T00:00:00Z", "2026-07-01": "2026-07-02T00:00:00Z", "2026-07-02": "",
+		"2026-07-01T12:00:00Z": "2026-07-01T12:00:00Z", "2026-07-01T12:00:01Z": "", "2026-07-01T13:00:00+02:00": "2026-07-01T11:00:00Z",
+		"2026-7-1": "", "12:00": "", "-2h": "", "0000-00-00": "",
+	} {
+		f, c := trustFlags{}, trustStatus()
+		if err := c.Flags().Set(issuersSince, text); err != nil {
+			t.Fatal(err)
+		}
+		f.since = text
+		got, err := f.issuersSince(c, now)
+		if want == "" && err == nil || want != "" && got.UTC().Format(time.RFC3339) != want {
+			t.Errorf("%q: got %s and %v, want %q", text, got, err, want)
 		}
 	}
 }

@@ -67,8 +67,9 @@ func needs() []Entry {
 		},
 		{
 			Code:    FormerIssuer,
-			Meaning: "`trust status`: certificates that a former issuer made may still be valid.",
-			Remedy:  "Wait until the time in the message.",
+			Meaning: "`trust status`: certificates that a former issuer made may still be valid, and nothing shows which trust anchor signed it.",
+			Remedy: "Wait until the time in the message, or give `--issuers-since` " +
+				"([how](docs/how-to/rotate.md#issuers-that-are-renewed-every-day)).",
 		},
 		{
 			Code:    ProxyNeedsAnchor,

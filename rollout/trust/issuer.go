@@ -24,6 +24,7 @@ var ErrNoBundle = errors.New("there is no bundle of trust anchors")
 type Issuer struct {
 	Certificates string    // PEM: its certificate, and then those between it and its anchor
 	Changed      time.Time // when the Secret was last written
+	Since        time.Time // since when the anchor that signs it now has signed it, as somebody said; zero: nobody did
 	Err          error     // why they are not known; nil: they are
 	Values       string    // of Linkerd's installation, in YAML
 	ValuesErr    error     // why these are not known; nil: they are
@@ -63,12 +64,16 @@ func (i Issuer) lifetime() (time.Duration, error) {
 	return d, nil
 }
 
-// former is until when certificates of a former issuer may be valid.
+// former is until when certificates may be valid that the issuer of another anchor made. A renewal hides which anchor signed the issuer before it, so
+// each counts as a change of the anchor, unless somebody said since when it is the same.
 func (c *cluster) former() (time.Time, error) {
 	lifetime, err := c.Issuer.lifetime()
-	changed := c.chain[0].NotBefore
-	if c.Issuer.Changed.After(changed) {
-		changed = c.Issuer.Changed
+	last := c.chain[0].NotBefore
+	if c.Issuer.Changed.After(last) {
+		last = c.Issuer.Changed
 	}
-	return changed.Add(lifetime + issuerDelay).UTC(), err
+	if since := c.Issuer.Since; !since.IsZero() && since.Before(last) {
+		last = since
+	}
+	return last.Add(lifetime + issuerDelay).UTC(), err
 }

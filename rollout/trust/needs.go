@@ -35,7 +35,7 @@ func Removable(needs []Need) string {
 //	the cluster      it was not read
 //	the bundle       it has no other anchor, or lacks one that signs the issuer of a cluster
 //	the issuer       no other anchor signs it, or nobody knows which one does, or that one has expired
-//	the clock        certificates of a former issuer may be valid
+//	the clock        certificates of a former issuer may be valid, and nobody knows which anchor signed it
 //	the workloads    a proxy does not trust the issuer of a cluster without the anchor, or nobody knows what it trusts
 func (m Mesh) Needs(x Anchor, now time.Time) []Need {
 	var out []Need
@@ -155,15 +155,24 @@ func (m Mesh) issuerNeeds(c *cluster, x Anchor, now time.Time) []Need {
 	case !slices.ContainsFunc(others, func(a Anchor) bool { return now.Before(a.Expires) }):
 		return []Need{c.needs(key, object.Because(reason.IssuerExpired, "the other trust anchor %s expired: replace the issuer's certificate by one of a valid anchor", others[0].Short()))}
 	}
+	return m.formerNeeds(c, now)
+}
+
+// formerNeeds returns the need of a former issuer while its certificates may be valid. Nobody knows which anchor signed it.
+func (m Mesh) formerNeeds(c *cluster, now time.Time) []Need {
+	key := c.own("Secret", Secret)
 	until, err := c.former()
 	switch {
 	case err != nil:
 		why := m.explain(err)
 		return []Need{c.needs(c.own("ConfigMap", ConfigMap), object.Because(why.Code, "nobody knows how long certificates of a former issuer are valid: %s", why.Message)).unknown()}
-	case now.Before(until):
-		return []Need{c.needs(key, object.Because(reason.FormerIssuer, "proxies may have certificates of a former issuer until %s: wait until then", stamp(until)))}
+	case !now.Before(until):
+		return nil
+	case c.Issuer.Since.IsZero():
+		return []Need{c.needs(key, object.Because(reason.FormerIssuer,
+			"nothing shows which trust anchor signed the former issuer, whose certificates may be valid until %s: wait, or give --issuers-since", stamp(until))).unknown()}
 	}
-	return nil
+	return []Need{c.needs(key, object.Because(reason.FormerIssuer, "certificates of a former issuer may be valid until %s: wait until then", stamp(until))).unknown()}
 }
 
 // stamp is a time in messages.

@@ -164,7 +164,7 @@ func TestRotation(t *testing.T) {
 		{name: "a new issuer and a bundle without its anchor", east: issued, west: oldOnly, old: []string{
 			"west ConfigMap/linkerd-identity-trust-roots LastTrustAnchor", "west Secret/linkerd-identity-issuer IssuerUsesAnchor", "west Deployment/web ProxyNeedsAnchor",
 		}, new: []string{"east Secret/linkerd-identity-issuer IssuerUsesAnchor"}},
-		{name: "a former issuer", east: fresh, west: issued, old: []string{"east Secret/linkerd-identity-issuer FormerIssuer"}, new: []string{
+		{name: "a former issuer", east: fresh, west: issued, old: []string{"east Secret/linkerd-identity-issuer FormerIssuer?"}, new: []string{
 			"east Secret/linkerd-identity-issuer IssuerUsesAnchor", "west Secret/linkerd-identity-issuer IssuerUsesAnchor",
 		}},
 		{name: "all is new", east: issued, west: issued, new: []string{
@@ -213,6 +213,8 @@ func TestUnknown(t *testing.T) {
 		{name: "the values may not be read", change: func(c *Cluster) { c.Issuer.ValuesErr = errors.New("no") }, want: []string{"east ConfigMap/linkerd-config Forbidden?"}},
 		{name: "the values are none", change: func(c *Cluster) { c.Issuer.Values = "{" }, want: []string{"east ConfigMap/linkerd-config Forbidden?"}},
 		{name: "the lifetime is none", change: func(c *Cluster) { c.Issuer.Values = "identity: {issuer: {issuanceLifetime: a day}}" }, want: []string{"east ConfigMap/linkerd-config Forbidden?"}},
+		{name: "the issuer was renewed", change: func(c *Cluster) { c.Issuer.Changed = now().Add(-23 * time.Hour) }, want: []string{"east Secret/linkerd-identity-issuer FormerIssuer?"}},
+		{name: "the issuer was renewed by the same anchor", change: func(c *Cluster) { c.Issuer.Changed, c.Issuer.Since = now().Add(-23*time.Hour), month() }, answer: object.True},
 		{name: "a proxy shows nothing", change: func(c *Cluster) { c.Workloads = []Workload{{Kind: "Pod", Name: "bare", Proxies: proxies(1)}} }, want: []string{"east Pod/bare ProxyAnchorsUnknown?"}},
 		{name: "the issuer expired", change: func(c *Cluster) {
 			c.Issuer.Certificates = text(made(t, "issuer", r.new, month(), now().Add(-time.Hour)))
@@ -229,9 +231,11 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestFormer: certificates live for their lifetime after the issuer changed, however that shows.
+// TestFormer: certificates live for their lifetime after the issuer changed, however that shows, or after the time since when its anchor is the same.
+// The message names the flag as long as nobody gave that time.
 func TestFormer(t *testing.T) {
 	r := newRig(t)
+	renewed := now().Add(-time.Hour)
 	young := made(t, "issuer", r.new, now().Add(-24*time.Hour), now().AddDate(1, 0, 0))
 	for _, tt := range []struct {
 		name   string
@@ -242,6 +246,12 @@ func TestFormer(t *testing.T) {
 		{name: "the certificate is new", issuer: Issuer{Certificates: text(young)}, until: "2026-07-01T12:05:00Z"},
 		{name: "the Secret is new", issuer: Issuer{Certificates: text(r.newIssuer), Changed: now().Add(-time.Hour)}, until: "2026-07-02T11:05:00Z"},
 		{name: "certificates live long", issuer: Issuer{Certificates: text(r.newIssuer), Values: "identity: {issuer: {issuanceLifetime: 960h0m0s}}"}, until: "2026-07-11T12:05:00Z"},
+		{name: "the same anchor for a month", issuer: Issuer{Certificates: text(young), Changed: renewed, Since: month()}},
+		{name: "the same anchor since yesterday", issuer: Issuer{Certificates: text(young), Changed: renewed, Since: now().Add(-23 * time.Hour)}, until: "2026-07-01T13:05:00Z"},
+		{name: "no change since the anchor is the same", issuer: Issuer{Certificates: text(r.newIssuer), Changed: month(), Since: now()}},
+		{name: "the same anchor for a month, and certificates live long", issuer: Issuer{
+			Certificates: text(young), Changed: renewed, Since: month(), Values: "identity: {issuer: {issuanceLifetime: 960h0m0s}}",
+		}, until: "2026-07-11T12:05:00Z"},
 		{name: "certificates live short", issuer: Issuer{Certificates: text(r.newIssuer), Changed: now().Add(-time.Hour), Values: "identity: {issuer: {issuanceLifetime: 10m}}"}},
 	} {
 		c := with(r.cluster(r.newIssuer, r.old, r.new), func(c *Cluster) { c.Issuer = tt.issuer })
@@ -249,6 +259,11 @@ func TestFormer(t *testing.T) {
 		needs := m.Needs(m.Named("old")[0], now())
 		if tt.until == "" && len(needs) > 0 || tt.until != "" && (len(needs) != 1 || !strings.Contains(needs[0].Why.Message, "until "+tt.until)) {
 			t.Errorf("%s: got %+v, want until %q", tt.name, needs, tt.until)
+		}
+		for _, n := range needs {
+			if named := strings.Contains(n.Why.Message, "--issuers-since"); !n.Unknown || named != tt.issuer.Since.IsZero() {
+				t.Errorf("%s: unknown %v, and the flag is named: %v: %s", tt.name, n.Unknown, named, n.Why.Message)
+			}
 		}
 	}
 }

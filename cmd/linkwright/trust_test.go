@@ -27,10 +27,12 @@ import (
 	"github.com/linkwright/linkwright/hack/outputschema"
 )
 
-// meshed is a cluster with one Deployment, as its API server shows it. A nil Secret may not be read.
+// meshed is a cluster with one Deployment, as its API server shows it. A nil Secret may not be read. A proxy whose anchors are empty has those that the
+// bundle had an hour ago, when it started.
 type meshed struct {
 	bundle, known string
 	issuer        *corev1.Secret
+	changed       time.Time // when the bundle was last written; zero: nothing shows that
 }
 
 func (m meshed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -40,16 +42,28 @@ func (m meshed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	pod := corev1.Pod{ObjectMeta: meta("shop", "web-5d7f-x"), Spec: corev1.PodSpec{Containers: []corev1.Container{
 		{Name: "linkerd-proxy", Env: []corev1.EnvVar{{Name: "LINKERD2_PROXY_IDENTITY_TRUST_ANCHORS", Value: m.known}}},
 	}}}
+	if m.known == "" {
+		pod.Spec.Containers[0].Env[0].ValueFrom = &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "linkerd-identity-trust-roots"}, Key: "ca-bundle.crt",
+		}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "linkerd-proxy", State: corev1.ContainerState{
+			Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(time.Now().Add(-time.Hour))},
+		}}}
+	}
 	pod.Labels = map[string]string{"pod-template-hash": "5d7f", "linkerd.io/control-plane-ns": "linkerd"}
 	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-5d7f", Controller: new(true)}}
 	configMap := func(name, key, value string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: meta("linkerd", name), Data: map[string]string{key: value}}
 	}
+	roots := configMap("linkerd-identity-trust-roots", "ca-bundle.crt", m.bundle)
+	if !m.changed.IsZero() {
+		roots.ObjectMeta = lastWritten(m.changed)
+	}
 	found := map[string]runtime.Object{
 		"/api/v1/namespaces": &corev1.NamespaceList{}, "/apis/apps/v1/statefulsets": &appsv1.StatefulSetList{}, "/apis/apps/v1/daemonsets": &appsv1.DaemonSetList{},
 		"/apis/apps/v1/deployments": &appsv1.DeploymentList{Items: []appsv1.Deployment{{ObjectMeta: meta("shop", "web")}}},
 		"/api/v1/pods":              &corev1.PodList{Items: []corev1.Pod{pod}},
-		"/api/v1/namespaces/linkerd/configmaps/linkerd-identity-trust-roots": configMap("linkerd-identity-trust-roots", "ca-bundle.crt", m.bundle),
+		"/api/v1/namespaces/linkerd/configmaps/linkerd-identity-trust-roots": roots,
 		"/api/v1/namespaces/linkerd/configmaps/linkerd-config":               configMap("linkerd-config", "values", "identity: {issuer: {issuanceLifetime: 24h0m0s}}"),
 	}
 	if m.issuer != nil {
@@ -99,6 +113,13 @@ func signedBy(t *testing.T, by *authority, name string) authority {
 	return authority{c, key}
 }
 
+// lastWritten is that of an object that was created a year ago, and written last at a time.
+func lastWritten(at time.Time) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		CreationTimestamp: metav1.NewTime(time.Now().AddDate(-1, 0, 0)), ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "someone", Time: new(metav1.NewTime(at))}},
+	}
+}
+
 // secret is the Secret of an issuer, with its key.
 func (a authority) secret(t *testing.T) *corev1.Secret {
 	t.Helper()
@@ -106,7 +127,7 @@ func (a authority) secret(t *testing.T) *corev1.Secret {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &corev1.Secret{Data: map[string][]byte{"crt.pem": []byte(a.pem()), "key.pem": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key})}}
+	return &corev1.Secret{ObjectMeta: lastWritten(time.Now().AddDate(0, -1, 0)), Data: map[string][]byte{"crt.pem": []byte(a.pem()), "key.pem": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key})}}
 }
 
 // contextsOf starts an API server for each cluster, and returns a kubeconfig with a context for each, and one of a dead cluster.
@@ -133,9 +154,11 @@ func TestTrustStatus(t *testing.T) {
 	both := old.pem() + fresh.pem()
 	oldIssuer, newIssuer := signedBy(t, &old, "issuer").secret(t), signedBy(t, &fresh, "issuer").secret(t)
 	renewed := newIssuer.DeepCopy()
-	renewed.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "cert-manager", Time: new(metav1.NewTime(time.Now().Add(-time.Hour)))}}
+	renewed.ObjectMeta = lastWritten(time.Now().Add(-time.Hour))
+	stripped := newIssuer.DeepCopy()
+	stripped.ManagedFields = nil
 	today, soon := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
-	done := meshed{both, both, newIssuer}
+	done := meshed{bundle: both, known: both, issuer: newIssuer}
 	for _, tt := range []struct {
 		name  string
 		west  meshed
@@ -146,19 +169,24 @@ func TestTrustStatus(t *testing.T) {
 		{name: "all", west: done, words: "2 trust anchors: 1 may be removed, 1 needed"},
 		{name: "the old one", west: done, args: "--anchor old", words: "may be removed: nothing in 2 clusters needs it"},
 		{name: "the new one", west: done, args: "--anchor new", code: cli.ExitPartial, words: "IssuerUsesAnchor"},
-		{name: "an issuer of the old one", west: meshed{both, both, oldIssuer}, args: "--anchor old", code: cli.ExitPartial, words: "may not be removed now: 1 reason"},
-		{name: "a proxy of the old one", west: meshed{both, old.pem(), newIssuer}, args: "--anchor old", code: cli.ExitPartial, words: "restart the Deployment"},
-		{name: "a renewed issuer", west: meshed{both, both, renewed}, args: "--anchor old", code: cli.ExitPartial, words: "wait, or give --issuers-since"},
-		{name: "a renewed issuer, of all", west: meshed{both, both, renewed}, words: "unknown (1)"},
-		{name: "the same anchor since a day", west: meshed{both, both, renewed}, args: "--anchor old --issuers-since 2020-01-01", words: "nothing in 2 clusters needs it"},
-		{name: "the same anchor since a time", west: meshed{both, both, renewed}, args: "--anchor old --issuers-since 2020-01-01T12:00:00+02:00", words: "nothing in 2 clusters needs it"},
-		{name: "the same anchor since today", west: meshed{both, both, renewed}, args: "--anchor old --issuers-since " + today, code: cli.ExitPartial, words: "nobody knows whether"},
+		{name: "an issuer of the old one", west: meshed{bundle: both, known: both, issuer: oldIssuer}, args: "--anchor old", code: cli.ExitPartial, words: "may not be removed now: 1 reason"},
+		{name: "a proxy of the old one", west: meshed{bundle: both, known: old.pem(), issuer: newIssuer}, args: "--anchor old", code: cli.ExitPartial, words: "restart the Deployment"},
+		{name: "a proxy of the bundle", west: meshed{bundle: both, issuer: newIssuer, changed: time.Now().Add(-2 * time.Hour)}, args: "--anchor old", words: "nothing in 2 clusters needs it"},
+		{name: "a proxy of a former bundle", west: meshed{bundle: both, issuer: newIssuer, changed: time.Now()}, args: "--anchor old", code: cli.ExitPartial, words: "ProxyAnchorsUnknown"},
+		{name: "a proxy of a bundle of no known time", west: meshed{bundle: both, issuer: newIssuer}, args: "--anchor old", code: cli.ExitPartial, words: "ProxyAnchorsUnknown"},
+		{name: "a renewed issuer", west: meshed{bundle: both, known: both, issuer: renewed}, args: "--anchor old", code: cli.ExitPartial, words: "wait, or give --issuers-since"},
+		{name: "a renewed issuer, of all", west: meshed{bundle: both, known: both, issuer: renewed}, words: "unknown (1)"},
+		{name: "an issuer of no known time", west: meshed{bundle: both, known: both, issuer: stripped}, args: "--anchor old", code: cli.ExitPartial, words: "nothing shows when the Secret was last written"},
+		{name: "an issuer of no known time, and of the same anchor", west: meshed{bundle: both, known: both, issuer: stripped}, args: "--anchor old --issuers-since 2020-01-01", words: "nothing in 2 clusters needs it"},
+		{name: "the same anchor since a day", west: meshed{bundle: both, known: both, issuer: renewed}, args: "--anchor old --issuers-since 2020-01-01", words: "nothing in 2 clusters needs it"},
+		{name: "the same anchor since a time", west: meshed{bundle: both, known: both, issuer: renewed}, args: "--anchor old --issuers-since 2020-01-01T12:00:00+02:00", words: "nothing in 2 clusters needs it"},
+		{name: "the same anchor since today", west: meshed{bundle: both, known: both, issuer: renewed}, args: "--anchor old --issuers-since " + today, code: cli.ExitPartial, words: "nobody knows whether"},
 		{name: "the same anchor since the future", west: done, args: "--issuers-since " + soon, code: cli.ExitUsage, words: "is in the future: it is "},
 		{name: "the same anchor since no time", west: done, args: "--issuers-since yesterday", code: cli.ExitUsage, words: `--issuers-since "yesterday": want a time such as`},
 		{name: "the same anchor since nothing", west: done, args: "--issuers-since=", code: cli.ExitUsage, words: `--issuers-since "": want a time such as`},
-		{name: "a Secret that may not be read", west: meshed{both, both, nil}, args: "--anchor old", code: cli.ExitPartial, words: "nobody knows whether"},
-		{name: "a Secret that may not be read, of all", west: meshed{both, both, nil}, words: "unknown (1)"},
-		{name: "names", west: meshed{both, old.pem(), newIssuer}, args: "--anchor old -o name", code: cli.ExitPartial, words: "trustneed/west/Deployment/shop/web\n"},
+		{name: "a Secret that may not be read", west: meshed{bundle: both, known: both}, args: "--anchor old", code: cli.ExitPartial, words: "nobody knows whether"},
+		{name: "a Secret that may not be read, of all", west: meshed{bundle: both, known: both}, words: "unknown (1)"},
+		{name: "names", west: meshed{bundle: both, known: old.pem(), issuer: newIssuer}, args: "--anchor old -o name", code: cli.ExitPartial, words: "trustneed/west/Deployment/shop/web\n"},
 		{name: "a dead cluster", west: done, args: "--context dead --anchor old", code: cli.ExitPartial, words: "nobody knows whether"},
 		{name: "a dead cluster, of all", west: done, args: "--context dead", code: cli.ExitPartial, words: "cluster dead was not read: Unreachable"},
 		{name: "no such anchor", west: done, args: "--anchor other", code: cli.ExitUsage, words: "--anchor other is no trust anchor of these clusters, which have:\n  "},

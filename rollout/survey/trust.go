@@ -97,13 +97,16 @@ func (c Client) certificates(ctx context.Context, namespace string) (string, tim
 	return string(text), written(secret), nil
 }
 
-// written is when an object was last written.
-func written(o metav1.Object) time.Time {
-	last := o.GetCreationTimestamp().Time
+// written is when an object was last written; zero: not known. Only managed fields show that, and a tool may have removed them: the time of the creation
+// says nothing about later writes.
+func written(o metav1.Object) (last time.Time) {
 	for _, m := range o.GetManagedFields() {
 		if m.Time != nil && m.Time.After(last) {
 			last = m.Time.Time
 		}
+	}
+	if created := o.GetCreationTimestamp().Time; !last.IsZero() && created.After(last) {
+		return created
 	}
 	return last
 }

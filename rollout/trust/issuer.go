@@ -23,7 +23,7 @@ var ErrNoBundle = errors.New("there is no bundle of trust anchors")
 // Issuer is what makes the certificates of a cluster's proxies.
 type Issuer struct {
 	Certificates string    // PEM: its certificate, and then those between it and its anchor
-	Changed      time.Time // when the Secret was last written
+	Changed      time.Time // when the Secret was last written; zero: not known
 	Since        time.Time // since when the anchor that signs it now has signed it, as somebody said; zero: nobody did
 	Err          error     // why they are not known; nil: they are
 	Values       string    // of Linkerd's installation, in YAML
@@ -64,16 +64,26 @@ func (i Issuer) lifetime() (time.Duration, error) {
 	return d, nil
 }
 
-// former is until when certificates may be valid that the issuer of another anchor made. A renewal hides which anchor signed the issuer before it, so
-// each counts as a change of the anchor, unless somebody said since when it is the same.
+// former is until when certificates may be valid that the issuer of another anchor made; zero: not known.
 func (c *cluster) former() (time.Time, error) {
 	lifetime, err := c.Issuer.lifetime()
-	last := c.chain[0].NotBefore
-	if c.Issuer.Changed.After(last) {
-		last = c.Issuer.Changed
+	last := c.reissued()
+	if err != nil || last.IsZero() {
+		return time.Time{}, err
 	}
-	if since := c.Issuer.Since; !since.IsZero() && since.Before(last) {
-		last = since
+	return last.Add(lifetime + issuerDelay).UTC(), nil
+}
+
+// reissued is when the issuer may last have changed its anchor; zero: not known. A renewal hides which anchor signed the issuer before it, so each
+// counts as a change of the anchor, unless somebody said since when it is the same. The certificate alone shows nothing: it may be older than
+// its place in the Secret.
+func (c *cluster) reissued() time.Time {
+	last, since := c.Issuer.Changed, c.Issuer.Since
+	if made := c.chain[0].NotBefore; !last.IsZero() && made.After(last) {
+		last = made
 	}
-	return last.Add(lifetime + issuerDelay).UTC(), err
+	if last.IsZero() || !since.IsZero() && since.Before(last) {
+		return since
+	}
+	return last
 }

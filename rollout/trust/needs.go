@@ -35,7 +35,7 @@ func Removable(needs []Need) string {
 //	the cluster      it was not read
 //	the bundle       it has no other anchor, or lacks one that signs the issuer of a cluster
 //	the issuer       no other anchor signs it, or nobody knows which one does, or that one has expired
-//	the clock        certificates of a former issuer may be valid, and nobody knows which anchor signed it
+//	the clock        certificates of a former issuer may be valid: nobody knows which anchor signed it, and perhaps not until when they are
 //	the workloads    a proxy does not trust the issuer of a cluster without the anchor, or nobody knows what it trusts
 func (m Mesh) Needs(x Anchor, now time.Time) []Need {
 	var out []Need
@@ -166,6 +166,9 @@ func (m Mesh) formerNeeds(c *cluster, now time.Time) []Need {
 	case err != nil:
 		why := m.explain(err)
 		return []Need{c.needs(c.own("ConfigMap", ConfigMap), object.Because(why.Code, "nobody knows how long certificates of a former issuer are valid: %s", why.Message)).unknown()}
+	case until.IsZero():
+		return []Need{c.needs(key, object.Because(reason.FormerIssuer,
+			"nothing shows when the Secret was last written, so certificates of a former issuer may be valid: give --issuers-since")).unknown()}
 	case !now.Before(until):
 		return nil
 	case c.Issuer.Since.IsZero():

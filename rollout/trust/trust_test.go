@@ -102,7 +102,7 @@ func proxies(n int, anchors ...*authority) []Proxy {
 // cluster is a cluster whose two proxies know what its bundle has.
 func (r rig) cluster(issuer *authority, bundle ...*authority) Cluster {
 	return Cluster{
-		Name: "east", Namespace: "linkerd", Bundle: Bundle{Text: text(bundle...)}, Issuer: Issuer{Certificates: text(issuer)},
+		Name: "east", Namespace: "linkerd", Bundle: Bundle{Text: text(bundle...)}, Issuer: Issuer{Certificates: text(issuer), Changed: month()},
 		Workloads: []Workload{{Kind: "Deployment", Namespace: "shop", Name: "web", Proxies: proxies(2, bundle...)}},
 	}
 }
@@ -214,6 +214,8 @@ func TestUnknown(t *testing.T) {
 		{name: "the values are none", change: func(c *Cluster) { c.Issuer.Values = "{" }, want: []string{"east ConfigMap/linkerd-config Forbidden?"}},
 		{name: "the lifetime is none", change: func(c *Cluster) { c.Issuer.Values = "identity: {issuer: {issuanceLifetime: a day}}" }, want: []string{"east ConfigMap/linkerd-config Forbidden?"}},
 		{name: "the issuer was renewed", change: func(c *Cluster) { c.Issuer.Changed = now().Add(-23 * time.Hour) }, want: []string{"east Secret/linkerd-identity-issuer FormerIssuer?"}},
+		{name: "nobody knows when the issuer changed", change: func(c *Cluster) { c.Issuer.Changed = time.Time{} }, want: []string{"east Secret/linkerd-identity-issuer FormerIssuer?"}},
+		{name: "nobody knows when the issuer changed, but its anchor", change: func(c *Cluster) { c.Issuer.Changed, c.Issuer.Since = time.Time{}, month() }, answer: object.True},
 		{name: "the issuer was renewed by the same anchor", change: func(c *Cluster) { c.Issuer.Changed, c.Issuer.Since = now().Add(-23*time.Hour), month() }, answer: object.True},
 		{name: "a proxy shows nothing", change: func(c *Cluster) { c.Workloads = []Workload{{Kind: "Pod", Name: "bare", Proxies: proxies(1)}} }, want: []string{"east Pod/bare ProxyAnchorsUnknown?"}},
 		{name: "the issuer expired", change: func(c *Cluster) {
@@ -235,30 +237,35 @@ func TestUnknown(t *testing.T) {
 // The message names the flag as long as nobody gave that time.
 func TestFormer(t *testing.T) {
 	r := newRig(t)
+	const never = "nothing shows when the Secret was last written"
 	renewed := now().Add(-time.Hour)
 	young := made(t, "issuer", r.new, now().Add(-24*time.Hour), now().AddDate(1, 0, 0))
 	for _, tt := range []struct {
 		name   string
 		issuer Issuer
-		until  string // empty: it is over
+		until  string // words of the message; empty: it is over
 	}{
-		{name: "a month ago", issuer: Issuer{Certificates: text(r.newIssuer)}},
-		{name: "the certificate is new", issuer: Issuer{Certificates: text(young)}, until: "2026-07-01T12:05:00Z"},
-		{name: "the Secret is new", issuer: Issuer{Certificates: text(r.newIssuer), Changed: now().Add(-time.Hour)}, until: "2026-07-02T11:05:00Z"},
-		{name: "certificates live long", issuer: Issuer{Certificates: text(r.newIssuer), Values: "identity: {issuer: {issuanceLifetime: 960h0m0s}}"}, until: "2026-07-11T12:05:00Z"},
+		{name: "a month ago", issuer: Issuer{Certificates: text(r.newIssuer), Changed: month()}},
+		{name: "the certificate is new", issuer: Issuer{Certificates: text(young), Changed: month()}, until: "until 2026-07-01T12:05:00Z"},
+		{name: "the Secret is new", issuer: Issuer{Certificates: text(r.newIssuer), Changed: now().Add(-time.Hour)}, until: "until 2026-07-02T11:05:00Z"},
+		{name: "certificates live long", issuer: Issuer{Certificates: text(r.newIssuer), Changed: month(), Values: "identity: {issuer: {issuanceLifetime: 960h0m0s}}"}, until: "until 2026-07-11T12:05:00Z"},
+		{name: "no time, and an old certificate", issuer: Issuer{Certificates: text(r.newIssuer)}, until: never},
+		{name: "no time, and a new certificate", issuer: Issuer{Certificates: text(young)}, until: never},
+		{name: "no time, and the same anchor for a month", issuer: Issuer{Certificates: text(young), Since: month()}},
+		{name: "no time, and the same anchor for an hour", issuer: Issuer{Certificates: text(r.newIssuer), Since: renewed}, until: "until 2026-07-02T11:05:00Z"},
 		{name: "the same anchor for a month", issuer: Issuer{Certificates: text(young), Changed: renewed, Since: month()}},
-		{name: "the same anchor since yesterday", issuer: Issuer{Certificates: text(young), Changed: renewed, Since: now().Add(-23 * time.Hour)}, until: "2026-07-01T13:05:00Z"},
+		{name: "the same anchor since yesterday", issuer: Issuer{Certificates: text(young), Changed: renewed, Since: now().Add(-23 * time.Hour)}, until: "until 2026-07-01T13:05:00Z"},
 		{name: "no change since the anchor is the same", issuer: Issuer{Certificates: text(r.newIssuer), Changed: month(), Since: now()}},
 		{name: "the same anchor for a month, and certificates live long", issuer: Issuer{
 			Certificates: text(young), Changed: renewed, Since: month(), Values: "identity: {issuer: {issuanceLifetime: 960h0m0s}}",
-		}, until: "2026-07-11T12:05:00Z"},
+		}, until: "until 2026-07-11T12:05:00Z"},
 		{name: "certificates live short", issuer: Issuer{Certificates: text(r.newIssuer), Changed: now().Add(-time.Hour), Values: "identity: {issuer: {issuanceLifetime: 10m}}"}},
 	} {
 		c := with(r.cluster(r.newIssuer, r.old, r.new), func(c *Cluster) { c.Issuer = tt.issuer })
 		m := Of([]Cluster{c}, explain)
 		needs := m.Needs(m.Named("old")[0], now())
-		if tt.until == "" && len(needs) > 0 || tt.until != "" && (len(needs) != 1 || !strings.Contains(needs[0].Why.Message, "until "+tt.until)) {
-			t.Errorf("%s: got %+v, want until %q", tt.name, needs, tt.until)
+		if tt.until == "" && len(needs) > 0 || tt.until != "" && (len(needs) != 1 || !strings.Contains(needs[0].Why.Message, tt.until)) {
+			t.Errorf("%s: got %+v, want %q", tt.name, needs, tt.until)
 		}
 		for _, n := range needs {
 			if named := strings.Contains(n.Why.Message, "--issuers-since"); !n.Unknown || named != tt.issuer.Since.IsZero() {

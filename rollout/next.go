@@ -31,7 +31,7 @@ type Input struct {
 	Found    []Finding   // workloads that opt in, sorted by Ref
 	Live     map[Ref]Workload
 	Budgets  []Budget
-	Since    map[Ref]time.Time // since when the status of a workload is the same; zero: nobody knows
+	Since    map[Ref]time.Time // since when a workload does not proceed; zero: nobody knows
 	Refused  map[Ref]string    // why a restart of a workload was refused just now
 	Last     Progress          // as it was kept last
 	HaltedBy *object.Reason    // why nothing may restart, for what happens elsewhere; nil: it may
@@ -126,7 +126,9 @@ func (d *decision) count() {
 		case isFailed:
 			p.Failing++
 			p.Failed = append(p.Failed, f.Ref)
-			d.take(f.Workload)
+			if *d.Policy.PauseOnFailure { // else it takes no place from others
+				d.take(f.Workload)
+			}
 		case isSame:
 			p.Failing++
 			p.Unchanged = append(p.Unchanged, f.Ref)
@@ -140,10 +142,18 @@ func (d *decision) count() {
 
 // keep keeps a workload in mind that was restarted, for whatever configuration, and was not ready since.
 func (d *decision) keep(f Finding, at place) {
-	w := d.Live[f.Ref]
-	if at == isRunning || at == isFailed || d.unfinished(w) {
-		d.out.Progress.Running = append(d.out.Progress.Running, Begun{Ref: f.Ref, For: w.Restarted.For})
+	if w := d.Live[f.Ref]; at == isRunning || at == isFailed || d.unfinished(w, f) {
+		d.out.Progress.Running = append(d.out.Progress.Running, Begun{Ref: f.Ref, For: w.Restarted.For, Since: d.since(w)})
 	}
+}
+
+// since returns since when a restarted workload does not proceed, in whole seconds.
+func (d *decision) since(w Workload) time.Time {
+	since := w.Restarted.At
+	if at := d.Since[w.Ref]; at.After(since) {
+		since = at
+	}
+	return since.UTC().Truncate(time.Second)
 }
 
 // take uses up one of the places of workloads that restart at the same time.
@@ -155,25 +165,25 @@ func (d *decision) take(w Workload) {
 // place returns where a workload is, and why it waits.
 func (d *decision) place(f Finding) (place, string) {
 	w, ok := d.Live[f.Ref]
-	ours := d.isOurs(w, f)
+	ours, replaces := d.isOurs(w, f), w.State != Fixed && w.State != Paused
 	switch {
 	case !ok || w.UID != f.UID:
 		return isGone, ""
-	case w.Template != f.Template: // new pods, which got what is current
+	case w.Template != f.Template && replaces: // new pods, which got what is current
 		return isCurrent, ""
 	case f.Unknown != nil:
 		return isUnknown, fmt.Sprintf("%s: %v", f.Ref, f.Unknown)
-	case f.Outdated == 0:
+	case f.Outdated == 0 && w.Template == f.Template:
 		return isCurrent, ""
-	case ours && w.State == Settled && d.isOurs(f.Workload, f) && f.State == Settled:
+	case ours && (w.State == Settled && d.isOurs(f.Workload, f) && f.State == Settled || slices.Contains(d.Last.Unchanged, f.Ref)):
 		return isSame, ""
 	case ours && w.State == Settled:
 		return isChanged, ""
-	case ours && w.State != Paused:
+	case ours && replaces:
 		return d.restarting(w), ""
 	case d.Refused[f.Ref] != "":
 		return isWaiting, fmt.Sprintf("%s cannot restart now: %s", f.Ref, d.Refused[f.Ref])
-	case d.unfinished(w):
+	case d.unfinished(w, f):
 		return isOutdated, ""
 	}
 	return d.mayRestart(w)
@@ -185,8 +195,10 @@ func (d *decision) isOurs(w Workload, f Finding) bool {
 }
 
 // unfinished reports whether linkwright restarted a workload for another configuration, and it was never ready since: nothing else may make it ready.
-func (d *decision) unfinished(w Workload) bool {
-	return (w.State == Progressing || w.State == Failed) && slices.Contains(d.Last.Running, Begun{Ref: w.Ref, For: w.Restarted.For})
+func (d *decision) unfinished(w Workload, f Finding) bool {
+	return (w.State == Progressing || w.State == Failed) && w.Restarted.For != f.For && slices.ContainsFunc(d.Last.Running, func(b Begun) bool {
+		return b.Ref == w.Ref && b.For == w.Restarted.For
+	})
 }
 
 // restarting returns whether the restart of a workload goes on, or failed.
@@ -197,11 +209,7 @@ func (d *decision) restarting(w Workload) place {
 	if w.Kind == "Deployment" {
 		return isRunning
 	}
-	since := w.Restarted.At
-	if at := d.Since[w.Ref]; at.After(since) {
-		since = at
-	}
-	end := since.Add(progressDeadline)
+	end := d.since(w).Add(progressDeadline)
 	if !d.Now.Before(end) {
 		return isFailed
 	}
@@ -242,6 +250,8 @@ func (d *decision) choose() {
 		d.take(w)
 		p.Outdated--
 		p.Restarting++
+		p.Running = slices.DeleteFunc(p.Running, func(b Begun) bool { return b.Ref == f.Ref })
+		p.Running = append(p.Running, Begun{Ref: f.Ref, For: f.For})
 		d.out.Restarts = append(d.out.Restarts, Restart{Workload: w, For: f.For, Why: f.Difference})
 	}
 }

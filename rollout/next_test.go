@@ -106,11 +106,11 @@ func TestNext(t *testing.T) {
 		"halted from elsewhere":         {in: input(found{name: "a"}), change: func(in *Input) { in.HaltedBy = object.Because(reason.WaitingForWave, "x") }, counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWave},
 		"halted, and nothing is left":   {in: input(found{name: "a", change: func(f *Finding, _ *Workload) { f.Outdated = 0 }}), change: func(in *Input) { in.HaltedBy = object.Because(reason.WaitingForWave, "x") }, counts: Counts{Total: 1, Current: 1}},
 		"a restart for a proxy of before": {
-			in: input(found{name: "a", change: restarted("old", 900, Progressing)}), change: func(in *Input) { in.Last.Running = []Begun{{ref("a"), "old"}} },
+			in: input(found{name: "a", change: restarted("old", 900, Progressing)}), change: func(in *Input) { in.Last.Running = []Begun{{Ref: ref("a"), For: "old"}} },
 			restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1},
 		},
 		"a restart that was taken back": {
-			in: input(found{name: "a", change: restarted("older", 900, Progressing)}), change: func(in *Input) { in.Last.Running = []Begun{{ref("a"), "old"}} },
+			in: input(found{name: "a", change: restarted("older", 900, Progressing)}), change: func(in *Input) { in.Last.Running = []Begun{{Ref: ref("a"), For: "old"}} },
 			counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads,
 		},
 		"a restart for this configuration, before it counted last": {
@@ -132,7 +132,7 @@ func TestNext(t *testing.T) {
 			in: input(found{name: "a"}, found{name: "b"}), change: budget("shop", "app", true), restarts: []string{"a"}, counts: Counts{Total: 2, Restarting: 1, Outdated: 1},
 		},
 		"a failed restart for a proxy of before": {
-			in: input(found{name: "a", change: restarted("old", 900, Failed)}), change: func(in *Input) { in.Last.Running = []Begun{{ref("a"), "old"}} },
+			in: input(found{name: "a", change: restarted("old", 900, Failed)}), change: func(in *Input) { in.Last.Running = []Begun{{Ref: ref("a"), For: "old"}} },
 			restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1},
 		},
 	} {
@@ -190,7 +190,7 @@ func budget(namespace, selector string, allows bool) func(*Input) {
 // A restart that is not finished is kept in mind until the workload is ready, also if it cannot restart now.
 func TestNextKeepsUnfinishedRestarts(t *testing.T) {
 	in := input(found{name: "a", change: restarted("old", 900, Progressing)})
-	in.Last.Running, in.HaltedBy = []Begun{{in.Found[0].Ref, "old"}}, object.Because(reason.RolloutHalted, "x")
+	in.Last.Running, in.HaltedBy = []Begun{{Ref: in.Found[0].Ref, For: "old"}}, object.Because(reason.RolloutHalted, "x")
 	if p := Next(in).Progress; len(p.Running) != 1 {
 		t.Errorf("halted: got %s", p.Encode())
 	}
@@ -225,7 +225,7 @@ func TestHaltedBy(t *testing.T) {
 
 // What is kept in a cluster is read again as it was, and something else is not.
 func TestProgressIsKept(t *testing.T) {
-	p := Progress{Inputs: "a", Counts: Counts{Total: 2, Current: 1, Failing: 1}, Failed: []Ref{{"Deployment", "shop", "web"}}, Running: []Begun{{Ref{"Deployment", "shop", "web"}, "a"}}, Began: time.Unix(1, 0).UTC(), Why: object.Because(reason.RestartFailed, "x"), At: time.Unix(1, 0).UTC()}
+	p := Progress{Inputs: "a", Counts: Counts{Total: 2, Current: 1, Failing: 1}, Failed: []Ref{{"Deployment", "shop", "web"}}, Running: []Begun{{Ref: Ref{"Deployment", "shop", "web"}, For: "a"}}, Began: time.Unix(1, 0).UTC(), Why: object.Because(reason.RestartFailed, "x"), At: time.Unix(1, 0).UTC()}
 	got, ok := Decode(p.Encode())
 	if diff := cmp.Diff(p, got); diff != "" || !ok {
 		t.Errorf("Decode(Encode()): %t, -want +got\n%s", ok, diff)

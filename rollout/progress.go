@@ -27,10 +27,11 @@ type Progress struct {
 	At time.Time `json:"at,omitzero"`
 }
 
-// Begun is a workload that linkwright restarted, and what for.
+// Begun is a workload that linkwright restarted, what for, and since when it does not proceed.
 type Begun struct {
 	Ref
-	For string `json:"for"`
+	For   string    `json:"for"`
+	Since time.Time `json:"since,omitzero"`
 }
 
 // failed says which workloads failed.

@@ -39,7 +39,8 @@ type Workload struct {
 	OptIn           OptIn             // what its template says
 	Restarted       Restarted
 	State           State
-	Status          string // its numbers, for who wants to know whether it proceeds
+	Status          string // its numbers
+	Done            int    // replicas that are of its template, and those that are available: it proceeds if that grows
 }
 
 // Restarted is what linkwright's annotations say; zero: it never restarted the workload.
@@ -82,7 +83,7 @@ const deadlineExceeded = "ProgressDeadlineExceeded"
 func OfDeployment(d *appsv1.Deployment) Workload {
 	w := workloadOf("Deployment", &d.ObjectMeta, &d.Spec.Template)
 	s := d.Status
-	w.Status = statusOf(s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas)
+	w.Status, w.Done = statusOf(s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas), int(s.UpdatedReplicas+s.AvailableReplicas)
 	w.State = progress(s.ObservedGeneration == d.Generation && s.UpdatedReplicas == wanted(d.Spec.Replicas) &&
 		s.Replicas == s.UpdatedReplicas && s.AvailableReplicas == s.UpdatedReplicas)
 	for _, c := range s.Conditions {
@@ -100,7 +101,7 @@ func OfDeployment(d *appsv1.Deployment) Workload {
 func OfStatefulSet(d *appsv1.StatefulSet) Workload {
 	w := workloadOf("StatefulSet", &d.ObjectMeta, &d.Spec.Template)
 	s, strategy := d.Status, d.Spec.UpdateStrategy
-	w.Status = statusOf(s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas)
+	w.Status, w.Done = statusOf(s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas), int(s.UpdatedReplicas+s.AvailableReplicas)
 	w.State = progress(s.ObservedGeneration == d.Generation && s.CurrentRevision == s.UpdateRevision && s.AvailableReplicas == wanted(d.Spec.Replicas))
 	if r := strategy.RollingUpdate; strategy.Type == appsv1.OnDeleteStatefulSetStrategyType || r != nil && r.Partition != nil && *r.Partition > 0 {
 		w.State = Fixed
@@ -113,6 +114,7 @@ func OfDaemonSet(d *appsv1.DaemonSet) Workload {
 	w := workloadOf("DaemonSet", &d.ObjectMeta, &d.Spec.Template)
 	s := d.Status
 	w.Status = statusOf(s.DesiredNumberScheduled, s.UpdatedNumberScheduled, s.NumberReady, s.NumberAvailable)
+	w.Done = int(s.UpdatedNumberScheduled + s.NumberAvailable)
 	w.State = progress(s.ObservedGeneration == d.Generation && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled)
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 		w.State = Fixed

@@ -129,7 +129,7 @@ func (c *connection) base(ctx context.Context, owner string) (*corev1.ConfigMap,
 	return c.clients.Core.ConfigMaps(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 }
 
-// keepProgress writes the progress into the inventory of the base, beside what linkwright's other writes own. Without one it is not kept.
+// keepProgress writes the progress into the inventory of the base, beside what linkwright's other writes own.
 func (c *connection) keepProgress(ctx context.Context, owner string, p rollout.Progress) error {
 	return c.patchProgress(ctx, owner, string(p.Encode()))
 }
@@ -149,7 +149,7 @@ func (c *connection) patchProgress(ctx context.Context, owner string, value any)
 	}
 	key := inventory.Key(owner, object.End{})
 	_, err = c.clients.Core.ConfigMaps(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager(owner)})
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) && value == nil {
 		return nil
 	}
 	return err

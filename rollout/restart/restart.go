@@ -99,18 +99,22 @@ func New(o Options) *Runner {
 func (r *Runner) Set(targets []Target) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := map[api.ClusterName]Target{}
+	former := r.targets
+	r.targets = map[api.ClusterName]Target{}
 	for _, t := range targets {
-		next[t.Cluster] = t
-		was, ok := r.targets[t.Cluster]
-		switch changed := !ok || !was.same(t); {
-		case changed && t.ReadOnly:
-			r.wakeRollout(t)
-		case changed:
-			r.wake(t.Cluster)
+		r.targets[t.Cluster] = t
+	}
+	for name, was := range former {
+		if now, ok := r.targets[name]; !ok || !now.same(was) {
+			r.wakeRollout(was)
 		}
 	}
-	r.targets = next
+	for name, t := range r.targets {
+		if was, ok := former[name]; !ok || !was.same(t) {
+			r.wake(name)
+			r.wakeRollout(t)
+		}
+	}
 	notify(r.changed)
 }
 

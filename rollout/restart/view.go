@@ -7,14 +7,19 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/rollout"
 	"github.com/linkwright/linkwright/rollout/survey"
 )
 
-// mostSingly is how many workloads are compared one by one, rather than all.
-const mostSingly = 10
+// mostSingly is how many workloads are compared one by one, rather than all. stalePause is for how long changes of pods are collected before that.
+const (
+	mostSingly = 10
+	stalePause = 30 * time.Second
+)
 
 // view is what was found out about a cluster's workloads.
 type view struct {
@@ -25,7 +30,8 @@ type view struct {
 	found     []rollout.Finding
 	known     bool                 // found is of these inputs
 	opened    map[string]namespace // the namespaces, when found was read
-	stale     []rollout.Ref        // what is to be compared again
+	stale     []rollout.Ref        // what is to be compared again, because its pods changed
+	staleDue  time.Time            // when; zero: nothing is
 	expires   time.Time            // when what is unknown is compared again; zero: all is known
 }
 
@@ -41,20 +47,32 @@ func (v *view) optedIn(live map[rollout.Ref]rollout.Workload, now map[string]nam
 	})
 }
 
-// outdatedBy reports whether namespaces changed so that all workloads must be compared again: one lets its workloads restart that did not, or has other
+// outdatedBy reports whether namespaces changed so that all workloads must be compared again: one lets workloads restart that it did not, or has other
 // settings of proxies. Pods may be older than that. A new namespace has only new pods.
 func (v *view) outdatedBy(now map[string]namespace) bool {
+	out := false
 	for name, n := range now {
 		was, known := v.opened[name]
-		if known && (n.Says == rollout.Auto && was.Says != rollout.Auto || n.Settings != was.Settings && v.hasIn(name)) {
-			return true
+		if !known {
+			v.opened[name] = n
+			continue
 		}
+		opens := n.Says == rollout.Auto && was.Says != rollout.Auto || was.Says == rollout.Disabled && n.Says != rollout.Disabled
+		out = out || opens || n.Settings != was.Settings && n.Says != rollout.Disabled
 	}
-	return false
+	return out
 }
 
-func (v *view) hasIn(namespace string) bool {
-	return slices.ContainsFunc(v.found, func(f rollout.Finding) bool { return f.Namespace == namespace })
+// markStale has an outdated workload that linkwright did not restart compared again: its pods may be other ones now.
+func (v *view) markStale(w rollout.Workload, now time.Time) {
+	at := slices.IndexFunc(v.found, func(f rollout.Finding) bool { return f.Ref == w.Ref && f.Outdated > 0 && f.For != w.Restarted.For })
+	if at < 0 || slices.Contains(v.stale, w.Ref) {
+		return
+	}
+	v.stale = append(v.stale, w.Ref)
+	if v.staleDue.IsZero() {
+		v.staleDue = now.Add(stalePause)
+	}
 }
 
 // set replaces what was found of a workload; nil: it has no meshed pods, or does not opt in.
@@ -84,21 +102,35 @@ func (w *worker) compare(ctx context.Context, now time.Time) error {
 	if err := w.conn.follow(ctx); err != nil {
 		return err
 	}
-	namespaces := w.conn.watches.namespacesNow()
-	again := w.view.stale
-	if !w.view.expires.IsZero() && !now.Before(w.view.expires) {
-		again = append(again, w.view.unknown()...)
-	}
+	namespaces, again := w.conn.watches.namespacesNow(), w.view.due(now)
 	if !w.view.known || len(again) > mostSingly || w.view.outdatedBy(namespaces) {
 		return w.compareAll(ctx, namespaces)
 	}
-	w.view.stale = nil
+	live := w.conn.watches.live()
 	for _, ref := range again {
-		if _, err := w.compareOne(ctx, ref); err != nil {
+		if _, ok := live[ref]; !ok {
+			w.view.set(ref, nil)
+		} else if _, err := w.compareOne(ctx, ref); err != nil {
 			return err
 		}
+		w.view.stale = slices.DeleteFunc(w.view.stale, func(r rollout.Ref) bool { return r == ref })
+	}
+	if len(again) > 0 {
+		w.view.staleDue, w.view.expires = time.Time{}, time.Time{}
 	}
 	return nil
+}
+
+// due are the workloads that are to be compared again now.
+func (v *view) due(now time.Time) (out []rollout.Ref) {
+	passed := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	if passed(v.staleDue) {
+		out = append(out, v.stale...)
+	}
+	if passed(v.expires) {
+		out = append(out, v.unknown()...)
+	}
+	return out
 }
 
 func (w *worker) compareAll(ctx context.Context, namespaces map[string]namespace) error {
@@ -111,13 +143,14 @@ func (w *worker) compareAll(ctx context.Context, namespaces map[string]namespace
 		w.view.found = append(w.view.found, w.finding(one, namespaces))
 	}
 	w.view.known, w.view.opened, w.view.stale = true, namespaces, nil
+	w.view.staleDue, w.view.expires = time.Time{}, time.Time{}
 	return ctx.Err()
 }
 
 // compareOne compares one workload again; nil: it has no meshed pods any more, or does not opt in.
 func (w *worker) compareOne(ctx context.Context, ref rollout.Ref) (*rollout.Finding, error) {
 	all, err := survey.Read(ctx, w.conn.clients.Client, w.view.options(ref))
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) { // its namespace is gone
 		return nil, err
 	}
 	var f *rollout.Finding

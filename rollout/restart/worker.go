@@ -36,16 +36,19 @@ type worker struct {
 	steps   map[rollout.Ref]step
 	refused map[rollout.Ref]refusal
 	retry   time.Duration
-	said    rollout.Progress // the last progress
-	kept    bool             // the cluster has it
+	// pausedUntil is for how long restarts are paused because the cluster says so, and the target does not yet.
+	pausedUntil time.Time
+	said        rollout.Progress // the last progress
+	kept        bool             // the cluster has it
 }
 
-// step is what is known of a workload beside what watches show: a restart that they do not show yet, and since when its status is the same.
+// step is what is known of a workload beside what watches show: a restart that they do not show yet, and since when it does not proceed.
 type step struct {
-	restarted rollout.Restarted
-	from      string // the version that was restarted: the restart is not shown while the watch has this one
+	restarted *rollout.Restarted // nil: watches show it
+	before    rollout.Restarted  // what they show until then
 	status    string
-	since     time.Time
+	done      int
+	since     time.Time // when done grew last
 }
 
 // refusal is why a workload could not be restarted, and until when it is left alone.
@@ -81,17 +84,19 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// once looks at the cluster once, and once more if what it found is not true any more.
+// once looks at the cluster, and again while what it found is not true any more: at most ten times.
 func (w *worker) once(ctx context.Context) {
 	defer w.conn.close()
-	if again := w.look(ctx); !again.IsZero() && !again.After(time.Now()) {
-		w.look(ctx)
+	for range 10 {
+		if again := w.look(ctx); again.IsZero() || again.After(time.Now()) {
+			return
+		}
 	}
 }
 
 // look reads what changed, restarts what may restart now, and returns when to look again; zero: when something moves.
 func (w *worker) look(ctx context.Context) time.Time {
-	t, haltedBy, ok := w.runner.target(w)
+	t, _, ok := w.runner.target(w)
 	switch {
 	case !ok:
 		return time.Time{}
@@ -117,6 +122,10 @@ func (w *worker) look(ctx context.Context) time.Time {
 	if err := w.compare(inner, now); err != nil {
 		return w.unread(ctx, t, err)
 	}
+	again, haltedBy, ok := w.runner.target(w)
+	if !ok || !again.same(t) { // a survey takes time
+		return time.Now()
+	}
 	if t.Hold != nil {
 		haltedBy = t.Hold
 	}
@@ -130,6 +139,9 @@ func (w *worker) holds(t Target, now time.Time) (*object.Reason, time.Time) {
 		return t.Hold, time.Time{}
 	}
 	if until := w.view.began.Add(w.runner.Settle); now.Before(until) {
+		if t.Hold != nil {
+			return t.Hold, until
+		}
 		return object.Because(reason.WaitingForInjector, "Linkerd's injector has until %s UTC to read what changed", until.UTC().Format(time.TimeOnly)), until
 	}
 	return nil, time.Time{}
@@ -175,41 +187,54 @@ func (w *worker) proceed(ctx, inner context.Context, t Target, haltedBy *object.
 	live, last := w.live(now), w.said
 	last.Began = w.view.began
 	refused, again := w.refusals(now)
+	if haltedBy == nil && now.Before(w.pausedUntil) {
+		haltedBy, again = object.Because(reason.RolloutPaused, "somebody just paused restarts"), soonest(again, w.pausedUntil)
+	}
 	d := rollout.Next(rollout.Input{
 		Now: now, Policy: t.Policy, Found: w.view.optedIn(live, w.conn.watches.namespacesNow()), Live: live, Budgets: w.conn.watches.allBudgets(), Since: w.since(),
 		Refused: refused, Last: last, HaltedBy: haltedBy,
 	})
 	again = soonest(again, d.Again)
-	if len(d.Restarts) > 0 && !w.restartAll(inner, d.Restarts) || d.Survey {
-		w.view.known = w.view.known && !d.Survey
+	if d.Survey {
+		w.view.known = false
 		return now
 	}
-	if w.view.expires = (time.Time{}); d.Progress.Unknown > 0 {
+	if d.Progress.Unknown == 0 {
+		w.view.expires, w.retry = time.Time{}, 0
+	} else if w.view.expires.IsZero() {
 		w.view.expires = now.Add(w.backoff())
-		again = soonest(again, w.view.expires)
-	} else {
-		w.retry = 0
 	}
-	return soonest(again, w.say(ctx, t, d.Progress))
+	again = soonest(soonest(again, w.view.expires), w.view.staleDue)
+	again = soonest(again, w.say(ctx, t, d.Progress))
+	if len(d.Restarts) == 0 || !w.kept { // what restarts is written down first
+		return again
+	}
+	switch all, err := w.restartAll(inner, t, d.Restarts); {
+	case err != nil:
+		return w.unread(ctx, t, err)
+	case !all:
+		return time.Now()
+	}
+	return again
 }
 
 // restartAll restarts workloads; false: one of them did not restart, and another decision is needed.
-func (w *worker) restartAll(ctx context.Context, all []rollout.Restart) bool {
-	if paused, err := w.conn.paused(ctx, w.runner.Owner); paused || err != nil {
-		for _, r := range all { // the target says so soon, or the cluster does not answer
-			w.refused[r.Ref] = refusal{"restarts were just paused", time.Now().Add(minRetry)}
-		}
-		return false
-	}
-	done := true
+func (w *worker) restartAll(ctx context.Context, t Target, all []rollout.Restart) (done bool, err error) {
+	done = true
 	for _, r := range all {
+		if ok, err := w.mayGoOn(ctx, t); !ok || err != nil {
+			return false, err
+		}
 		f, err := w.compareOne(ctx, r.Ref)
 		switch {
-		case err == nil && (f == nil || f.Unknown != nil || f.Outdated == 0 || f.UID != r.UID || f.Template != r.Template || f.State != r.State):
-			done = false // it is not what was decided on
+		case err == nil && (f == nil || f.Unknown != nil || f.Outdated == 0):
+			done = false
+			continue
+		case err == nil && (f.UID != r.UID || f.Template != r.Template || f.State != r.State || f.Restarted != r.Restarted): // watches show that soon
+			done, w.refused[r.Ref] = false, refusal{"it changes just now", time.Now().Add(minRetry)}
 			continue
 		case err == nil:
-			r.ResourceVersion, r.Why = f.ResourceVersion, f.Difference
+			r.ResourceVersion, r.For, r.Why = f.ResourceVersion, f.For, f.Difference
 			err = w.restart(ctx, r)
 		}
 		if err != nil {
@@ -217,7 +242,20 @@ func (w *worker) restartAll(ctx context.Context, all []rollout.Restart) bool {
 			done = false
 		}
 	}
-	return done
+	return done, nil
+}
+
+// mayGoOn reports whether restarts may begin, as it is now: the target is the same, no other cluster halts it, and nobody paused restarts.
+func (w *worker) mayGoOn(ctx context.Context, t Target) (bool, error) {
+	now, haltedBy, ok := w.runner.target(w)
+	if !ok || haltedBy != nil || !now.same(t) {
+		return false, nil
+	}
+	paused, err := w.conn.paused(ctx, w.runner.Owner)
+	if paused { // the target says so soon
+		w.pausedUntil = time.Now().Add(minRetry)
+	}
+	return !paused, err
 }
 
 // refuse notes that a workload could not be restarted.
@@ -250,11 +288,14 @@ func (w *worker) refusals(now time.Time) (map[rollout.Ref]string, time.Time) {
 // restart restarts a workload, if it is still what was read, and says so in an Event.
 func (w *worker) restart(ctx context.Context, r rollout.Restart) error {
 	now := time.Now()
+	if now.Before(w.view.began) { // by the clock of another process
+		now = w.view.began
+	}
 	if err := w.patch(ctx, r, now); err != nil {
 		return err
 	}
 	s := w.steps[r.Ref]
-	s.restarted, s.from = rollout.Restarted{For: r.For, At: now}, r.ResourceVersion
+	s.restarted, s.before, s.done = &rollout.Restarted{For: r.For, At: now}, r.Restarted, 0
 	w.steps[r.Ref] = s
 	w.runner.Log.Info("a workload restarts", "cluster", string(w.name), "object", r.String(), "changes", r.Why)
 	w.event(ctx, restartEvent(r), "linkwright restarts it, because its pods run an outdated proxy; a restart changes "+cmp.Or(r.Why, "it"))
@@ -265,19 +306,24 @@ func (w *worker) restart(ctx context.Context, r rollout.Restart) error {
 func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
 	all := w.conn.watches.live()
 	for ref, live := range all {
-		s := w.steps[ref]
-		if s.from != "" && s.from == live.ResourceVersion {
-			live.Restarted, live.State = s.restarted, rollout.Progressing
+		s, known := w.steps[ref]
+		if s.restarted != nil && s.before == live.Restarted {
+			live.Restarted, live.State = *s.restarted, rollout.Progressing
 			all[ref] = live
 		} else {
-			s.from = ""
+			s.restarted = nil
 		}
-		if s.status != live.Status {
-			if s.status != "" && live.State == rollout.Fixed { // people replace its pods
-				w.view.stale = append(w.view.stale, ref)
-			}
-			s.status, s.since = live.Status, now
+		switch {
+		case !known:
+			s.since = w.sinceKept(ref, now)
+		case live.Done > s.done:
+			s.since = now
 		}
+		s.done = max(s.done, live.Done)
+		if known && s.status != live.Status && live.State != rollout.Progressing && s.restarted == nil {
+			w.view.markStale(live, now)
+		}
+		s.status = live.Status
 		w.steps[ref] = s
 	}
 	for ref := range w.steps {
@@ -286,6 +332,16 @@ func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
 		}
 	}
 	return all
+}
+
+// sinceKept returns since when a workload does not proceed that this worker sees for the first time.
+func (w *worker) sinceKept(ref rollout.Ref, now time.Time) time.Time {
+	for _, b := range w.said.Running {
+		if b.Ref == ref && !b.Since.IsZero() {
+			return b.Since
+		}
+	}
+	return now
 }
 
 func (w *worker) since() map[rollout.Ref]time.Time {

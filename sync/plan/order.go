@@ -82,7 +82,7 @@ func (o ordering) writeBase(s Step, entries *inventory.Inventory) Step {
 	return s
 }
 
-// mustRecordCommit reports whether the base must record the commit: once per commit, in a cluster that stays and has anything of linkwright; never
+// mustRecordCommit reports whether the base must record the commit: once per commit, in a cluster that stays and has anything of linkwright, or a rollout, whose progress it keeps; never
 // for a new leadership alone. An adoption writes the base only if that is linkwright's first object there, because it applies no commit.
 func (o ordering) mustRecordCommit(s Step, old inventory.Inventory, found bool) bool {
 	declared, _, _ := o.Declared(o.name)
@@ -92,7 +92,7 @@ func (o ordering) mustRecordCommit(s Step, old inventory.Inventory, found bool) 
 	case o.Adopt != nil:
 		return !found && len(s.Ahead) > 0
 	}
-	return !o.Leaves(o.name) && len(o.recorded)+len(s.Ahead) > 0 &&
+	return !o.Leaves(o.name) && (len(o.recorded)+len(s.Ahead) > 0 || declared.Rollout != nil) &&
 		(!found || o.renamed || old.Commit != s.Commit || old.Linkerd != declared.Spec.Linkerd)
 }
 

@@ -32,10 +32,10 @@ func (c *cluster) rolloutOf(s Step) *Rollout {
 		sum.Write([]byte("\n" + a.Fingerprint))
 	}
 	out := &Rollout{Declared: declared.Rollout, Linkerd: l.Namespace, Inputs: hex.EncodeToString(sum.Sum(nil)[:8]), Hold: c.holdsRollout(s)}
-	if why := c.inputsUnread(config); why != nil && out.Hold == nil {
-		out.Hold = why
-	}
 	out.Untouched = s.Denied != nil || s.row(object.End{Cluster: c.name}).Phase == Suspended
+	if why := c.inputsUnread(config); why != nil && s.Denied == nil { // other inputs would be a change
+		out.Inputs, out.Hold, out.Untouched = "", why, true
+	}
 	out.Progress, _ = rollout.Decode([]byte(base.Rollout))
 	return out
 }

@@ -3,9 +3,11 @@ package plan
 import (
 	"testing"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 const aRollout = "\n---\napiVersion: linkwright.dev/v1alpha1\nkind: ProxyConfig\nmetadata: {name: all}\nspec: {clusters: {}, rollout: {}}\n"
@@ -47,5 +49,27 @@ func TestRolloutHeld(t *testing.T) {
 	}
 	if r := Next(linked(t, "").now(), "west", linked(t, "").renderer()).Rollout; r != nil {
 		t.Errorf("nothing is declared: rollout %+v", r)
+	}
+}
+
+// A cluster without links has a base if a rollout is declared, because the base keeps its progress.
+func TestRolloutHasBase(t *testing.T) {
+	for more, want := range map[string]bool{"": false, aRollout: true} {
+		s := newSim(t, declare(t, two, more), two...)
+		s.settle()
+		if found := !s.live["west"].Live.Record(inventory.Key(owner, object.End{})).IsZero(); found != want {
+			t.Errorf("%q: the base is there: %t, want %t", more, found, want)
+		}
+	}
+}
+
+// What the injector reads is not known while its ConfigMap is hidden: that is no other configuration.
+func TestRolloutOfHiddenInputs(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", "")+aRollout), two...)
+	s.settle()
+	known := Next(s.now(), "west", s.renderer()).Rollout
+	s.forbidReading("west", linkerd.ConfigKey(api.Linkerd{Namespace: cp}))
+	if r := Next(s.now(), "west", s.renderer()).Rollout; known.Inputs == "" || r.Inputs != "" || r.Hold == nil || !r.Untouched {
+		t.Errorf("known %+v, hidden %+v", known, r)
 	}
 }

@@ -15,11 +15,15 @@ func rolloutOf(m mask, r *plan.Rollout) *output.Rollout {
 	if r == nil || r.Declared == nil {
 		return nil
 	}
-	return progressOf(m, r.Progress)
+	p := r.Progress
+	if r.Untouched && r.Hold != nil { // nothing keeps that in the cluster
+		p.Why = r.Hold
+	}
+	return progressOf(m, p)
 }
 
 func progressOf(m mask, p rollout.Progress) *output.Rollout {
-	if p.At.IsZero() {
+	if p.At.IsZero() && p.Why == nil {
 		return nil
 	}
 	return &output.Rollout{

@@ -62,6 +62,8 @@ func TestRead(t *testing.T) {
 	b.same("web was restarted", want, b.survey("shop", 0))
 	b.same("another namespace", survey.Cluster{}, b.survey("default", 0))
 	b.trust()
+	b.byAnnotations()
+
 	b.set("proxy.nativeSidecar", "true")
 	b.set("proxy.waitBeforeExitSeconds", "30")
 	for _, w := range b.survey("shop", 4).Workloads {
@@ -74,6 +76,36 @@ func TestRead(t *testing.T) {
 		if !errors.Is(w.Err, survey.ErrNoProxy) || w.Outdated > 0 {
 			t.Errorf("no injector answers: got %+v", w)
 		}
+	}
+}
+
+// byAnnotations compares without dry runs: another version shows, and another value does not.
+func (b *bed) byAnnotations() {
+	b.Helper()
+	before := b.injector.Calls()
+	for version, outdated := range map[string]bool{"": false, `"edge-99.9.9"`: true} {
+		if version != "" {
+			b.set("proxy.image.version", version)
+		}
+		got, err := survey.Read(b.Context(), survey.Client{Core: b.client.CoreV1(), Apps: b.client.AppsV1()}, survey.Options{
+			Namespace: "shop", Linkerd: testbed.ControlPlane, NoDryRun: true,
+		})
+		b.must(err)
+		for _, w := range got.Workloads {
+			if w.Err != nil || (w.Outdated > 0) != outdated {
+				b.Errorf("version %q, by annotations: got %+v", version, w)
+			}
+		}
+		if len(got.Workloads) != 4 {
+			b.Errorf("by annotations: got %+v", got)
+		}
+		if version == "" {
+			continue
+		}
+		b.set("proxy.image.version", `""`)
+	}
+	if calls := b.injector.Calls() - before; calls > 0 {
+		b.Errorf("%d dry runs", calls)
 	}
 }
 

@@ -85,10 +85,7 @@ func (b *bed) must(err error) {
 func (b *bed) lead() {
 	b.Helper()
 	b.stop()
-	b.runner = restart.New(restart.Options{
-		Owner: "linkwright", Config: func(api.ClusterName) (*rest.Config, error) { return b.config, nil }, Settle: time.Millisecond,
-		Explain: func(err error) object.Reason { return object.Reason{Code: reason.Unknown, Message: err.Error()} }, Log: slog.New(slog.DiscardHandler),
-	})
+	b.runner = b.newRunner()
 	ctx, end := context.WithCancel(b.Context())
 	done := make(chan struct{})
 	runner := b.runner
@@ -103,10 +100,19 @@ func (b *bed) lead() {
 	b.target(nil)
 }
 
+func (b *bed) newRunner() *restart.Runner {
+	return restart.New(restart.Options{
+		Owner: "linkwright", Config: func(api.ClusterName) (*rest.Config, error) { return b.config, nil }, Settle: time.Millisecond,
+		Explain: func(err error) object.Reason { return object.Reason{Code: reason.Unknown, Message: err.Error()} }, Log: slog.New(slog.DiscardHandler),
+	})
+}
+
 // target tells the runner how the cluster is declared.
-func (b *bed) target(hold *object.Reason) {
+func (b *bed) target(hold *object.Reason) { b.runner.Set(b.targets(hold)) }
+
+func (b *bed) targets(hold *object.Reason) []restart.Target {
 	p := api.Rollout{MaxUnavailableWorkloads: new(2), PerNamespace: new(2)}.WithDefaults()
-	b.runner.Set([]restart.Target{{Cluster: "east", Rollout: "ProxyConfig all", Policy: p, Linkerd: testbed.ControlPlane, Inputs: b.inputs, Hold: hold}})
+	return []restart.Target{{Cluster: "east", Rollout: "ProxyConfig all", Policy: p, Linkerd: testbed.ControlPlane, Inputs: b.inputs, Hold: hold}}
 }
 
 // set changes one value of Linkerd's installation, and tells the runner.
@@ -263,7 +269,28 @@ func TestRun(t *testing.T) {
 	b.paused(&was)
 	b.protected(&was)
 	b.opened(&was)
+	b.once(&was)
 	b.failing(&was)
+}
+
+// once has no process watch: each call restarts what may restart then, and waits for nothing.
+func (b *bed) once(was *map[string]int64) {
+	b.Helper()
+	b.stop()
+	b.must(testbed.SetValue(b.Context(), b.client, "proxy.logLevel", `"warn"`))
+	b.inputs = "once"
+	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		runner := b.newRunner()
+		p := runner.Once(ctx, b.targets(nil))["east"]
+		if p.Restarting > 2 {
+			b.Errorf("%d restart at the same time, want 2", p.Restarting)
+		}
+		return p.Complete() && p.Inputs == b.inputs, nil
+	})
+	b.must(err)
+	*was = b.grew("one call after the other", *was, "agent", "db", "fixed", "web", "ledger")
+	b.lead()
+	b.complete()
 }
 
 // events waits for the Event of a workload that restarted.

@@ -115,19 +115,24 @@ func (w *worker) compare(ctx context.Context, now time.Time) error {
 		}
 		w.view.stale = slices.DeleteFunc(w.view.stale, func(r rollout.Ref) bool { return r == ref })
 	}
-	if len(again) > 0 {
-		w.view.staleDue, w.view.expires = time.Time{}, time.Time{}
+	if len(w.view.stale) == 0 {
+		w.view.staleDue = time.Time{}
+	}
+	if passed(w.view.expires, now) {
+		w.view.expires = time.Time{}
 	}
 	return nil
 }
 
+// passed reports whether a moment has come; a zero one never does.
+func passed(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
+
 // due are the workloads that are to be compared again now.
 func (v *view) due(now time.Time) (out []rollout.Ref) {
-	passed := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
-	if passed(v.staleDue) {
+	if passed(v.staleDue, now) {
 		out = append(out, v.stale...)
 	}
-	if passed(v.expires) {
+	if passed(v.expires, now) {
 		out = append(out, v.unknown()...)
 	}
 	return out

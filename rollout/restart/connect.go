@@ -87,9 +87,6 @@ func (c *connection) follow(ctx context.Context) error {
 	return nil
 }
 
-// close ends the watches.
-func (c *connection) close() { c.unfollow() }
-
 // unfollow ends the watches.
 func (c *connection) unfollow() {
 	if c.watches != nil {

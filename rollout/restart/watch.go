@@ -156,72 +156,42 @@ func withoutVersion(w rollout.Workload) rollout.Workload {
 	return w
 }
 
-func deployments(c clients) informer {
-	kind := c.Apps.Deployments("")
+// kindClient is client-go's typed client of one kind.
+type kindClient[L runtime.Object] interface {
+	List(ctx context.Context, o metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error)
+}
+
+// informerOf returns the informer of a kind, whose objects are like of, and of each of which a value is kept.
+func informerOf[O metav1.Object, L runtime.Object, T any](kind kindClient[L], of runtime.Object, value func(O) T) informer {
 	return informer{
 		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
-		watch: kind.Watch, of: &appsv1.Deployment{},
+		watch: kind.Watch, of: of,
 		keep: func(o any) any {
-			if d, ok := o.(*appsv1.Deployment); ok {
-				return keep(d, withoutVersion(rollout.OfDeployment(d)))
+			if one, ok := o.(O); ok {
+				return keep(one, value(one))
 			}
 			return o
 		},
 	}
+}
+
+func deployments(c clients) informer {
+	return informerOf(c.Apps.Deployments(""), &appsv1.Deployment{}, func(d *appsv1.Deployment) rollout.Workload { return withoutVersion(rollout.OfDeployment(d)) })
 }
 
 func statefulSets(c clients) informer {
-	kind := c.Apps.StatefulSets("")
-	return informer{
-		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
-		watch: kind.Watch, of: &appsv1.StatefulSet{},
-		keep: func(o any) any {
-			if s, ok := o.(*appsv1.StatefulSet); ok {
-				return keep(s, withoutVersion(rollout.OfStatefulSet(s)))
-			}
-			return o
-		},
-	}
+	return informerOf(c.Apps.StatefulSets(""), &appsv1.StatefulSet{}, func(s *appsv1.StatefulSet) rollout.Workload { return withoutVersion(rollout.OfStatefulSet(s)) })
 }
 
 func daemonSets(c clients) informer {
-	kind := c.Apps.DaemonSets("")
-	return informer{
-		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
-		watch: kind.Watch, of: &appsv1.DaemonSet{},
-		keep: func(o any) any {
-			if d, ok := o.(*appsv1.DaemonSet); ok {
-				return keep(d, withoutVersion(rollout.OfDaemonSet(d)))
-			}
-			return o
-		},
-	}
+	return informerOf(c.Apps.DaemonSets(""), &appsv1.DaemonSet{}, func(d *appsv1.DaemonSet) rollout.Workload { return withoutVersion(rollout.OfDaemonSet(d)) })
 }
 
 func namespaces(c clients) informer {
-	kind := c.Core.Namespaces()
-	return informer{
-		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
-		watch: kind.Watch, of: &corev1.Namespace{},
-		keep: func(o any) any {
-			if ns, ok := o.(*corev1.Namespace); ok {
-				return keep(ns, namespaceOf(ns))
-			}
-			return o
-		},
-	}
+	return informerOf(c.Core.Namespaces(), &corev1.Namespace{}, namespaceOf)
 }
 
 func disruptionBudgets(c clients) informer {
-	kind := c.policy.PodDisruptionBudgets("")
-	return informer{
-		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return kind.List(ctx, o) },
-		watch: kind.Watch, of: &policyv1.PodDisruptionBudget{},
-		keep: func(o any) any {
-			if p, ok := o.(*policyv1.PodDisruptionBudget); ok {
-				return keep(p, rollout.OfBudget(p))
-			}
-			return o
-		},
-	}
+	return informerOf(c.policy.PodDisruptionBudgets(""), &policyv1.PodDisruptionBudget{}, rollout.OfBudget)
 }

@@ -44,7 +44,7 @@ func newWorker(r *Runner, name api.ClusterName) *worker {
 
 // run looks at the cluster whenever something moved, or the clock asks for it, until ctx ends.
 func (w *worker) run(ctx context.Context) {
-	defer w.conn.close()
+	defer w.conn.unfollow()
 	for ctx.Err() == nil {
 		again := w.look(ctx)
 		pause := time.NewTimer(coalesce)
@@ -67,7 +67,7 @@ func (w *worker) run(ctx context.Context) {
 
 // once looks at the cluster, and again while what it found is not true any more: at most ten times.
 func (w *worker) once(ctx context.Context) {
-	defer w.conn.close()
+	defer w.conn.unfollow()
 	for range 10 {
 		if again := w.look(ctx); again.IsZero() || again.After(time.Now()) {
 			return

@@ -117,6 +117,22 @@ func TestNext(t *testing.T) {
 			in: input(found{name: "a", change: restarted("new", 100, Settled)}), change: func(in *Input) { in.Last.Began = time.Unix(500, 0) },
 			restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1},
 		},
+		"the same, and it is not ready": {
+			in: input(found{name: "a", change: restarted("new", 100, Progressing)}), change: func(in *Input) {
+				in.Last.Began, in.Last.Running = time.Unix(500, 0), []Begun{{Ref: ref("a"), For: "new"}}
+			},
+			counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads,
+		},
+		"a failure takes no place from others": {
+			in: input(found{name: "a", change: restarted("new", 900, Failed)}, found{name: "b"}), change: func(in *Input) {
+				in.Policy.PauseOnFailure, in.Policy.MaxUnavailableWorkloads, in.Policy.PerNamespace = new(false), one, one
+			},
+			restarts: []string{"b"}, counts: Counts{Total: 2, Failing: 1, Restarting: 1}, why: reason.RestartFailed,
+		},
+		"a restart that did not help, and then it is not ready": {
+			in: input(found{name: "a", change: restarted("new", 900, Progressing)}), change: func(in *Input) { in.Last.Unchanged = []Ref{ref("a")} },
+			counts: Counts{Total: 1, Failing: 1}, why: reason.RestartWithoutEffect,
+		},
 		"a refused restart": {
 			in: input(found{name: "a"}, found{name: "b"}), change: func(in *Input) {
 				in.Policy.MaxUnavailableWorkloads, in.Refused = one, map[Ref]string{ref("a"): "denied"}
@@ -184,6 +200,15 @@ func budget(namespace, selector string, allows bool) func(*Input) {
 			panic(err)
 		}
 		in.Budgets = []Budget{{Namespace: namespace, Name: "b", Selector: s, Allowed: map[bool]int{true: 1}[allows]}}
+	}
+}
+
+// What is about to restart is written down with its configuration.
+func TestNextWritesRestartsDown(t *testing.T) {
+	in := input(found{name: "a", change: restarted("old", 900, Progressing)})
+	in.Last.Running = []Begun{{Ref: in.Found[0].Ref, For: "old"}}
+	if diff := cmp.Diff([]Begun{{Ref: in.Found[0].Ref, For: "new"}}, Next(in).Progress.Running); diff != "" {
+		t.Errorf("Running: -want +got\n%s", diff)
 	}
 }
 

@@ -182,6 +182,9 @@ func (r Reason) First() string {
 	return first
 }
 
+// SameReason reports whether two reasons are the same, or there is none on either side.
+func SameReason(a, b *Reason) bool { return a == b || a != nil && b != nil && *a == *b }
+
 // Because makes a reason; the message is formatted as by fmt.Sprintf.
 func Because(code reason.Code, format string, a ...any) *Reason {
 	if len(a) == 0 { // nothing to make: the text is the program's

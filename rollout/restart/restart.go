@@ -48,17 +48,13 @@ func (t Target) same(o Target) bool {
 // alike is same for two that did not end.
 func (t Target) alike(o Target) bool {
 	return t.Rollout == o.Rollout && t.Wave == o.Wave && t.Linkerd == o.Linkerd && t.Inputs == o.Inputs &&
-		samePolicy(t.Policy, o.Policy) && sameReason(t.Hold, o.Hold) &&
+		samePolicy(t.Policy, o.Policy) && object.SameReason(t.Hold, o.Hold) &&
 		t.Untouched == o.Untouched && t.ReadOnly == o.ReadOnly && (!t.ReadOnly || t.Progress.Same(o.Progress))
 }
 
 func samePolicy(a, b api.Rollout) bool {
 	return *a.MaxUnavailableWorkloads == *b.MaxUnavailableWorkloads && *a.PerNamespace == *b.PerNamespace &&
 		*a.PauseOnFailure == *b.PauseOnFailure && a.Detection == b.Detection
-}
-
-func sameReason(a, b *object.Reason) bool {
-	return a == b || a != nil && b != nil && *a == *b
 }
 
 // Options are what a Runner needs of its surroundings.

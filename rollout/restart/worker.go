@@ -231,7 +231,7 @@ func (w *worker) say(ctx context.Context, t Target, p rollout.Progress) time.Tim
 		return time.Time{}
 	}
 	if !same {
-		if was := w.said; !sameReason(was.Why, p.Why) || was.Complete() != p.Complete() {
+		if was := w.said; !object.SameReason(was.Why, p.Why) || was.Complete() != p.Complete() {
 			w.log(p)
 		}
 		p.At = time.Now().UTC().Truncate(time.Second)

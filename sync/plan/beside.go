@@ -16,7 +16,7 @@ type Beside struct {
 
 // Alike reports whether both say the same.
 func (b Beside) Alike(o Beside) bool {
-	return sameReason(b.Unconfined, o.Unconfined) && b.Rollout.alike(o.Rollout)
+	return object.SameReason(b.Unconfined, o.Unconfined) && b.Rollout.alike(o.Rollout)
 }
 
 // Rollout is what restarts of workloads in a cluster depend on. They are no writes of the step.
@@ -35,7 +35,5 @@ func (r *Rollout) alike(o *Rollout) bool {
 	if r == nil || o == nil {
 		return r == o
 	}
-	return r.Declared == o.Declared && r.Linkerd == o.Linkerd && r.Inputs == o.Inputs && sameReason(r.Hold, o.Hold) && r.Untouched == o.Untouched && r.Progress.Same(o.Progress)
+	return r.Declared == o.Declared && r.Linkerd == o.Linkerd && r.Inputs == o.Inputs && object.SameReason(r.Hold, o.Hold) && r.Untouched == o.Untouched && r.Progress.Same(o.Progress)
 }
-
-func sameReason(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }

@@ -37,7 +37,7 @@ func (c *Credentials) SetVerification(link api.Pair, now state.Verification) boo
 	}
 	of[link.Target] = now
 	c.proofs.set(link.Source, of)
-	return !tried || was.Fingerprint != now.Fingerprint || was.Blocks != now.Blocks || !same(was.Why, now.Why)
+	return !tried || was.Fingerprint != now.Fingerprint || was.Blocks != now.Blocks || !object.SameReason(was.Why, now.Why)
 }
 
 // forget forgets tokens. c.mu is held.

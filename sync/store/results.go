@@ -188,19 +188,16 @@ func unread(f *fleet.Fleet, c report.Cluster) plan.Step {
 
 // alike reports whether reports of two steps say the same of a cluster. Debts and the applied commit are of the record and of the cluster.
 func alike(a, b plan.Step) bool {
-	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Denied, b.Denied) && a.Alike(b.Beside) &&
+	return a.Cluster == b.Cluster && a.Commit == b.Commit && object.SameReason(a.Denied, b.Denied) && a.Alike(b.Beside) &&
 		slices.Equal(a.Listed, b.Listed) && a.More == b.More && slices.EqualFunc(a.Rows, b.Rows, alikeRows)
 }
 
 func alikeRows(a, b plan.Row) bool {
-	return a.End == b.End && a.Phase == b.Phase && a.Leaving == b.Leaving && same(a.Why, b.Why) &&
+	return a.End == b.End && a.Phase == b.Phase && a.Leaving == b.Leaving && object.SameReason(a.Why, b.Why) &&
 		a.Times.Equal(b.Times) && slices.Equal(a.Deleting, b.Deleting) && slices.Equal(a.Unready, b.Unready) && slices.EqualFunc(a.Health, b.Health, func(a, b health.Verdict) bool {
-		return a.Stage == b.Stage && a.Result == b.Result && same(a.Why, b.Why)
+		return a.Stage == b.Stage && a.Result == b.Result && object.SameReason(a.Why, b.Why)
 	})
 }
-
-// same reports whether two reasons are, or that there is none.
-func same(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
 // waits returns the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are kept until they
 // are no longer used.

@@ -414,8 +414,7 @@ func (b *bed) undone() {
 	if len(all) == 0 {
 		b.Fatal("nothing is unfinished")
 	}
-	b.must(hand.Pause(b.Context(), true))
-	b.target(object.Because(reason.RolloutPaused, "paused"))
+	b.must(hand.Pause(b.Context(), true)) // which counts before the target says so
 	for _, u := range all {
 		b.must(hand.Undo(b.Context(), u))
 		if err := hand.Undo(b.Context(), u); !apierrors.IsConflict(err) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // Annotations by which the injector says what it gave a pod, and by which people ask for another version (linkerd2 pkg/k8s/labels.go).
@@ -26,22 +25,22 @@ const (
 // ErrNoAnnotations means that a pod does not say which proxy it got.
 var ErrNoAnnotations = errors.New(nothingToCompareBy)
 
-// Current is what the injector would write into the annotations of a pod now.
+// Current is what is known of the proxy that a pod would get now, without a dry run.
 type Current struct {
 	Version string
 	roots   []string // hashes of the trust anchors; Linkerd hashes them with and without space around them
+	values  map[string]any
 }
 
 // CurrentOf reads it from key values of ConfigMap linkerd-config, and from the trust anchors.
 func CurrentOf(values, anchors string) (Current, error) {
-	var v struct {
-		LinkerdVersion string `json:"linkerdVersion"`
-		Proxy          struct{ Image struct{ Version string } }
-	}
-	if err := yaml.Unmarshal([]byte(values), &v); err != nil {
+	doc, err := parseValues(values)
+	if err != nil {
 		return Current{}, fmt.Errorf("read the values of linkerd-config: %w", err)
 	}
-	c := Current{Version: cmp.Or(v.Proxy.Image.Version, v.LinkerdVersion)}
+	image, _ := valueAt(doc, "proxy.image.version")
+	release, _ := valueAt(doc, "linkerdVersion")
+	c := Current{Version: cmp.Or(image, release), values: doc}
 	if c.Version == "" || strings.TrimSpace(anchors) == "" {
 		return Current{}, errors.New("linkerd-config has no version, or linkerd-identity-trust-roots no anchors")
 	}
@@ -57,7 +56,7 @@ func (c Current) version(pod, namespace map[string]string) string {
 	return cmp.Or(pod[overriddenVersion], namespace[overriddenVersion], c.Version)
 }
 
-// Differences returns what a restart would change of a pod, as far as its annotations say.
+// Differences returns what a restart would change of a pod, as far as its annotations and values with one place in it show.
 func (c Current) Differences(pod *corev1.Pod, namespace map[string]string) (out []string, err error) {
 	version, roots := pod.Annotations[versionAnnotation], pod.Annotations[rootsAnnotation]
 	if version == "" || roots == "" {
@@ -69,5 +68,5 @@ func (c Current) Differences(pod *corev1.Pod, namespace map[string]string) (out 
 	if !slices.Contains(c.roots, roots) {
 		out = append(out, anchorsDifference)
 	}
-	return out, nil
+	return append(out, valueDifferences(c.values, pod, namespace)...), nil
 }

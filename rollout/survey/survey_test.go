@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -79,33 +81,77 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// byAnnotations compares without dry runs: another version shows, and another value does not.
+// byAnnotations compares without dry runs: by the version, and by values that a pod shows.
 func (b *bed) byAnnotations() {
 	b.Helper()
 	before := b.injector.Calls()
-	for version, outdated := range map[string]bool{"": false, `"edge-99.9.9"`: true} {
-		if version != "" {
-			b.set("proxy.image.version", version)
-		}
-		got, err := survey.Read(b.Context(), survey.Client{Core: b.client.CoreV1(), Apps: b.client.AppsV1()}, survey.Options{
-			Namespace: "shop", Linkerd: testbed.ControlPlane, NoDryRun: true,
-		})
-		b.must(err)
-		for _, w := range got.Workloads {
-			if w.Err != nil || (w.Outdated > 0) != outdated {
-				b.Errorf("version %q, by annotations: got %+v", version, w)
-			}
-		}
-		if len(got.Workloads) != 4 {
-			b.Errorf("by annotations: got %+v", got)
-		}
-		if version == "" {
-			continue
-		}
-		b.set("proxy.image.version", `""`)
-	}
+	level := []string{"proxy.logLevel"}
+	b.declared("another value", map[string][]string{"agent": level, "db": level})
+	b.set("proxy.image.version", `"edge-99.9.9"`)
+	version := []string{"version of the proxy"}
+	both := append(version, level...)
+	b.declared("another version", map[string][]string{"agent": both, "db": both, "loud": version, "web": version})
+	b.set("proxy.image.version", `""`)
+	b.asReader()
 	if calls := b.injector.Calls() - before; calls > 0 {
 		b.Errorf("%d dry runs", calls)
+	}
+}
+
+// asReader surveys as somebody who may create no pods, not even as a dry run: with the control plane's namespace, pods are compared without.
+func (b *bed) asReader() {
+	b.Helper()
+	reader := rbacv1.ClusterRole{ObjectMeta: meta("lists-workloads"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}}}
+	_, err := b.client.RbacV1().ClusterRoles().Create(b.Context(), &reader, metav1.CreateOptions{})
+	b.must(err)
+	_, err = b.client.RbacV1().ClusterRoleBindings().Create(b.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta("lists-workloads"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "lists-workloads"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}},
+	}, metav1.CreateOptions{})
+	b.must(err)
+	cfg := rest.CopyConfig(b.config)
+	cfg.Impersonate.UserName = "reader"
+	client, err := survey.NewClient(cfg)
+	b.must(err)
+	for namespace, want := range map[string]int{"": 4, testbed.ControlPlane: 0} {
+		unknown, outdated := 0, 0
+		b.eventually("the reader may list", func() (bool, error) { // RBAC counts a moment after it is written
+			found, err := survey.Read(b.Context(), client, survey.Options{Namespace: "shop", Linkerd: namespace})
+			if apierrors.IsForbidden(err) {
+				return false, nil
+			}
+			unknown, outdated = 0, 0
+			for _, w := range found.Workloads {
+				switch {
+				case w.Err != nil:
+					unknown++
+				case w.Outdated > 0:
+					outdated++
+				}
+			}
+			return true, err
+		})
+		if unknown != want || namespace != "" && outdated != 2 {
+			b.Errorf("a forbidden dry run, Linkerd in %q: %d unknown, %d outdated", namespace, unknown, outdated)
+		}
+	}
+}
+
+// declared compares without dry runs, and fails unless the workloads differ like that.
+func (b *bed) declared(what string, want map[string][]string) {
+	b.Helper()
+	found, err := survey.Read(b.Context(), survey.Client{Core: b.client.CoreV1(), Apps: b.client.AppsV1()}, survey.Options{
+		Namespace: "shop", Linkerd: testbed.ControlPlane, NoDryRun: true,
+	})
+	b.must(err)
+	got := map[string][]string{}
+	for _, w := range found.Workloads {
+		if b.must(w.Err); w.Outdated > 0 {
+			got[w.Name] = w.Differences
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(found.Workloads) != 4 {
+		b.Errorf("%s: %d workloads, -want +got\n%s", what, len(found.Workloads), diff)
 	}
 }
 

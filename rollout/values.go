@@ -1,0 +1,212 @@
+package rollout
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+)
+
+// Without a dry run, a value of linkerd-config is compared with the one place of a running pod in which Linkerd's chart shows it (linkerd2
+// charts/partials/templates/_proxy.tpl). A value that another version may show elsewhere is not compared, and neither is one that an annotation overrides:
+// a restart that changes nothing is worse than one that is missing.
+
+// shown is one value of linkerd-config, and where a pod shows it.
+type shown struct {
+	path      string   // of the value
+	overrides []string // annotations of a pod or its namespace that count before it (linkerd2 pkg/k8s/labels.go)
+	// differs reports whether a pod shows another value.
+	differs func(value string, pod *corev1.Pod, proxy *corev1.Container) bool
+}
+
+const (
+	override      = "config.linkerd.io/"
+	alphaOverride = "config.alpha.linkerd.io/"
+	betaOverride  = "config.beta.linkerd.io/"
+	variable      = "LINKERD2_PROXY_"
+	// withoutHeaders is what the chart adds to the log level if proxies must not log headers.
+	withoutHeaders = ",[{headers}]=off,[{request}]=off"
+	// noTimeout is how the chart writes that there is no limit.
+	noTimeout = "365d"
+)
+
+// shownValues are the values that are compared.
+func shownValues() []shown {
+	out := []shown{
+		{"proxy.image.name", []string{override + "proxy-image"}, imageDiffers},
+		{"proxy.logLevel", []string{override + "proxy-log-level"}, logLevelDiffers},
+		{"proxy.logHTTPHeaders", []string{override + "proxy-log-level", override + "proxy-log-http-headers"}, logHeadersDiffer},
+		{"proxy.logFormat", []string{override + "proxy-log-format"}, variableDiffers("LOG_FORMAT")},
+		{"proxy.defaultInboundPolicy", []string{override + "default-inbound-policy"}, variableDiffers("INBOUND_DEFAULT_POLICY")},
+		{"proxy.accessLog", []string{override + "access-log"}, optionalDiffers("ACCESS_LOG")},
+		{"proxy.shutdownGracePeriod", []string{override + "shutdown-grace-period"}, optionalDiffers("SHUTDOWN_GRACE_PERIOD")},
+		{"proxy.inboundConnectTimeout", []string{override + "proxy-inbound-connect-timeout"}, optionalDiffers("INBOUND_CONNECT_TIMEOUT")},
+		{"proxy.outboundConnectTimeout", []string{override + "proxy-outbound-connect-timeout"}, optionalDiffers("OUTBOUND_CONNECT_TIMEOUT")},
+		{"proxy.inboundDiscoveryCacheUnusedTimeout", []string{override + "proxy-inbound-discovery-cache-unused-timeout"}, variableDiffers("INBOUND_DISCOVERY_IDLE_TIMEOUT")},
+		{"proxy.outboundDiscoveryCacheUnusedTimeout", []string{override + "proxy-outbound-discovery-cache-unused-timeout"}, variableDiffers("OUTBOUND_DISCOVERY_IDLE_TIMEOUT")},
+		{"proxy.disableInboundProtocolDetectTimeout", []string{override + "proxy-disable-inbound-protocol-detect-timeout"}, limitDiffers("INBOUND_DETECT_TIMEOUT")},
+		{"proxy.disableOutboundProtocolDetectTimeout", []string{override + "proxy-disable-outbound-protocol-detect-timeout"}, limitDiffers("OUTBOUND_DETECT_TIMEOUT")},
+		{"proxy.control.streams.initialTimeout", nil, variableDiffers("CONTROL_STREAM_INITIAL_TIMEOUT")},
+		{"proxy.control.streams.idleTimeout", nil, variableDiffers("CONTROL_STREAM_IDLE_TIMEOUT")},
+		{"proxy.control.streams.lifetime", nil, variableDiffers("CONTROL_STREAM_LIFETIME")},
+		{"proxy.nativeSidecar", []string{alphaOverride + "proxy-enable-native-sidecar", betaOverride + "proxy-enable-native-sidecar"}, sidecarDiffers},
+		{"proxy.waitBeforeExitSeconds", []string{alphaOverride + "proxy-wait-before-exit-seconds"}, waitDiffers},
+		{"proxy.additionalEnv", nil, moreVariablesDiffer},
+		{"proxy.experimentalEnv", nil, moreVariablesDiffer},
+	}
+	for _, r := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+		prefix := override + "proxy-" + string(r)
+		out = append(out,
+			shown{"proxy.resources." + string(r) + ".request", []string{prefix + "-request"}, amountDiffers(r, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })},
+			shown{"proxy.resources." + string(r) + ".limit", []string{prefix + "-limit"}, amountDiffers(r, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits })},
+		)
+	}
+	return out
+}
+
+// valueDifferences returns the values of linkerd-config that a pod shows differently.
+func valueDifferences(doc map[string]any, pod *corev1.Pod, namespace map[string]string) (out []string) {
+	proxy := containerOf(pod, proxyContainer)
+	if proxy == nil {
+		return nil
+	}
+	for _, s := range shownValues() {
+		value, ok := valueAt(doc, s.path)
+		if ok && !overridden(s.overrides, pod.Annotations, namespace) && s.differs(value, pod, proxy) {
+			out = append(out, s.path)
+		}
+	}
+	return out
+}
+
+func overridden(names []string, pod, namespace map[string]string) bool {
+	for _, name := range names {
+		if pod[name] != "" || namespace[name] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// parseValues reads the values of linkerd-config. Numbers stay as they are written.
+func parseValues(text string) (map[string]any, error) {
+	asJSON, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	var doc map[string]any
+	d := json.NewDecoder(strings.NewReader(string(asJSON)))
+	d.UseNumber()
+	return doc, d.Decode(&doc)
+}
+
+// valueAt returns a value as text: a list as JSON; false: the document has none there.
+func valueAt(doc map[string]any, path string) (string, bool) {
+	var at any = doc
+	for name := range strings.SplitSeq(path, ".") {
+		fields, ok := at.(map[string]any)
+		if at, ok = fields[name]; !ok {
+			return "", false
+		}
+	}
+	switch v := at.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case json.Number:
+		return v.String(), true
+	case []any:
+		text, err := json.Marshal(v)
+		return string(text), err == nil
+	}
+	return "", false
+}
+
+// envOf returns a variable of a container; false: it has none of that name.
+func envOf(c *corev1.Container, name string) (string, bool) {
+	for _, v := range c.Env {
+		if v.Name == name {
+			return v.Value, true
+		}
+	}
+	return "", false
+}
+
+// variableDiffers is about a variable that only some versions have: a proxy without it is not compared.
+func variableDiffers(name string) func(string, *corev1.Pod, *corev1.Container) bool {
+	return func(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
+		running, ok := envOf(proxy, variable+name)
+		return ok && running != value
+	}
+}
+
+// optionalDiffers is about a variable that is absent if its value is empty.
+func optionalDiffers(name string) func(string, *corev1.Pod, *corev1.Container) bool {
+	return func(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
+		running, _ := envOf(proxy, variable+name)
+		return running != value
+	}
+}
+
+// limitDiffers is about a variable that takes a limit away.
+func limitDiffers(name string) func(string, *corev1.Pod, *corev1.Container) bool {
+	return func(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
+		running, _ := envOf(proxy, variable+name)
+		return (running == noTimeout) != (value == "true")
+	}
+}
+
+func logLevelDiffers(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
+	running, ok := envOf(proxy, variable+"LOG")
+	return ok && strings.TrimSuffix(running, withoutHeaders) != value
+}
+
+func logHeadersDiffer(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
+	running, ok := envOf(proxy, variable+"LOG")
+	return ok && strings.HasSuffix(running, withoutHeaders) == (value == "insecure")
+}
+
+func imageDiffers(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
+	return value != "" && !strings.HasPrefix(proxy.Image, value+":")
+}
+
+func sidecarDiffers(value string, pod *corev1.Pod, _ *corev1.Container) bool {
+	return isSidecar(pod) != (value == "true")
+}
+
+// waitDiffers compares how long the proxy waits before it ends. A native sidecar does not.
+func waitDiffers(value string, pod *corev1.Pod, proxy *corev1.Container) bool {
+	running := "0"
+	if l := proxy.Lifecycle; l != nil && l.PreStop != nil && l.PreStop.Exec != nil && len(l.PreStop.Exec.Command) > 0 {
+		command := l.PreStop.Exec.Command
+		running = command[len(command)-1]
+	}
+	return !isSidecar(pod) && running != value
+}
+
+// moreVariablesDiffer compares the variables of a list. One that is not in the list any more does not show.
+func moreVariablesDiffer(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
+	var vars []corev1.EnvVar
+	if json.Unmarshal([]byte(value), &vars) != nil {
+		return false // the injector cannot read it, either
+	}
+	for _, v := range vars {
+		if running, ok := envOf(proxy, v.Name); v.ValueFrom == nil && (!ok || running != v.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// amountDiffers compares an amount of a resource. One that is not declared may come from a LimitRange.
+func amountDiffers(name corev1.ResourceName, of func(*corev1.Container) corev1.ResourceList) func(string, *corev1.Pod, *corev1.Container) bool {
+	return func(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
+		amount, err := resource.ParseQuantity(value)
+		running := of(proxy)[name]
+		return value != "" && err == nil && running.Cmp(amount) != 0
+	}
+}

@@ -1,0 +1,101 @@
+package rollout
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// runningValues are those that runningPod was made with.
+const runningValues = `
+linkerdVersion: v1
+proxy:
+  image: {name: cr.example.com/proxy, version: ""}
+  logLevel: warn,linkerd=info
+  logHTTPHeaders: "off"
+  logFormat: plain
+  defaultInboundPolicy: all-unauthenticated
+  accessLog: ""
+  shutdownGracePeriod: ""
+  inboundConnectTimeout: 100ms
+  disableInboundProtocolDetectTimeout: false
+  control: {streams: {idleTimeout: 5m}}
+  nativeSidecar: false
+  waitBeforeExitSeconds: 0
+  additionalEnv: [{name: A, value: one}]
+  resources: {cpu: {request: 100m, limit: ""}, memory: {request: "", limit: ""}}
+`
+
+// runningPod is a pod as Linkerd's chart renders it.
+func runningPod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{versionAnnotation: "v1"}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: proxyContainer, Image: "cr.example.com/proxy:v1",
+			Env: []corev1.EnvVar{
+				{Name: "LINKERD2_PROXY_LOG", Value: "warn,linkerd=info" + withoutHeaders},
+				{Name: "LINKERD2_PROXY_LOG_FORMAT", Value: "plain"},
+				{Name: "LINKERD2_PROXY_INBOUND_DEFAULT_POLICY", Value: "all-unauthenticated"},
+				{Name: "LINKERD2_PROXY_INBOUND_CONNECT_TIMEOUT", Value: "100ms"},
+				{Name: "LINKERD2_PROXY_CONTROL_STREAM_IDLE_TIMEOUT", Value: "5m"},
+				{Name: "A", Value: "one"},
+			},
+			Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.1")}, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
+			},
+		}}},
+	}
+}
+
+// Values are compared with the place in which a pod shows them. An annotation counts before a value, and what a version does not have is not compared.
+func TestValueDifferences(t *testing.T) {
+	for name, tt := range map[string]struct {
+		was, is        string // of the values
+		pod, namespace map[string]string
+		want           string
+	}{
+		"nothing changed":        {},
+		"image":                  {was: "cr.example.com/proxy", is: "cr.example.com/other", want: "proxy.image.name"},
+		"log level":              {was: "warn,linkerd=info", is: "debug", want: "proxy.logLevel"},
+		"log level of the pod":   {was: "warn,linkerd=info", is: "debug", pod: map[string]string{"config.linkerd.io/proxy-log-level": "warn"}},
+		"of its namespace":       {was: "warn,linkerd=info", is: "debug", namespace: map[string]string{"config.linkerd.io/proxy-log-level": "warn"}},
+		"headers":                {was: `"off"`, is: "insecure", want: "proxy.logHTTPHeaders"},
+		"format":                 {was: "plain", is: "json", want: "proxy.logFormat"},
+		"policy":                 {was: "all-unauthenticated", is: "deny", want: "proxy.defaultInboundPolicy"},
+		"an access log":          {was: `accessLog: ""`, is: "accessLog: json", want: "proxy.accessLog"},
+		"grace period":           {was: `shutdownGracePeriod: ""`, is: "shutdownGracePeriod: 2m", want: "proxy.shutdownGracePeriod"},
+		"timeout":                {was: "100ms", is: "200ms", want: "proxy.inboundConnectTimeout"},
+		"no timeout":             {was: "DetectTimeout: false", is: "DetectTimeout: true", want: "proxy.disableInboundProtocolDetectTimeout"},
+		"streams":                {was: "5m", is: "6m", want: "proxy.control.streams.idleTimeout"},
+		"streams of a newer one": {was: "{idleTimeout: 5m}", is: "{lifetime: 6m}"},
+		"native sidecar":         {was: "nativeSidecar: false", is: "nativeSidecar: true", want: "proxy.nativeSidecar"},
+		"wait":                   {was: "Seconds: 0", is: "Seconds: 30", want: "proxy.waitBeforeExitSeconds"},
+		"another variable":       {was: "value: one", is: "value: two", want: "proxy.additionalEnv"},
+		"one more variable":      {was: "[{name: A", is: "[{name: B, value: b}, {name: A", want: "proxy.additionalEnv"},
+		"request":                {was: "100m,", is: "200m,", want: "proxy.resources.cpu.request"},
+		"request of the pod":     {was: "100m,", is: "200m,", pod: map[string]string{"config.linkerd.io/proxy-cpu-request": "100m"}},
+		"a limit":                {was: `limit: ""}, memory`, is: `limit: "1"}, memory`, want: "proxy.resources.cpu.limit"},
+		"another value":          {was: "linkerdVersion: v1", is: "linkerdVersion: v1\ncontrollerLogLevel: debug"},
+	} {
+		values := strings.Replace(runningValues, tt.was, tt.is, 1)
+		if tt.was != "" && values == runningValues {
+			t.Fatalf("%s: %q is not in the values", name, tt.was)
+		}
+		doc, err := parseValues(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod := runningPod()
+		maps.Copy(pod.Annotations, tt.pod)
+		got := valueDifferences(doc, pod, tt.namespace)
+		if diff := cmp.Diff(strings.Fields(tt.want), got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+	}
+}

@@ -90,7 +90,7 @@ func docs(of string) string {
 	case "Detection":
 		return "Detection is how outdated proxies are found."
 	case "Detection=Annotations":
-		return "compares the annotations by which the injector names its version and the trust anchors."
+		return "compares annotations of the injector, and values that have one place in a pod."
 	case "Detection=DryRun":
 		return "compares a pod with one that the injector would change now. It is the default."
 	case "EnvVar":
@@ -431,8 +431,10 @@ func docs(of string) string {
 		return "request is what the container is scheduled with."
 	case "Rollout":
 		return "Rollout has linkwright restart workloads whose pods run another proxy than they would get now. It restarts only workloads whose owners allow it by the annotation or label config.linkerd.io/reconcile: auto of the pod template, or by that annotation of the namespace."
+	case "Rollout.argoRollouts":
+		return "argoRollouts has linkwright restart Rollouts of Argo Rollouts, too, by their field restartAt. A Rollout with a workloadRef is not restarted."
 	case "Rollout.detection":
-		return "detection is how linkwright finds outdated proxies. DryRun compares each pod with one that linkwright creates as a dry run. Annotations compares only Linkerd's version and the trust anchors, and needs no right to create pods."
+		return "detection is how linkwright finds outdated proxies. DryRun compares each pod with one that linkwright creates as a dry run. Annotations needs no right to create pods. It compares Linkerd's version, the trust anchors, and values that have one place in a pod."
 	case "Rollout.maxUnavailableWorkloads":
 		return "maxUnavailableWorkloads is how many workloads of a cluster restart at the same time."
 	case "Rollout.pauseOnFailure":

@@ -19,8 +19,10 @@ type Rollout struct {
 	// PauseOnFailure sets whether a workload that does not become ready in time halts the rollout, in all clusters of this ProxyConfig. It goes on once
 	// that workload is ready.
 	PauseOnFailure *bool `json:"pauseOnFailure,omitempty"`
-	// Detection is how linkwright finds outdated proxies. DryRun compares each pod with one that linkwright creates as a dry run. Annotations compares only
-	// Linkerd's version and the trust anchors, and needs no right to create pods.
+	// ArgoRollouts has linkwright restart Rollouts of Argo Rollouts, too, by their field restartAt. A Rollout with a workloadRef is not restarted.
+	ArgoRollouts bool `json:"argoRollouts,omitempty"`
+	// Detection is how linkwright finds outdated proxies. DryRun compares each pod with one that linkwright creates as a dry run. Annotations needs no right to
+	// create pods. It compares Linkerd's version, the trust anchors, and values that have one place in a pod.
 	Detection Detection `json:"detection,omitempty"`
 }
 
@@ -31,7 +33,7 @@ type Detection string
 const (
 	// DetectByDryRun compares a pod with one that the injector would change now. It is the default.
 	DetectByDryRun Detection = "DryRun"
-	// DetectByAnnotations compares the annotations by which the injector names its version and the trust anchors.
+	// DetectByAnnotations compares annotations of the injector, and values that have one place in a pod.
 	DetectByAnnotations Detection = "Annotations"
 )
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/rollout"
 )
 
@@ -27,7 +28,16 @@ func restartAttacks() (out []attack) {
 		add("write an annotation", "patch", `{metadata: {annotations: {thief: x}}}`)
 		add("delete what runs", "delete", "")
 	}
-	return out
+	for aim, body := range map[string]string{
+		"run another image of a Rollout":             `{spec: {template: {spec: {containers: [{name: c, image: thief}]}}}}`,
+		"restart a Rollout and run another image":    `{spec: {restartAt: "2026-01-01T00:00:00Z", template: {spec: {containers: [{name: c, image: thief}]}}}}`,
+		"have a Rollout take its template elsewhere": `{spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: thief}}}`,
+		"write an annotation of a Rollout":           `{metadata: {annotations: {thief: x}}}`,
+		"write a label of a Rollout":                 `{metadata: {labels: {thief: x}}}`,
+	} {
+		out = append(out, attack{aim, rollout.ArgoRollouts(), "default", "worker", "", "patch", body})
+	}
+	return append(out, attack{"delete a Rollout", rollout.ArgoRollouts(), "default", "worker", "", "delete", ""})
 }
 
 // restarts are what linkwright does to workloads of others.
@@ -38,7 +48,10 @@ func restarts() (out []attack) {
 			fmt.Sprintf(`{spec: {template: {metadata: {annotations: {%s: x, %s: "2026-01-01T00:00:00Z"}}}}}`, rollout.RestartedFor, rollout.RestartedAt),
 		})
 	}
-	return out
+	return append(out, attack{
+		"restart a Rollout", rollout.ArgoRollouts(), "default", "worker", "", "patch",
+		fmt.Sprintf(`{metadata: {annotations: {%s: x, %s: "2026-01-01T00:00:00Z"}}, spec: {restartAt: "2026-01-01T00:00:00Z"}}`, rollout.RestartedFor, rollout.RestartedAt),
+	})
 }
 
 // workers are workloads of others.
@@ -51,7 +64,11 @@ func (b *testEnv) workers() (out []*unstructured.Unstructured) {
 		o.SetNamespace("default")
 		out = append(out, o)
 	}
-	return out
+	b.must(testbed.InstallArgoRollouts(b.Context(), b.Cluster("west").Config))
+	o, err := testbed.NewArgoRollout("worker", 0, nil)
+	b.must(err)
+	o.SetNamespace("default")
+	return append(out, o)
 }
 
 // mayRestart returns a ClusterRole as where a rollout is declared, and more: also to delete. It is bound to the account.
@@ -61,6 +78,7 @@ func mayRestart() []*unstructured.Unstructured {
 	binding.SetName("restarts")
 	role.Object["rules"] = []any{
 		map[string]any{"apiGroups": []any{"apps"}, "resources": []any{"deployments", "statefulsets", "daemonsets"}, "verbs": []any{"get", "patch", "delete"}},
+		map[string]any{"apiGroups": []any{rollout.ArgoRollouts().Group}, "resources": []any{rollout.ArgoRollouts().Resource}, "verbs": []any{"get", "patch", "delete"}},
 		map[string]any{"apiGroups": []any{""}, "resources": []any{"pods"}, "verbs": []any{"create"}},
 	}
 	binding.Object["roleRef"] = map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": "restarts"}

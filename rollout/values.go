@@ -107,10 +107,8 @@ func parseValues(text string) (map[string]any, error) {
 func valueAt(doc map[string]any, path string) (string, bool) {
 	var at any = doc
 	for name := range strings.SplitSeq(path, ".") {
-		fields, ok := at.(map[string]any)
-		if at, ok = fields[name]; !ok {
-			return "", false
-		}
+		fields, _ := at.(map[string]any)
+		at = fields[name]
 	}
 	switch v := at.(type) {
 	case string:

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Annotations of a pod template that linkwright restarted: a digest of the configuration that it restarted the workload for, and when. They are why a
-// workload is not restarted twice for the same configuration, whoever leads.
+// Annotations of a pod template that linkwright restarted, or of a Rollout: a digest of the configuration that it restarted the workload for, and when.
+// They are why a workload is not restarted twice for the same configuration, whoever leads.
 const (
 	RestartedFor = "linkwright.dev/restarted-for"
 	RestartedAt  = "linkwright.dev/restarted-at"
@@ -29,7 +29,7 @@ type Ref struct {
 // String returns it as messages name it.
 func (r Ref) String() string { return r.Kind + " " + r.Namespace + "/" + r.Name }
 
-// Workload is a Deployment, StatefulSet or DaemonSet, as far as a rollout needs it.
+// Workload is a Deployment, StatefulSet, DaemonSet or Rollout of Argo, as far as a rollout needs it.
 type Workload struct {
 	Ref
 	UID             string
@@ -62,7 +62,7 @@ func (r Restarted) Stamp() string { return r.At.UTC().Format(time.RFC3339) }
 //
 //	Settled      all its pods are of its template, and available
 //	Progressing  its controller replaces pods, or some are not available
-//	Failed       its controller gave up: the deadline of its progress is over
+//	Failed       its controller gave up: the deadline of its progress is over, or Argo Rollouts calls it degraded
 //	Paused       its owner paused it
 //	Fixed        a new template does not replace its pods: updateStrategy OnDelete, or a partition
 type State string

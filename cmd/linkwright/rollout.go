@@ -43,18 +43,18 @@ func rolloutStatus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status --context A --context B",
 		Short: "List workloads that run other proxies than they would get now",
-		Long: `List the Deployments, StatefulSets and DaemonSets of meshed pods that run other
-proxies than they would get now, and what a restart would change. Nothing is
-written: for each workload it creates a pod as a server-side dry run, to which
-Linkerd's injector answers with the proxy of a new pod. A new value of
+		Long: `List the Deployments, StatefulSets, DaemonSets and Rollouts (Argo) whose pods
+run other proxies than they would get now, and what a restart would change.
+Nothing is written: for each workload it creates a pod as a server-side dry run,
+to which Linkerd's injector answers with the proxy of a new pod. A new value of
 linkerd-config reaches the injector one or two minutes after the change.
 
-It uses your own rights: to list pods, Deployments, StatefulSets, DaemonSets and
-namespaces, and to create pods. Pods of nothing that can restart by its template
-are Unknown. PODS counts the current pods, and all.
+It uses your own rights: to list pods, namespaces and workloads of these kinds,
+and to create pods. Pods of other kinds are Unknown. PODS counts the current
+pods, and all.
 
-The exit code is 4 if a Deployment, StatefulSet or DaemonSet is Outdated or
-Unknown, or a cluster could not be read; 2 if none could.`,
+The exit code is 4 if a workload of these kinds is Outdated or Unknown, or a
+cluster could not be read; 2 if none could.`,
 		Example: `  linkwright rollout status --context east --context west
   linkwright rollout status --context east --namespace shop --all -o json`,
 		Args: cobra.NoArgs,
@@ -100,7 +100,7 @@ func (f *rolloutFlags) survey(ctx context.Context, l login) ([]report.Workload, 
 	if err != nil {
 		return nil, fmt.Errorf("cluster %s: %w", name, err)
 	}
-	found, err := survey.Read(ctx, client, survey.Options{Namespace: f.namespace})
+	found, err := survey.Read(ctx, client, survey.Options{Namespace: f.namespace, ArgoRollouts: true})
 	if err != nil {
 		why := cluster.Explain(err)
 		return nil, fmt.Errorf("cluster %s was not read: %s: %s", name, why.Code, why.Message)

@@ -61,9 +61,10 @@ the answer is not yes. Certificates of a former issuer count until they expire.
 If issuers are renewed too often for that, give --issuers-since, with a time as
 2026-11-25T18:00:00Z, or a date, which counts from its end in UTC.
 
-It uses your own rights: to list pods, Deployments, StatefulSets, DaemonSets and
-namespaces, and in the namespace of the control plane to get two ConfigMaps and
-the Secret of the issuer. It keeps only the certificates of that Secret.
+It uses your own rights: to list pods, namespaces, Deployments, StatefulSets,
+DaemonSets and Rollouts (Argo), and in the namespace of the control plane to get
+two ConfigMaps and the Secret of the issuer. It keeps only the certificates of
+that Secret.
 
 The exit code is 4 if the anchor may not be removed, or nobody knows. Without
 --anchor it is 4 if a cluster could not be read. It is 2 if none could.`,

@@ -61,8 +61,9 @@ func (m meshed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	found := map[string]runtime.Object{
 		"/api/v1/namespaces": &corev1.NamespaceList{}, "/apis/apps/v1/statefulsets": &appsv1.StatefulSetList{}, "/apis/apps/v1/daemonsets": &appsv1.DaemonSetList{},
-		"/apis/apps/v1/deployments": &appsv1.DeploymentList{Items: []appsv1.Deployment{{ObjectMeta: meta("shop", "web")}}},
-		"/api/v1/pods":              &corev1.PodList{Items: []corev1.Pod{pod}},
+		"/apis/apps/v1/deployments":  &appsv1.DeploymentList{Items: []appsv1.Deployment{{ObjectMeta: meta("shop", "web")}}},
+		"/apis/argoproj.io/v1alpha1": &metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "applications"}}}, // Argo CD alone
+		"/api/v1/pods":               &corev1.PodList{Items: []corev1.Pod{pod}},
 		"/api/v1/namespaces/linkerd/configmaps/linkerd-identity-trust-roots": roots,
 		"/api/v1/namespaces/linkerd/configmaps/linkerd-config":               configMap("linkerd-config", "values", "identity: {issuer: {issuanceLifetime: 24h0m0s}}"),
 	}

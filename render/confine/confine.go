@@ -56,7 +56,7 @@ const partOf = "app.kubernetes.io/part-of"
 // Objects are the policies of an account with their bindings, in a fixed order. Each is for requests of this account alone.
 func Objects(a Account) (out []Object) {
 	for _, f := range []func(Account) rules{
-		deployments, statefulSets, daemonSets, dryRunPods, secrets, accounts, tokens, services, endpoints, clusterRoleBindings, roles, roleBindings, configMaps, leases,
+		deployments, statefulSets, daemonSets, argoRollouts, dryRunPods, secrets, accounts, tokens, services, endpoints, clusterRoleBindings, roles, roleBindings, configMaps, leases,
 	} {
 		r := f(a)
 		name := object.Manager(a.Owner) + "." + r.name()

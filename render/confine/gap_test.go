@@ -41,7 +41,7 @@ func TestGap(t *testing.T) {
 	}{
 		"confined":                {all, ""},
 		"nothing":                 {object.Observation{}, "no admission policy confines linkwright's account"},
-		"of another account":      {observationOf(t, Account{Owner: "linkwright", Namespace: "ops", Name: "other", Multicluster: "mc"}), "are of another version or other flags of linkwright (14"},
+		"of another account":      {observationOf(t, Account{Owner: "linkwright", Namespace: "ops", Name: "other", Multicluster: "mc"}), "are of another version or other flags of linkwright (15"},
 		"of another installation": {observationOf(t, account("other")), "no admission policy confines"},
 		"not bound":               {edited(func(e *object.Edit) { e.Drop(secrets) }), "are missing (1, the first is ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io linkwright.secrets)"},
 		"being deleted":           {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Terminating: true}, object.Body{}) }), "are missing (1"},

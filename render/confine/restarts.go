@@ -58,6 +58,23 @@ func restartsOf(resource string) rules {
 	}
 }
 
+// argoRollouts: linkwright restarts Rollouts of Argo by one field of theirs, and changes nothing else.
+func argoRollouts(Account) rules {
+	return rules{
+		resource: rollout.ArgoRollouts().Group + "/" + rollout.ArgoRollouts().Resource, verbs: written(), variables: []admissionv1.Variable{
+			{Name: "spec", Expression: "dyn(object.spec)"},
+			{Name: "oldSpec", Expression: "dyn(oldObject.spec)"},
+			head(), oldHead(),
+			{Name: "headMarks", Expression: mapOrEmpty("object", "annotations")},
+			{Name: "oldHeadMarks", Expression: mapOrEmpty("oldObject", "annotations")},
+			{Name: "restart", Expression: `request.operation == "UPDATE" && ` + equalExcept("variables.spec", "variables.oldSpec", "restartAt") + " && " +
+				sameFields("labels", "ownerReferences", "finalizers") + " && " +
+				equalExcept("variables.headMarks", "variables.oldHeadMarks", rollout.RestartedFor, rollout.RestartedAt)},
+		},
+		checks: []check{{"variables.restart", "linkwright changes only restartAt of a Rollout, and its annotations " + rollout.RestartedFor + " and " + rollout.RestartedAt}},
+	}
+}
+
 // dryRunPods: linkwright creates pods to see what Linkerd's injector makes of them. None of them may come to be.
 func dryRunPods(Account) rules {
 	return rules{

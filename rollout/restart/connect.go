@@ -40,6 +40,7 @@ type connection struct {
 	cfg     *rest.Config
 	clients clients
 	watches *watches // nil: they have not begun
+	argo    bool     // Rollouts of Argo are asked for
 	moved   func()
 }
 
@@ -71,13 +72,20 @@ func sameLogin(a, b *rest.Config) bool {
 		reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)
 }
 
-// follow begins the watches, unless they run, and waits until they are complete.
-func (c *connection) follow(ctx context.Context) error {
+// follow begins the watches, unless they run, and waits until they are complete. argo asks for Rollouts of Argo, too.
+func (c *connection) follow(ctx context.Context, argo bool) error {
+	if c.argo != argo {
+		c.unfollow()
+	}
 	if c.watches == nil {
 		if _, err := c.clients.policy.PodDisruptionBudgets("").List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 			return err
 		}
-		c.watches = follow(context.WithoutCancel(ctx), c.clients, c.moved)
+		has, err := c.hasArgo(ctx, argo)
+		if err != nil {
+			return err
+		}
+		c.argo, c.watches = argo, follow(context.WithoutCancel(ctx), c.clients, has, c.moved)
 	}
 	ctx, end := context.WithTimeout(ctx, syncTimeout)
 	defer end()
@@ -85,6 +93,18 @@ func (c *connection) follow(ctx context.Context) error {
 		return errNotWatched
 	}
 	return nil
+}
+
+// hasArgo reports whether the cluster has Rollouts of Argo that linkwright may list, if they are asked for.
+func (c *connection) hasArgo(ctx context.Context, asked bool) (bool, error) {
+	if !asked {
+		return false, nil
+	}
+	has, err := c.clients.HasArgoRollouts(ctx)
+	if has {
+		_, err = c.clients.Dynamic.Resource(rollout.ArgoRollouts()).List(ctx, metav1.ListOptions{Limit: 1})
+	}
+	return has, err
 }
 
 // unfollow ends the watches.
@@ -155,21 +175,30 @@ func (c *connection) patchProgress(ctx context.Context, owner string, value any)
 // manager is the field manager of restarts.
 func manager(owner string) string { return object.Manager(owner) + "-rollout" }
 
-// patch writes the restart of a workload into its template, if the workload is still what was read.
+// patch writes the restart of a workload into it, if it is still what was read.
 func (w *worker) patch(ctx context.Context, r rollout.Restart, now time.Time) error {
-	patch, err := templatePatch(r.Workload, map[string]any{rollout.RestartedFor: r.For, rollout.RestartedAt: rollout.Restarted{At: now}.Stamp()})
+	patch, err := restartPatch(r.Workload, rollout.Restarted{For: r.For, At: now})
 	if err != nil {
 		return err
 	}
 	return w.conn.clients.patch(ctx, r.Ref, patch, manager(w.runner.Owner))
 }
 
-// templatePatch returns a merge patch of annotations of a pod template, for the very version of the workload that was read. A value of nil removes one.
-func templatePatch(w rollout.Workload, annotations map[string]any) ([]byte, error) {
-	return json.Marshal(map[string]any{
-		"metadata": map[string]string{"resourceVersion": w.ResourceVersion, "uid": w.UID},
-		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": annotations}}},
-	})
+// restartPatch returns a merge patch of a restart, for the very version of the workload that was read: annotations of its pod template, and of a Rollout
+// its own annotations and its field restartAt. The zero value takes a restart back.
+func restartPatch(w rollout.Workload, r rollout.Restarted) ([]byte, error) {
+	annotations, at := map[string]any{rollout.RestartedFor: nil, rollout.RestartedAt: nil}, any(nil)
+	if r.For != "" {
+		at = r.Stamp()
+		annotations = map[string]any{rollout.RestartedFor: r.For, rollout.RestartedAt: at}
+	}
+	meta := map[string]any{"resourceVersion": w.ResourceVersion, "uid": w.UID}
+	if w.Kind == rollout.ArgoRollout {
+		meta["annotations"] = annotations
+		return json.Marshal(map[string]any{"metadata": meta, "spec": map[string]any{"restartAt": at}})
+	}
+	template := map[string]any{"metadata": map[string]any{"annotations": annotations}}
+	return json.Marshal(map[string]any{"metadata": meta, "spec": map[string]any{"template": template}})
 }
 
 // patch sends a merge patch of a workload.
@@ -182,15 +211,21 @@ func (c clients) patch(ctx context.Context, r rollout.Ref, patch []byte, manager
 		_, err = c.Apps.StatefulSets(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
 	case "DaemonSet":
 		_, err = c.Apps.DaemonSets(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
+	case rollout.ArgoRollout:
+		_, err = c.Dynamic.Resource(rollout.ArgoRollouts()).Namespace(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
 	}
 	return err
 }
 
 // restartEvent is an Event about a workload that restarts, without a message.
 func restartEvent(r rollout.Restart) *corev1.Event {
+	version := "apps/v1"
+	if r.Kind == rollout.ArgoRollout {
+		version = rollout.ArgoRollouts().GroupVersion().String()
+	}
 	return &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: r.Name + ".", Namespace: r.Namespace}, Reason: string(reason.ProxyRestart),
-		InvolvedObject: corev1.ObjectReference{APIVersion: "apps/v1", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: types.UID(r.UID)},
+		InvolvedObject: corev1.ObjectReference{APIVersion: version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: types.UID(r.UID)},
 	}
 }
 

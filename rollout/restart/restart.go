@@ -54,7 +54,7 @@ func (t Target) alike(o Target) bool {
 
 func samePolicy(a, b api.Rollout) bool {
 	return *a.MaxUnavailableWorkloads == *b.MaxUnavailableWorkloads && *a.PerNamespace == *b.PerNamespace &&
-		*a.PauseOnFailure == *b.PauseOnFailure && a.Detection == b.Detection
+		*a.PauseOnFailure == *b.PauseOnFailure && a.Detection == b.Detection && a.ArgoRollouts == b.ArgoRollouts
 }
 
 // Options are what a Runner needs of its surroundings.

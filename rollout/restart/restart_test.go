@@ -34,10 +34,12 @@ import (
 // bed is a real control plane with an injector, workloads, and what restarts them.
 type bed struct {
 	*testing.T
+	cluster  *testbed.Cluster
 	client   kubernetes.Interface
 	config   *rest.Config
 	requests atomic.Int64
 	inputs   string
+	argo     bool // Rollouts of Argo are declared
 	runner   *restart.Runner
 	stop     func()
 }
@@ -52,7 +54,8 @@ func newBed(t *testing.T) *bed {
 	planes, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"east"}})
 	b.must(err)
 	t.Cleanup(func() { b.must(planes.Close()) })
-	cfg := planes.Clusters[0].Config
+	b.cluster = planes.Clusters[0]
+	cfg := b.cluster.Config
 	b.must(testbed.InstallLinkerd(t.Context(), cfg, testbed.Linkerd{}))
 	_, err = testbed.StartInjector(t.Context(), cfg)
 	b.must(err)
@@ -111,7 +114,7 @@ func (b *bed) newRunner() *restart.Runner {
 func (b *bed) target(hold *object.Reason) { b.runner.Set(b.targets(hold)) }
 
 func (b *bed) targets(hold *object.Reason) []restart.Target {
-	p := api.Rollout{MaxUnavailableWorkloads: new(2), PerNamespace: new(2)}.WithDefaults()
+	p := api.Rollout{MaxUnavailableWorkloads: new(2), PerNamespace: new(2), ArgoRollouts: b.argo}.WithDefaults()
 	return []restart.Target{{Cluster: "east", Rollout: "ProxyConfig all", Policy: p, Linkerd: testbed.ControlPlane, Inputs: b.inputs, Hold: hold}}
 }
 
@@ -271,6 +274,7 @@ func TestRun(t *testing.T) {
 	b.opened(&was)
 	b.once(&was)
 	b.failing(&was)
+	b.argoRollouts()
 }
 
 // once has no process watch: each call restarts what may restart then, and waits for nothing.

@@ -29,7 +29,7 @@ func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
 		switch {
 		case !known:
 			s.since = w.sinceKept(ref, now)
-		case live.Done > s.done:
+		case live.Done > s.done, live.Kind == rollout.ArgoRollout && live.Status != s.status: // its numbers go up and down while it replaces pods in place
 			s.since = now
 		}
 		s.done = max(s.done, live.Done)

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -25,6 +26,7 @@ type watches struct {
 	namespaces cache.Store   // of *kept[namespace]
 	budgets    cache.Store   // of *kept[rollout.Budget]
 	synced     []cache.InformerSynced
+	argo       bool // Rollouts of Argo are watched, too
 	running    sync.WaitGroup
 	end        context.CancelFunc
 }
@@ -62,11 +64,15 @@ type informer struct {
 	keep  func(any) any
 }
 
-// follow watches a cluster until stop is called. moved is called for each change of what is kept.
-func follow(ctx context.Context, c clients, moved func()) *watches {
+// follow watches a cluster until stop is called, with Rollouts of Argo if it has them. moved is called for each change of what is kept.
+func follow(ctx context.Context, c clients, argo bool, moved func()) *watches {
 	ctx, end := context.WithCancel(ctx)
-	w := &watches{end: end}
-	for _, i := range []informer{deployments(c), statefulSets(c), daemonSets(c)} {
+	w := &watches{end: end, argo: argo}
+	kinds := []informer{deployments(c), statefulSets(c), daemonSets(c)}
+	if argo {
+		kinds = append(kinds, argoRollouts(c))
+	}
+	for _, i := range kinds {
 		w.workloads = append(w.workloads, w.start(ctx, i, moved))
 	}
 	w.namespaces = w.start(ctx, namespaces(c), moved)
@@ -103,7 +109,7 @@ func (w *watches) live() map[rollout.Ref]rollout.Workload {
 	out := map[rollout.Ref]rollout.Workload{}
 	for _, store := range w.workloads {
 		for _, o := range store.List() {
-			if k, ok := o.(*kept[rollout.Workload]); ok {
+			if k, ok := o.(*kept[rollout.Workload]); ok && k.Value.Kind != "" {
 				value := k.Value
 				value.ResourceVersion = k.version
 				out[value.Ref] = value
@@ -186,6 +192,14 @@ func statefulSets(c clients) informer {
 
 func daemonSets(c clients) informer {
 	return informerOf(c.Apps.DaemonSets(""), &appsv1.DaemonSet{}, func(d *appsv1.DaemonSet) rollout.Workload { return withoutVersion(rollout.OfDaemonSet(d)) })
+}
+
+// argoRollouts keeps nothing of a Rollout that has no template of its own.
+func argoRollouts(c clients) informer {
+	return informerOf(c.Dynamic.Resource(rollout.ArgoRollouts()), &unstructured.Unstructured{}, func(o *unstructured.Unstructured) rollout.Workload {
+		w, _, _ := rollout.OfArgoRollout(o)
+		return withoutVersion(w)
+	})
 }
 
 func namespaces(c clients) informer {

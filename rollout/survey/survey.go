@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -27,7 +28,7 @@ const inFlight, page = 16, 500
 // nothing about the next pod.
 var ErrNoProxy = errors.New("the dry run got no proxy")
 
-// Workload is a Deployment, StatefulSet or DaemonSet with meshed pods.
+// Workload is a Deployment, StatefulSet, DaemonSet or Rollout of Argo with meshed pods.
 type Workload struct {
 	Kind, Namespace, Name string
 	OptsIn                bool             // its owner lets a controller restart it
@@ -49,6 +50,8 @@ type Options struct {
 	Linkerd string
 	// NoDryRun compares all pods like that.
 	NoDryRun bool
+	// ArgoRollouts reads Rollouts of Argo, too, if the cluster has that kind.
+	ArgoRollouts bool
 }
 
 // has reports whether a workload is asked for.
@@ -60,6 +63,8 @@ func (o Options) has(w *workload, optsIn bool) bool {
 type Cluster struct {
 	Workloads []Workload // by namespace, kind and name
 	Others    []Pod      // meshed pods of nothing that can be restarted by its template: bare pods, and those of Jobs
+	// ArgoRollouts says that the cluster has Rollouts of Argo, and they were read.
+	ArgoRollouts bool
 }
 
 // Pod is a pod that is only reported, with the kind of its controller; empty: it has none.
@@ -67,8 +72,9 @@ type Pod struct{ Namespace, Name, Controller string }
 
 // Client reads what a survey needs. It is not a kubernetes.Interface: an interface on all clients together adds 8 MB to the program.
 type Client struct {
-	Core typedv1.CoreV1Interface
-	Apps typedappsv1.AppsV1Interface
+	Core    typedv1.CoreV1Interface
+	Apps    typedappsv1.AppsV1Interface
+	Dynamic dynamic.Interface // for Rollouts of Argo
 }
 
 // NewClient returns a client for a cluster. An error is one of the configuration.
@@ -78,22 +84,27 @@ func NewClient(cfg *rest.Config) (Client, error) {
 		return Client{}, err
 	}
 	apps, err := typedappsv1.NewForConfig(cfg)
-	return Client{Core: core, Apps: apps}, err
+	if err != nil {
+		return Client{}, err
+	}
+	others, err := dynamic.NewForConfig(cfg)
+	return Client{core, apps, others}, err
 }
 
-// Read surveys a cluster. It sends four lists, one more for namespaces, and one dry run for each workload with meshed pods.
+// Read surveys a cluster. It sends four lists, one more for namespaces, two requests for Rollouts of Argo if these are asked for, and one dry run for each
+// workload with meshed pods.
 func Read(ctx context.Context, client Client, o Options) (Cluster, error) {
 	if o.Only != (rollout.Ref{}) {
 		o.Namespace = o.Only.Namespace
 	}
-	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}, only: o.Only, byDryRun: !o.NoDryRun, fallsBack: o.Linkerd != ""}
+	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}, only: o.Only, byDryRun: !o.NoDryRun, fallsBack: o.Linkerd != "", argo: o.ArgoRollouts}
 	if err := r.list(ctx); err != nil {
 		return Cluster{}, err
 	}
 	r.current = sync.OnceValues(func() (rollout.Current, error) { return r.readCurrent(ctx, o.Linkerd) })
 	others := r.assign()
 	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return !o.has(w, r.optsIn(w)) })
-	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others}
+	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others, ArgoRollouts: r.argo}
 	g, inner := errgroup.WithContext(ctx)
 	g.SetLimit(inFlight)
 	for i, w := range meshed {
@@ -113,7 +124,7 @@ type Owned struct {
 
 // Workloads lists the workloads of a cluster that have meshed pods, by namespace, kind and name. It compares nothing.
 func Workloads(ctx context.Context, client Client) (out []Owned, err error) {
-	r := reader{client: client, annotations: map[string]map[string]string{}}
+	r := reader{client: client, annotations: map[string]map[string]string{}, argo: true}
 	if err := r.list(ctx); err != nil {
 		return nil, err
 	}
@@ -149,6 +160,7 @@ type reader struct {
 	only        rollout.Ref // zero: all
 	byDryRun    bool
 	fallsBack   bool                            // to annotations, if a dry run is forbidden
+	argo        bool                            // Rollouts of Argo count, too; after list: and the cluster has them
 	current     func() (rollout.Current, error) // what the injector would write into annotations now
 }
 
@@ -159,7 +171,7 @@ func (r *reader) optsIn(w *workload) bool {
 // list reads meshed pods, workloads and namespaces.
 func (r *reader) list(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	var deployments, statefulSets, daemonSets []*workload
+	var deployments, statefulSets, daemonSets, rollouts []*workload
 	g.Go(func() (err error) {
 		r.pods, err = r.meshedPods(ctx)
 		return err
@@ -185,6 +197,12 @@ func (r *reader) list(ctx context.Context) error {
 			}
 		})
 	})
+	g.Go(func() (err error) {
+		if r.argo {
+			rollouts, r.argo, err = r.argoRollouts(ctx)
+		}
+		return err
+	})
 	g.Go(func() error {
 		if r.namespace != "" {
 			ns, err := r.client.Core.Namespaces().Get(ctx, r.namespace, metav1.GetOptions{})
@@ -200,7 +218,7 @@ func (r *reader) list(ctx context.Context) error {
 		})
 	})
 	err := g.Wait()
-	r.workloads = slices.Concat(deployments, statefulSets, daemonSets)
+	r.workloads = slices.Concat(deployments, statefulSets, daemonSets, rollouts)
 	slices.SortFunc(r.workloads, (*workload).compareTo)
 	return err
 }
@@ -276,15 +294,14 @@ func (r *reader) assign() (others []Pod) {
 	return others
 }
 
-// owns reports whether a pod is the workload's. A Deployment owns those of its ReplicaSets, which it names by the hash of
-// their template.
+// owns reports whether a pod is the workload's. A Deployment or Rollout owns those of its ReplicaSets, which it names by the hash of their template.
 func (w *workload) owns(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
 		return false
 	}
-	if w.kind == "Deployment" {
-		return owner.Kind == "ReplicaSet" && owner.Name == w.name+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+	if hash := map[string]string{"Deployment": appsv1.DefaultDeploymentUniqueLabelKey, rollout.ArgoRollout: rollout.ArgoTemplateHash}[w.kind]; hash != "" {
+		return owner.Kind == "ReplicaSet" && owner.Name == w.name+"-"+pod.Labels[hash]
 	}
 	return owner.Kind == w.kind && owner.Name == w.name
 }

@@ -165,6 +165,9 @@ func (g ruleSet) restarts(c fleet.Cluster) {
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		g.grant(resource{group: "apps", kind: kind}, "list", "watch", "patch")
 	}
+	if c.Rollout.ArgoRollouts {
+		g.grant(resource{group: "argoproj.io", kind: "Rollout"}, "list", "watch", "patch")
+	}
 	g.grant(resource{group: "policy", kind: "PodDisruptionBudget"}, "list", "watch")
 	g.grant(resource{kind: "Namespace"}, "list", "watch")
 	g.grant(resource{kind: "Pod"}, "list")

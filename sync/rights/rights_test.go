@@ -129,6 +129,8 @@ func TestRightsOfRollout(t *testing.T) {
 	same(t, "by annotations", want, of("rollout: {detection: Annotations}"))
 	want[2] = ": pods list,create"
 	same(t, "by dry runs", want, of("rollout: {}"))
+	want = slices.Insert(want, 4, ": rollouts list,watch,patch")
+	same(t, "with Argo Rollouts", want, of("rollout: {argoRollouts: true}"))
 }
 
 // What overlays bring in is written in the cluster that it is brought into.

@@ -2,14 +2,14 @@ package output
 
 import "github.com/linkwright/linkwright/object"
 
-// Workload is a Deployment, StatefulSet or DaemonSet whose pods have proxies, or a pod of something else.
+// Workload is a Deployment, StatefulSet, DaemonSet or Rollout of Argo whose pods have proxies, or a pod of something else.
 type Workload struct {
 	TypeMeta
 	// Cluster is the cluster in which it runs.
 	Cluster string `json:"cluster"`
 	// Namespace is its namespace.
 	Namespace string `json:"namespace"`
-	// WorkloadKind is Deployment, StatefulSet, DaemonSet or Pod.
+	// WorkloadKind is Deployment, StatefulSet, DaemonSet, Rollout or Pod.
 	WorkloadKind string `json:"workloadKind"`
 	// Name is its name.
 	Name string `json:"name"`

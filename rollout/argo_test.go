@@ -1,0 +1,49 @@
+package rollout
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A Rollout of Argo is what its phase says, once its controller saw its newest version. One without a template of its own is left out.
+func TestOfArgoRollout(t *testing.T) {
+	for name, tt := range map[string]struct {
+		phase, observed string
+		want            State
+	}{
+		"healthy":          {"Healthy", "3", Settled},
+		"not observed":     {"Healthy", "2", Progressing},
+		"never observed":   {"", "", Progressing},
+		"progressing":      {"Progressing", "3", Progressing},
+		"paused":           {"Paused", "3", Paused},
+		"degraded":         {"Degraded", "3", Failed},
+		"of a newer Argo":  {"Fine", "3", Progressing},
+		"an older version": {"Degraded", "2", Progressing},
+	} {
+		o := argoObject()
+		o.Object["status"] = map[string]any{"phase": tt.phase, "observedGeneration": tt.observed, "availableReplicas": int64(2), "updatedReplicas": int64(3)}
+		w, template, ok := OfArgoRollout(o)
+		if !ok || w.State != tt.want || w.Done != 5 || w.OptIn != Auto || w.Restarted.For != "digest" || w.String() != "Rollout shop/pay" || len(template.Spec.Containers) != 1 {
+			t.Errorf("%s: got %+v %t", name, w, ok)
+		}
+	}
+	elsewhere := argoObject()
+	elsewhere.Object["spec"] = map[string]any{"workloadRef": map[string]any{"kind": "Deployment", "name": "pay"}}
+	broken := argoObject()
+	broken.Object["spec"] = map[string]any{"template": "x"}
+	for _, o := range []*unstructured.Unstructured{elsewhere, broken, {}} {
+		if w, _, ok := OfArgoRollout(o); ok || w.Kind != "" {
+			t.Errorf("%v: got %+v", o.Object["spec"], w)
+		}
+	}
+}
+
+func argoObject() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": "shop", "name": "pay", "generation": int64(3), "annotations": map[string]any{RestartedFor: "digest"}},
+		"spec": map[string]any{"template": map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{Reconcile: Auto}}, "spec": map[string]any{"containers": []any{map[string]any{"name": "app"}}},
+		}},
+	}}
+}

@@ -1,0 +1,40 @@
+package survey
+
+import (
+	"context"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/linkwright/linkwright/rollout"
+)
+
+// HasArgoRollouts reports whether the cluster has the kind Rollout of Argo. Everybody may ask for the kinds of an API, so a list that is forbidden is
+// not mistaken for a kind that is absent.
+func (c Client) HasArgoRollouts(ctx context.Context) (bool, error) {
+	kinds := &metav1.APIResourceList{}
+	err := c.Core.RESTClient().Get().AbsPath("/apis", rollout.ArgoRollouts().Group, rollout.ArgoRollouts().Version).Do(ctx).Into(kinds)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return slices.ContainsFunc(kinds.APIResources, func(r metav1.APIResource) bool { return r.Name == rollout.ArgoRollouts().Resource }), err
+}
+
+// argoRollouts lists Rollouts of Argo; false: the cluster does not have the kind.
+func (r *reader) argoRollouts(ctx context.Context) (out []*workload, has bool, err error) {
+	if has, err = r.client.HasArgoRollouts(ctx); !has {
+		return nil, false, err
+	}
+	list := r.client.Dynamic.Resource(rollout.ArgoRollouts()).Namespace(r.namespace).List
+	err = pagesOf(ctx, r, rollout.ArgoRollout, list, func(l *unstructured.UnstructuredList) {
+		for i := range l.Items {
+			o := &l.Items[i]
+			if live, template, ok := rollout.OfArgoRollout(o); ok {
+				out = append(out, &workload{kind: rollout.ArgoRollout, namespace: o.GetNamespace(), name: o.GetName(), live: live, template: template})
+			}
+		}
+	})
+	return out, true, err
+}

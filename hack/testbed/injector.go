@@ -12,12 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -31,6 +33,7 @@ type Injector struct {
 	client kubernetes.Interface
 	server *httptest.Server
 	calls  atomic.Int64
+	delay  atomic.Int64 // nanoseconds
 }
 
 const injectorName = "linkerd-proxy-injector-webhook-config"
@@ -68,6 +71,16 @@ func StartInjector(ctx context.Context, cfg *rest.Config) (*Injector, error) {
 // Calls is how many admissions it was asked for so far.
 func (i *Injector) Calls() int64 { return i.calls.Load() }
 
+// Delay has each answer take so long.
+func (i *Injector) Delay(d time.Duration) { i.delay.Store(int64(d)) }
+
+// Ignore has API servers go on without an answer after a second, as Linkerd's webhook does after some (failurePolicy: Ignore).
+func (i *Injector) Ignore(ctx context.Context) error {
+	patch := `[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}, {"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 1}]`
+	_, err := i.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Patch(ctx, injectorName, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
 // Close ends it, and has the cluster ask it no more.
 func (i *Injector) Close(ctx context.Context) error {
 	err := i.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(ctx, injectorName, metav1.DeleteOptions{})
@@ -77,6 +90,7 @@ func (i *Injector) Close(ctx context.Context) error {
 
 func (i *Injector) admit(w http.ResponseWriter, req *http.Request) {
 	i.calls.Add(1)
+	time.Sleep(time.Duration(i.delay.Load()))
 	var review admissionv1.AdmissionReview
 	if err := json.NewDecoder(req.Body).Decode(&review); err != nil || review.Request == nil {
 		http.Error(w, "it is no review", http.StatusBadRequest)

@@ -35,6 +35,7 @@ import (
 type bed struct {
 	*testing.T
 	cluster  *testbed.Cluster
+	injector *testbed.Injector
 	client   kubernetes.Interface
 	config   *rest.Config
 	requests atomic.Int64
@@ -50,14 +51,26 @@ func newBed(t *testing.T) *bed {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
-	b := &bed{T: t, stop: func() {}}
 	planes, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"east"}})
-	b.must(err)
-	t.Cleanup(func() { b.must(planes.Close()) })
-	b.cluster = planes.Clusters[0]
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := planes.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return bedOf(t, planes.Clusters[0])
+}
+
+// bedOf installs Linkerd and an injector in a cluster.
+func bedOf(t *testing.T, c *testbed.Cluster) *bed {
+	t.Helper()
+	b := &bed{T: t, stop: func() {}, cluster: c}
 	cfg := b.cluster.Config
 	b.must(testbed.InstallLinkerd(t.Context(), cfg, testbed.Linkerd{}))
-	_, err = testbed.StartInjector(t.Context(), cfg)
+	var err error
+	b.injector, err = testbed.StartInjector(t.Context(), cfg)
 	b.must(err)
 	b.client, err = kubernetes.NewForConfig(cfg)
 	b.must(err)
@@ -194,16 +207,22 @@ func (b *bed) grew(what string, since map[string]int64, names ...string) map[str
 	return got
 }
 
+// namespaces makes some namespaces, and the inventory of the base.
+func (b *bed) namespaces(names ...string) {
+	b.Helper()
+	for _, ns := range names {
+		b.must(testbed.MakeNamespace(b.Context(), b.client, ns))
+	}
+	key := inventory.Key("linkwright", object.End{})
+	_, err := b.client.CoreV1().ConfigMaps(key.Namespace).Create(b.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: key.Name}}, metav1.CreateOptions{})
+	b.must(err)
+}
+
 // workloads makes some of each kind, and waits until they run.
 func (b *bed) workloads() {
 	b.Helper()
 	ctx, apps := b.Context(), b.client.AppsV1()
-	for _, ns := range []string{object.AccessNamespace, "shop", "bank"} {
-		b.must(testbed.MakeNamespace(ctx, b.client, ns))
-	}
-	key := inventory.Key("linkwright", object.End{})
-	_, err := b.client.CoreV1().ConfigMaps(key.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: key.Name}}, metav1.CreateOptions{})
-	b.must(err)
+	b.namespaces(object.AccessNamespace, "shop", "bank")
 	auto := map[string]string{rollout.Reconcile: rollout.Auto}
 	web := testbed.MeshedDeployment("web", auto)
 	web.Spec.Replicas, web.Spec.ProgressDeadlineSeconds = new(int32(2)), new(int32(3))
@@ -212,7 +231,7 @@ func (b *bed) workloads() {
 		_, err := apps.Deployments("shop").Create(ctx, d, metav1.CreateOptions{})
 		b.must(err)
 	}
-	_, err = apps.Deployments("bank").Create(ctx, testbed.MeshedDeployment("ledger", nil), metav1.CreateOptions{})
+	_, err := apps.Deployments("bank").Create(ctx, testbed.MeshedDeployment("ledger", nil), metav1.CreateOptions{})
 	b.must(err)
 	select1 := func(name string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
@@ -231,6 +250,17 @@ func (b *bed) workloads() {
 // settled waits until all workloads are available with their current templates.
 func (b *bed) settled() {
 	b.Helper()
+	b.deployed()
+	err := wait.PollUntilContextTimeout(b.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		pods, err := b.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: "app in (db, agent)"})
+		return err == nil && len(pods.Items) == 2 && pods.Items[0].Status.Phase == corev1.PodRunning && pods.Items[1].Status.Phase == corev1.PodRunning, err
+	})
+	b.must(err)
+}
+
+// deployed waits until all Deployments are.
+func (b *bed) deployed() {
+	b.Helper()
 	err := wait.PollUntilContextTimeout(b.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		deployments, err := b.client.AppsV1().Deployments("").List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -241,8 +271,7 @@ func (b *bed) settled() {
 				return false, nil
 			}
 		}
-		pods, err := b.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: "app in (db, agent)"})
-		return err == nil && len(pods.Items) == 2 && pods.Items[0].Status.Phase == corev1.PodRunning && pods.Items[1].Status.Phase == corev1.PodRunning, err
+		return true, nil
 	})
 	b.must(err)
 }
@@ -250,6 +279,7 @@ func (b *bed) settled() {
 // TestRun follows one rollout after the other on a real control plane, with real controllers of Deployments, StatefulSets, DaemonSets and disruption
 // budgets, and a real webhook.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.workloads()
 	b.inputs = "first"

@@ -2,6 +2,7 @@ package restart
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -232,7 +233,7 @@ func (w *worker) say(ctx context.Context, t Target, p rollout.Progress) time.Tim
 	}
 	if !same {
 		if was := w.said; !object.SameReason(was.Why, p.Why) || was.Complete() != p.Complete() {
-			w.log(p)
+			logProgress(w.runner.Log, w.name, p)
 		}
 		p.At = time.Now().UTC().Truncate(time.Second)
 		w.said = p
@@ -249,17 +250,18 @@ func (w *worker) say(ctx context.Context, t Target, p rollout.Progress) time.Tim
 	return time.Now().Add(minRetry)
 }
 
-func (w *worker) log(p rollout.Progress) {
-	args := []any{"cluster", string(w.name), "workloads", p.Total, "current", p.Current}
+// logProgress logs how far a cluster is.
+func logProgress(log *slog.Logger, cluster api.ClusterName, p rollout.Progress) {
+	args := []any{"cluster", string(cluster), "workloads", p.Total, "current", p.Current}
 	switch {
 	case p.Complete():
-		w.runner.Log.Info("all workloads that opt in run the current proxy", args...)
+		log.Info("all workloads that opt in run the current proxy", args...)
 	case p.Why != nil && slices.Contains([]reason.Code{reason.RestartFailed, reason.RestartWithoutEffect, reason.WorkloadsNotRead}, p.Why.Code):
-		w.runner.Log.Warn("the rollout does not go on", append(args, "reason", string(p.Why.Code), "error", p.Why.Message)...)
+		log.Warn("the rollout does not go on", append(args, "reason", string(p.Why.Code), "error", p.Why.Message)...)
 	case p.Why != nil:
-		w.runner.Log.Info("the rollout waits", append(args, "reason", string(p.Why.Code), "why", p.Why.Message)...)
+		log.Info("the rollout waits", append(args, "reason", string(p.Why.Code), "why", p.Why.Message)...)
 	default:
-		w.runner.Log.Info("the rollout goes on", args...)
+		log.Info("the rollout goes on", args...)
 	}
 }
 

@@ -432,7 +432,7 @@ func docs(of string) string {
 	case "Rollout":
 		return "Rollout has linkwright restart workloads whose pods run another proxy than they would get now. It restarts only workloads whose owners allow it by the annotation or label config.linkerd.io/reconcile: auto of the pod template, or by that annotation of the namespace."
 	case "Rollout.argoRollouts":
-		return "argoRollouts has linkwright restart Rollouts of Argo Rollouts, too, by their field restartAt. A Rollout with a workloadRef is not restarted."
+		return "argoRollouts has linkwright restart Argo Rollouts, too. Their strategy, analyses and promotions count for a restart as for any new template. One with a workloadRef is not restarted."
 	case "Rollout.detection":
 		return "detection is how linkwright finds outdated proxies. DryRun compares each pod with one that linkwright creates as a dry run. Annotations needs no right to create pods. It compares Linkerd's version, the trust anchors, and values that have one place in a pod."
 	case "Rollout.maxUnavailableWorkloads":

@@ -19,7 +19,8 @@ type Rollout struct {
 	// PauseOnFailure sets whether a workload that does not become ready in time halts the rollout, in all clusters of this ProxyConfig. It goes on once
 	// that workload is ready.
 	PauseOnFailure *bool `json:"pauseOnFailure,omitempty"`
-	// ArgoRollouts has linkwright restart Rollouts of Argo Rollouts, too, by their field restartAt. A Rollout with a workloadRef is not restarted.
+	// ArgoRollouts has linkwright restart Argo Rollouts, too. Their strategy, analyses and promotions count for a restart as for any new template. One with a
+	// workloadRef is not restarted.
 	ArgoRollouts bool `json:"argoRollouts,omitempty"`
 	// Detection is how linkwright finds outdated proxies. DryRun compares each pod with one that linkwright creates as a dry run. Annotations needs no right to
 	// create pods. It compares Linkerd's version, the trust anchors, and values that have one place in a pod.

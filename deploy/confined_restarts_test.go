@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -17,9 +18,9 @@ import (
 
 // restartAttacks use the rights of a rollout for more than restarts.
 func restartAttacks() (out []attack) {
-	for _, kind := range []string{"deployments", "statefulsets", "daemonsets"} {
+	for _, kind := range restartable() {
 		add := func(aim, verb, body string) {
-			out = append(out, attack{aim + " in " + kind + " of others", resource("apps", kind), "default", "worker", "", verb, body})
+			out = append(out, attack{aim + " in " + kind.Resource + " of others", kind, "default", "worker", "", verb, body})
 		}
 		add("run another image", "patch", `{spec: {template: {spec: {containers: [{name: c, image: thief}]}}}}`)
 		add("restart and run another image", "patch", fmt.Sprintf(`{spec: {template: {metadata: {annotations: {%s: x}}, spec: {containers: [{name: c, image: thief}]}}}}`, rollout.RestartedFor))
@@ -28,30 +29,25 @@ func restartAttacks() (out []attack) {
 		add("write an annotation", "patch", `{metadata: {annotations: {thief: x}}}`)
 		add("delete what runs", "delete", "")
 	}
-	for aim, body := range map[string]string{
-		"run another image of a Rollout":             `{spec: {template: {spec: {containers: [{name: c, image: thief}]}}}}`,
-		"restart a Rollout and run another image":    `{spec: {restartAt: "2026-01-01T00:00:00Z", template: {spec: {containers: [{name: c, image: thief}]}}}}`,
-		"have a Rollout take its template elsewhere": `{spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: thief}}}`,
-		"write an annotation of a Rollout":           `{metadata: {annotations: {thief: x}}}`,
-		"write a label of a Rollout":                 `{metadata: {labels: {thief: x}}}`,
-	} {
-		out = append(out, attack{aim, rollout.ArgoRollouts(), "default", "worker", "", "patch", body})
-	}
-	return append(out, attack{"delete a Rollout", rollout.ArgoRollouts(), "default", "worker", "", "delete", ""})
+	return append(out, attack{
+		"have a Rollout take its template elsewhere", rollout.ArgoRollouts(), "default", "worker", "", "patch", `{spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: thief}}}`,
+	})
+}
+
+// restartable are the kinds of workloads that linkwright restarts.
+func restartable() []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{resource("apps", "deployments"), resource("apps", "statefulsets"), resource("apps", "daemonsets"), rollout.ArgoRollouts()}
 }
 
 // restarts are what linkwright does to workloads of others.
 func restarts() (out []attack) {
-	for _, kind := range []string{"deployments", "statefulsets", "daemonsets"} {
+	for _, kind := range restartable() {
 		out = append(out, attack{
-			"restart one of " + kind, resource("apps", kind), "default", "worker", "", "patch",
+			"restart one of " + kind.Resource, kind, "default", "worker", "", "patch",
 			fmt.Sprintf(`{spec: {template: {metadata: {annotations: {%s: x, %s: "2026-01-01T00:00:00Z"}}}}}`, rollout.RestartedFor, rollout.RestartedAt),
 		})
 	}
-	return append(out, attack{
-		"restart a Rollout", rollout.ArgoRollouts(), "default", "worker", "", "patch",
-		fmt.Sprintf(`{metadata: {annotations: {%s: x, %s: "2026-01-01T00:00:00Z"}}, spec: {restartAt: "2026-01-01T00:00:00Z"}}`, rollout.RestartedFor, rollout.RestartedAt),
-	})
+	return out
 }
 
 // workers are workloads of others.

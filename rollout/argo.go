@@ -2,18 +2,20 @@ package rollout
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ArgoRollout is the kind of the workloads of Argo Rollouts.
+// ArgoRollout is the kind Rollout of Argo Rollouts.
 const ArgoRollout = "Rollout"
 
-// ArgoRollouts returns their API.
+// ArgoRollouts returns the API of that kind.
 func ArgoRollouts() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}
 }
@@ -21,7 +23,7 @@ func ArgoRollouts() schema.GroupVersionResource {
 // ArgoTemplateHash is the label by which Argo Rollouts tells pods of one template from others (argo-rollouts pkg/apis/rollouts/v1alpha1).
 const ArgoTemplateHash = "rollouts-pod-template-hash"
 
-// argoRollout are the fields of a Rollout that are read.
+// argoRollout are the fields of an Argo Rollout that are read.
 type argoRollout struct {
 	Spec struct {
 		Template corev1.PodTemplateSpec `json:"template"`
@@ -29,6 +31,8 @@ type argoRollout struct {
 	Status struct {
 		ObservedGeneration string `json:"observedGeneration"`
 		Phase              string `json:"phase"`
+		CurrentPodHash     string `json:"currentPodHash"`
+		StableRS           string `json:"stableRS"`
 		Replicas           int32  `json:"replicas"`
 		UpdatedReplicas    int32  `json:"updatedReplicas"`
 		ReadyReplicas      int32  `json:"readyReplicas"`
@@ -36,34 +40,34 @@ type argoRollout struct {
 	} `json:"status"`
 }
 
-// OfArgoRollout returns what a rollout needs of a Rollout, and its pod template. False: the template is that of another object (workloadRef), or cannot
-// be read.
-func OfArgoRollout(o *unstructured.Unstructured) (Workload, corev1.PodTemplateSpec, bool) {
+// ArgoWorkload is an Argo Rollout.
+type ArgoWorkload struct {
+	Workload
+	Pods corev1.PodTemplateSpec
+	// Hashes are those of its current template and of its stable one. A blue-green Rollout keeps pods of a former template for a while: those do not
+	// count, because a restart would not be for them.
+	Hashes []string
+}
+
+// OfArgoRollout returns what a rollout needs of an Argo Rollout. False: its template is that of another object (workloadRef), or cannot be read.
+func OfArgoRollout(o *unstructured.Unstructured) (ArgoWorkload, bool) {
 	var r argoRollout
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &r) != nil || len(r.Spec.Template.Spec.Containers) == 0 {
-		return Workload{}, corev1.PodTemplateSpec{}, false
+		return ArgoWorkload{}, false
 	}
-	t, s := r.Spec.Template, r.Status
-	w := Workload{
-		Ref: Ref{ArgoRollout, o.GetNamespace(), o.GetName()}, UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(), Template: TemplateDigest(&t),
-		Labels: t.Labels, OptIn: OptInOf(&t), Restarted: RestartedBy(o.GetAnnotations()),
-		Status: statusOf(s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas), Done: int(s.UpdatedReplicas + s.AvailableReplicas),
-		State: argoState(cmp.Or(s.ObservedGeneration, "0") == strconv.FormatInt(o.GetGeneration(), 10), s.Phase),
-	}
-	return w, t, true
+	s := r.Status
+	w := workloadOf(ArgoRollout, &metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), Generation: o.GetGeneration()}, &r.Spec.Template)
+	w.Status, w.Done = statusOf(s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas), int(s.UpdatedReplicas+s.AvailableReplicas)
+	w.State = argoState(s.ObservedGeneration == strconv.FormatInt(o.GetGeneration(), 10), s.Phase)
+	hashes := slices.DeleteFunc([]string{s.CurrentPodHash, s.StableRS}, func(h string) bool { return h == "" })
+	return ArgoWorkload{w, r.Spec.Template, hashes}, true
 }
 
 // argoState returns the state that Argo Rollouts sums up in a phase (argo-rollouts utils/rollout).
 func argoState(observed bool, phase string) State {
-	switch {
-	case !observed:
+	states := map[string]State{"Healthy": Settled, "Paused": Paused, "Degraded": Failed}
+	if !observed {
 		return Progressing
-	case phase == "Healthy":
-		return Settled
-	case phase == "Paused":
-		return Paused
-	case phase == "Degraded":
-		return Failed
 	}
-	return Progressing
+	return cmp.Or(states[phase], Progressing)
 }

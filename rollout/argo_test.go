@@ -3,10 +3,11 @@ package rollout
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A Rollout of Argo is what its phase says, once its controller saw its newest version. One without a template of its own is left out.
+// An Argo Rollout is what its phase says, once its controller saw its newest version. One without a template of its own is left out.
 func TestOfArgoRollout(t *testing.T) {
 	for name, tt := range map[string]struct {
 		phase, observed string
@@ -22,10 +23,15 @@ func TestOfArgoRollout(t *testing.T) {
 		"an older version": {"Degraded", "2", Progressing},
 	} {
 		o := argoObject()
-		o.Object["status"] = map[string]any{"phase": tt.phase, "observedGeneration": tt.observed, "availableReplicas": int64(2), "updatedReplicas": int64(3)}
-		w, template, ok := OfArgoRollout(o)
-		if !ok || w.State != tt.want || w.Done != 5 || w.OptIn != Auto || w.Restarted.For != "digest" || w.String() != "Rollout shop/pay" || len(template.Spec.Containers) != 1 {
+		o.Object["status"] = map[string]any{
+			"phase": tt.phase, "observedGeneration": tt.observed, "availableReplicas": int64(2), "updatedReplicas": int64(3), "currentPodHash": "5d7f", "stableRS": "6c9d",
+		}
+		w, ok := OfArgoRollout(o)
+		if !ok || w.State != tt.want || w.Done != 5 || w.OptIn != Auto || w.Restarted.For != "digest" || w.String() != "Rollout shop/pay" || len(w.Pods.Spec.Containers) != 1 {
 			t.Errorf("%s: got %+v %t", name, w, ok)
+		}
+		if diff := cmp.Diff([]string{"5d7f", "6c9d"}, w.Hashes); diff != "" {
+			t.Errorf("%s: hashes: -want +got\n%s", name, diff)
 		}
 	}
 	elsewhere := argoObject()
@@ -33,7 +39,7 @@ func TestOfArgoRollout(t *testing.T) {
 	broken := argoObject()
 	broken.Object["spec"] = map[string]any{"template": "x"}
 	for _, o := range []*unstructured.Unstructured{elsewhere, broken, {}} {
-		if w, _, ok := OfArgoRollout(o); ok || w.Kind != "" {
+		if w, ok := OfArgoRollout(o); ok || w.Kind != "" {
 			t.Errorf("%v: got %+v", o.Object["spec"], w)
 		}
 	}
@@ -41,9 +47,9 @@ func TestOfArgoRollout(t *testing.T) {
 
 func argoObject() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"namespace": "shop", "name": "pay", "generation": int64(3), "annotations": map[string]any{RestartedFor: "digest"}},
+		"metadata": map[string]any{"namespace": "shop", "name": "pay", "generation": int64(3)},
 		"spec": map[string]any{"template": map[string]any{
-			"metadata": map[string]any{"annotations": map[string]any{Reconcile: Auto}}, "spec": map[string]any{"containers": []any{map[string]any{"name": "app"}}},
+			"metadata": map[string]any{"annotations": map[string]any{Reconcile: Auto, RestartedFor: "digest"}}, "spec": map[string]any{"containers": []any{map[string]any{"name": "app"}}},
 		}},
 	}}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // progressDeadline is how long the status of a restarted StatefulSet or DaemonSet may stay the same before its restart counts as failed: Kubernetes' own
-// default for Deployments. A Deployment's controller judges by its progressDeadlineSeconds.
+// default for Deployments. The controllers of Deployments and Argo Rollouts judge by progressDeadlineSeconds.
 const progressDeadline = 10 * time.Minute
 
 // Finding is what was found out about a workload with meshed pods.
@@ -169,10 +169,14 @@ func (d *decision) place(f Finding) (place, string) {
 	switch {
 	case !ok || w.UID != f.UID:
 		return isGone, ""
+	case w.Template != f.Template && w.Kind == ArgoRollout && w.State != Settled: // it may go back to the pods that it has
+		return d.mayRestart(w)
 	case w.Template != f.Template && replaces: // new pods, which got what is current
 		return isCurrent, ""
 	case f.Unknown != nil:
 		return isUnknown, fmt.Sprintf("%s: %v", f.Ref, f.Unknown)
+	case ours && replaces && w.State != Settled && d.wasRunning(w): // also if only new pods are left
+		return d.restarting(w), ""
 	case f.Outdated == 0 && w.Template == f.Template:
 		return isCurrent, ""
 	case ours && (w.State == Settled && d.isOurs(f.Workload, f) && f.State == Settled || slices.Contains(d.Last.Unchanged, f.Ref)):
@@ -196,9 +200,12 @@ func (d *decision) isOurs(w Workload, f Finding) bool {
 
 // unfinished reports whether linkwright restarted a workload for another configuration, and it was never ready since: nothing else may make it ready.
 func (d *decision) unfinished(w Workload, f Finding) bool {
-	return (w.State == Progressing || w.State == Failed) && w.Restarted.For != f.For && slices.ContainsFunc(d.Last.Running, func(b Begun) bool {
-		return b.Ref == w.Ref && b.For == w.Restarted.For
-	})
+	return (w.State == Progressing || w.State == Failed) && w.Restarted.For != f.For && d.wasRunning(w)
+}
+
+// wasRunning reports whether the last restart of a workload was not finished before.
+func (d *decision) wasRunning(w Workload) bool {
+	return slices.ContainsFunc(d.Last.Running, func(b Begun) bool { return b.Ref == w.Ref && b.For == w.Restarted.For })
 }
 
 // restarting returns whether the restart of a workload goes on, or failed.
@@ -206,7 +213,7 @@ func (d *decision) restarting(w Workload) place {
 	if w.State == Failed {
 		return isFailed
 	}
-	if w.Kind == "Deployment" {
+	if w.Kind == "Deployment" || w.Kind == ArgoRollout { // its controller judges
 		return isRunning
 	}
 	end := d.since(w).Add(progressDeadline)

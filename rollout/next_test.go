@@ -70,8 +70,24 @@ func TestNext(t *testing.T) {
 		"as many as a namespace allows":     {in: input(found{name: "a"}, found{name: "b"}, found{name: "bank/c"}), change: func(in *Input) { in.Policy.PerNamespace = one }, restarts: []string{"a", "c"}, counts: Counts{Total: 3, Restarting: 2, Outdated: 1}},
 		"a Deployment has its own deadline": {in: input(found{name: "a", change: restarted("new", 1, Progressing)}), counts: Counts{Total: 1, Restarting: 1}},
 		"one restarts":                      {in: input(found{name: "a", change: aSet(restarted("new", 900, Progressing))}, found{name: "b"}), change: func(in *Input) { in.Policy.MaxUnavailableWorkloads = one }, counts: Counts{Total: 2, Restarting: 1, Outdated: 1}, again: 1500},
-		"one was restarted":                 {in: input(found{name: "a", change: restarted("new", 900, Settled)}), counts: Counts{Total: 1, Current: 1}, survey: true},
-		"one was restarted, one restarts":   {in: input(found{name: "a", change: restarted("new", 900, Settled)}, found{name: "b"}), restarts: []string{"b"}, counts: Counts{Total: 2, Current: 1, Restarting: 1}},
+		"only new pods are left of one that restarts": {
+			in: input(found{name: "a", change: newPods(restarted("new", 900, Progressing))}), change: func(in *Input) { in.Last.Running = []Begun{{Ref: ref("a"), For: "new"}} },
+			counts: Counts{Total: 1, Restarting: 1},
+		},
+		"only new pods are left of one that failed": {
+			in: input(found{name: "a", change: newPods(restarted("new", 900, Failed))}), change: func(in *Input) { in.Last.Running = []Begun{{Ref: ref("a"), For: "new"}} },
+			counts: Counts{Total: 1, Failing: 1}, why: reason.RestartFailed,
+		},
+		"one that was ready since is scaled":    {in: input(found{name: "a", change: newPods(restarted("new", 900, Progressing))}), counts: Counts{Total: 1, Current: 1}},
+		"an Argo Rollout has its own deadline":  {in: input(found{name: "a", change: argo("t", restarted("new", 1, Progressing))}), counts: Counts{Total: 1, Restarting: 1}},
+		"an Argo Rollout is promoted":           {in: input(found{name: "a", change: argo("t2", state(Settled))}), counts: Counts{Total: 1, Current: 1}},
+		"an Argo Rollout is being rolled out":   {in: input(found{name: "a", change: argo("t2", state(Progressing))}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
+		"an Argo Rollout waits to be promoted":  {in: input(found{name: "a", change: argo("t2", state(Paused))}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
+		"an Argo Rollout was aborted":           {in: input(found{name: "a", change: argo("t2", restarted("new", 900, Failed))}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
+		"a restart of one is aborted":           {in: input(found{name: "a", change: argo("t", restarted("new", 900, Failed))}), counts: Counts{Total: 1, Failing: 1}, why: reason.RestartFailed},
+		"a restart of one waits to be promoted": {in: input(found{name: "a", change: argo("t", restarted("new", 900, Paused))}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
+		"one was restarted":                     {in: input(found{name: "a", change: restarted("new", 900, Settled)}), counts: Counts{Total: 1, Current: 1}, survey: true},
+		"one was restarted, one restarts":       {in: input(found{name: "a", change: restarted("new", 900, Settled)}, found{name: "b"}), restarts: []string{"b"}, counts: Counts{Total: 2, Current: 1, Restarting: 1}},
 		"a restart did not help": {in: input(found{name: "a", change: func(f *Finding, w *Workload) {
 			w.Restarted = Restarted{For: "new", At: time.Unix(900, 0)}
 			f.Restarted, f.State = w.Restarted, Settled
@@ -186,6 +202,22 @@ func codeOf(why *object.Reason) reason.Code {
 }
 
 // aSet is change for a StatefulSet.
+// argo is about an Argo Rollout with a template now.
+func argo(template string, change func(*Finding, *Workload)) func(*Finding, *Workload) {
+	return func(f *Finding, w *Workload) {
+		f.Kind, w.Kind, w.Template = ArgoRollout, ArgoRollout, template
+		change(f, w)
+	}
+}
+
+// newPods has a survey find only pods with the current proxy.
+func newPods(change func(*Finding, *Workload)) func(*Finding, *Workload) {
+	return func(f *Finding, w *Workload) {
+		f.Outdated = 0
+		change(f, w)
+	}
+}
+
 func aSet(change func(*Finding, *Workload)) func(*Finding, *Workload) {
 	return func(f *Finding, w *Workload) {
 		f.Kind, w.Kind = "StatefulSet", "StatefulSet"

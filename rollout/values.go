@@ -1,7 +1,10 @@
 package rollout
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,15 +13,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Without a dry run, a value of linkerd-config is compared with the one place of a running pod in which Linkerd's chart shows it (linkerd2
-// charts/partials/templates/_proxy.tpl). A value that another version may show elsewhere is not compared, and neither is one that an annotation overrides:
-// a restart that changes nothing is worse than one that is missing.
+// Without a dry run, a value of linkerd-config is compared with the one place of a running pod in which Linkerd's chart writes it (linkerd2
+// charts/partials/templates/_proxy.tpl). A value that another version may write elsewhere is not compared, and neither is one that an annotation
+// overrides, or that other tools often change: a restart that changes nothing is worse than one that is missing.
 
-// shown is one value of linkerd-config, and where a pod shows it.
-type shown struct {
+// comparison is about one value of linkerd-config.
+type comparison struct {
 	path      string   // of the value
 	overrides []string // annotations of a pod or its namespace that count before it (linkerd2 pkg/k8s/labels.go)
-	// differs reports whether a pod shows another value.
+	// differs reports whether a pod has another value.
 	differs func(value string, pod *corev1.Pod, proxy *corev1.Container) bool
 }
 
@@ -33,10 +36,9 @@ const (
 	noTimeout = "365d"
 )
 
-// shownValues are the values that are compared.
-func shownValues() []shown {
-	out := []shown{
-		{"proxy.image.name", []string{override + "proxy-image"}, imageDiffers},
+// comparisons are those of single values. additionalEnv and experimentalEnv are compared together.
+func comparisons() []comparison {
+	out := []comparison{
 		{"proxy.logLevel", []string{override + "proxy-log-level"}, logLevelDiffers},
 		{"proxy.logHTTPHeaders", []string{override + "proxy-log-level", override + "proxy-log-http-headers"}, logHeadersDiffer},
 		{"proxy.logFormat", []string{override + "proxy-log-format"}, variableDiffers("LOG_FORMAT")},
@@ -54,37 +56,37 @@ func shownValues() []shown {
 		{"proxy.control.streams.lifetime", nil, variableDiffers("CONTROL_STREAM_LIFETIME")},
 		{"proxy.nativeSidecar", []string{alphaOverride + "proxy-enable-native-sidecar", betaOverride + "proxy-enable-native-sidecar"}, sidecarDiffers},
 		{"proxy.waitBeforeExitSeconds", []string{alphaOverride + "proxy-wait-before-exit-seconds"}, waitDiffers},
-		{"proxy.additionalEnv", nil, moreVariablesDiffer},
-		{"proxy.experimentalEnv", nil, moreVariablesDiffer},
 	}
 	for _, r := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 		prefix := override + "proxy-" + string(r)
 		out = append(out,
-			shown{"proxy.resources." + string(r) + ".request", []string{prefix + "-request"}, amountDiffers(r, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })},
-			shown{"proxy.resources." + string(r) + ".limit", []string{prefix + "-limit"}, amountDiffers(r, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits })},
+			comparison{"proxy.resources." + string(r) + ".request", append(resourceWriters(), prefix+"-request"), amountDiffers(r, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })},
+			comparison{"proxy.resources." + string(r) + ".limit", append(resourceWriters(), prefix+"-limit"), amountDiffers(r, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits })},
 		)
 	}
 	return out
 }
 
-// valueDifferences returns the values of linkerd-config that a pod shows differently.
+// valueDifferences returns the values of linkerd-config that are others in a pod.
 func valueDifferences(doc map[string]any, pod *corev1.Pod, namespace map[string]string) (out []string) {
 	proxy := containerOf(pod, proxyContainer)
 	if proxy == nil {
 		return nil
 	}
-	for _, s := range shownValues() {
+	for _, s := range comparisons() {
 		value, ok := valueAt(doc, s.path)
 		if ok && !overridden(s.overrides, pod.Annotations, namespace) && s.differs(value, pod, proxy) {
 			out = append(out, s.path)
 		}
 	}
-	return out
+	return append(out, moreVariables(doc, proxy)...)
 }
 
 func overridden(names []string, pod, namespace map[string]string) bool {
 	for _, name := range names {
-		if pod[name] != "" || namespace[name] != "" {
+		_, ofPod := pod[name]
+		_, ofNamespace := namespace[name]
+		if ofPod || ofNamespace { // also if it is empty
 			return true
 		}
 	}
@@ -100,7 +102,8 @@ func parseValues(text string) (map[string]any, error) {
 	var doc map[string]any
 	d := json.NewDecoder(strings.NewReader(string(asJSON)))
 	d.UseNumber()
-	return doc, d.Decode(&doc)
+	err = d.Decode(&doc)
+	return doc, err
 }
 
 // valueAt returns a value as text: a list as JSON; false: the document has none there.
@@ -168,10 +171,6 @@ func logHeadersDiffer(value string, _ *corev1.Pod, proxy *corev1.Container) bool
 	return ok && strings.HasSuffix(running, withoutHeaders) == (value == "insecure")
 }
 
-func imageDiffers(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
-	return value != "" && !strings.HasPrefix(proxy.Image, value+":")
-}
-
 func sidecarDiffers(value string, pod *corev1.Pod, _ *corev1.Container) bool {
 	return isSidecar(pod) != (value == "true")
 }
@@ -186,18 +185,39 @@ func waitDiffers(value string, pod *corev1.Pod, proxy *corev1.Container) bool {
 	return !isSidecar(pod) && running != value
 }
 
-// moreVariablesDiffer compares the variables of a list. One that is not in the list any more does not show.
-func moreVariablesDiffer(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
-	var vars []corev1.EnvVar
-	if json.Unmarshal([]byte(value), &vars) != nil {
-		return false // the injector cannot read it, either
+// moreVariables returns additionalEnv or experimentalEnv if a proxy has another value of one of their variables. They come last, so the last variable of a
+// name counts. One that is in no list any more is not found.
+func moreVariables(doc map[string]any, proxy *corev1.Container) []string {
+	running, from := map[string]corev1.EnvVar{}, map[string]string{}
+	for _, v := range proxy.Env {
+		running[v.Name] = v
 	}
-	for _, v := range vars {
-		if running, ok := envOf(proxy, v.Name); v.ValueFrom == nil && (!ok || running != v.Value) {
-			return true
+	want := map[string]string{}
+	for _, path := range []string{"proxy.additionalEnv", "proxy.experimentalEnv"} {
+		text, _ := valueAt(doc, path)
+		var vars []corev1.EnvVar
+		if json.Unmarshal([]byte(cmp.Or(text, "[]")), &vars) != nil {
+			continue // the injector cannot read it, either
+		}
+		for _, v := range vars {
+			if delete(want, v.Name); v.ValueFrom == nil {
+				want[v.Name], from[v.Name] = v.Value, path
+			}
 		}
 	}
-	return false
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if v, ok := running[name]; !ok || v.ValueFrom != nil || v.Value != want[name] {
+			out = append(out, from[name])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// resourceWriters are annotations of pods whose resources another tool set: Kubernetes' Vertical Pod Autoscaler, and GKE Autopilot.
+func resourceWriters() []string {
+	return []string{"vpaUpdates", "autopilot.gke.io/resource-adjustment"}
 }
 
 // amountDiffers compares an amount of a resource. One that is not declared may come from a LimitRange.

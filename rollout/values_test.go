@@ -45,6 +45,9 @@ func runningPod() *corev1.Pod {
 				{Name: "LINKERD2_PROXY_INBOUND_CONNECT_TIMEOUT", Value: "100ms"},
 				{Name: "LINKERD2_PROXY_CONTROL_STREAM_IDLE_TIMEOUT", Value: "5m"},
 				{Name: "A", Value: "one"},
+				{Name: "LINKERD2_PROXY_INBOUND_DISCOVERY_IDLE_TIMEOUT", Value: "90s"},
+				{Name: "LINKERD2_PROXY_OUTBOUND_DISCOVERY_IDLE_TIMEOUT", Value: "5s"},
+				{Name: "LINKERD2_PROXY_CONTROL_STREAM_INITIAL_TIMEOUT", Value: "3s"},
 			},
 			Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.1")}, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
@@ -53,35 +56,44 @@ func runningPod() *corev1.Pod {
 	}
 }
 
-// Values are compared with the place in which a pod shows them. An annotation counts before a value, and what a version does not have is not compared.
+// Values are compared with their place in a pod. An annotation counts before a value, and what a version does not have is not compared.
 func TestValueDifferences(t *testing.T) {
 	for name, tt := range map[string]struct {
 		was, is        string // of the values
 		pod, namespace map[string]string
 		want           string
 	}{
-		"nothing changed":        {},
-		"image":                  {was: "cr.example.com/proxy", is: "cr.example.com/other", want: "proxy.image.name"},
-		"log level":              {was: "warn,linkerd=info", is: "debug", want: "proxy.logLevel"},
-		"log level of the pod":   {was: "warn,linkerd=info", is: "debug", pod: map[string]string{"config.linkerd.io/proxy-log-level": "warn"}},
-		"of its namespace":       {was: "warn,linkerd=info", is: "debug", namespace: map[string]string{"config.linkerd.io/proxy-log-level": "warn"}},
-		"headers":                {was: `"off"`, is: "insecure", want: "proxy.logHTTPHeaders"},
-		"format":                 {was: "plain", is: "json", want: "proxy.logFormat"},
-		"policy":                 {was: "all-unauthenticated", is: "deny", want: "proxy.defaultInboundPolicy"},
-		"an access log":          {was: `accessLog: ""`, is: "accessLog: json", want: "proxy.accessLog"},
-		"grace period":           {was: `shutdownGracePeriod: ""`, is: "shutdownGracePeriod: 2m", want: "proxy.shutdownGracePeriod"},
-		"timeout":                {was: "100ms", is: "200ms", want: "proxy.inboundConnectTimeout"},
-		"no timeout":             {was: "DetectTimeout: false", is: "DetectTimeout: true", want: "proxy.disableInboundProtocolDetectTimeout"},
-		"streams":                {was: "5m", is: "6m", want: "proxy.control.streams.idleTimeout"},
-		"streams of a newer one": {was: "{idleTimeout: 5m}", is: "{lifetime: 6m}"},
-		"native sidecar":         {was: "nativeSidecar: false", is: "nativeSidecar: true", want: "proxy.nativeSidecar"},
-		"wait":                   {was: "Seconds: 0", is: "Seconds: 30", want: "proxy.waitBeforeExitSeconds"},
-		"another variable":       {was: "value: one", is: "value: two", want: "proxy.additionalEnv"},
-		"one more variable":      {was: "[{name: A", is: "[{name: B, value: b}, {name: A", want: "proxy.additionalEnv"},
-		"request":                {was: "100m,", is: "200m,", want: "proxy.resources.cpu.request"},
-		"request of the pod":     {was: "100m,", is: "200m,", pod: map[string]string{"config.linkerd.io/proxy-cpu-request": "100m"}},
-		"a limit":                {was: `limit: ""}, memory`, is: `limit: "1"}, memory`, want: "proxy.resources.cpu.limit"},
-		"another value":          {was: "linkerdVersion: v1", is: "linkerdVersion: v1\ncontrollerLogLevel: debug"},
+		"nothing changed":           {},
+		"an empty one of the pod":   {was: "warn,linkerd=info", is: "debug", pod: map[string]string{"config.linkerd.io/proxy-log-level": ""}},
+		"log level":                 {was: "warn,linkerd=info", is: "debug", want: "proxy.logLevel"},
+		"log level of the pod":      {was: "warn,linkerd=info", is: "debug", pod: map[string]string{"config.linkerd.io/proxy-log-level": "warn"}},
+		"of its namespace":          {was: "warn,linkerd=info", is: "debug", namespace: map[string]string{"config.linkerd.io/proxy-log-level": "warn"}},
+		"headers":                   {was: `"off"`, is: "insecure", want: "proxy.logHTTPHeaders"},
+		"format":                    {was: "plain", is: "json", want: "proxy.logFormat"},
+		"policy":                    {was: "all-unauthenticated", is: "deny", want: "proxy.defaultInboundPolicy"},
+		"an access log":             {was: `accessLog: ""`, is: "accessLog: json", want: "proxy.accessLog"},
+		"grace period":              {was: `shutdownGracePeriod: ""`, is: "shutdownGracePeriod: 2m", want: "proxy.shutdownGracePeriod"},
+		"timeout":                   {was: "100ms", is: "200ms", want: "proxy.inboundConnectTimeout"},
+		"no timeout":                {was: "DetectTimeout: false", is: "DetectTimeout: true", want: "proxy.disableInboundProtocolDetectTimeout"},
+		"streams":                   {was: "5m", is: "6m", want: "proxy.control.streams.idleTimeout"},
+		"streams of a newer one":    {was: "{idleTimeout: 5m}", is: "{lifetime: 6m}"},
+		"native sidecar":            {was: "nativeSidecar: false", is: "nativeSidecar: true", want: "proxy.nativeSidecar"},
+		"wait":                      {was: "Seconds: 0", is: "Seconds: 30", want: "proxy.waitBeforeExitSeconds"},
+		"another variable":          {was: "value: one", is: "value: two", want: "proxy.additionalEnv"},
+		"one more variable":         {was: "[{name: A", is: "[{name: B, value: b}, {name: A", want: "proxy.additionalEnv"},
+		"request":                   {was: "100m,", is: "200m,", want: "proxy.resources.cpu.request"},
+		"one that is experimental":  {was: "nativeSidecar: false", is: "nativeSidecar: false\n  experimentalEnv: [{name: B, value: b}]", want: "proxy.experimentalEnv"},
+		"the last of a name counts": {was: "nativeSidecar: false", is: "nativeSidecar: false\n  experimentalEnv: [{name: A, value: two}]", want: "proxy.experimentalEnv"},
+		"one of the chart":          {was: "value: one}", is: "value: one}, {name: LINKERD2_PROXY_LOG_FORMAT, value: json}", want: "proxy.additionalEnv"},
+		"outbound timeouts":         {was: "inboundConnectTimeout: 100ms", is: "inboundConnectTimeout: 100ms\n  outboundConnectTimeout: 2s\n  disableOutboundProtocolDetectTimeout: true", want: "proxy.outboundConnectTimeout proxy.disableOutboundProtocolDetectTimeout"},
+		"caches":                    {was: "nativeSidecar: false", is: "nativeSidecar: false\n  inboundDiscoveryCacheUnusedTimeout: 1s\n  outboundDiscoveryCacheUnusedTimeout: 2s", want: "proxy.inboundDiscoveryCacheUnusedTimeout proxy.outboundDiscoveryCacheUnusedTimeout"},
+		"first of a stream":         {was: "{idleTimeout: 5m}", is: "{initialTimeout: 9s}", want: "proxy.control.streams.initialTimeout"},
+		"memory":                    {was: `memory: {request: ""`, is: `memory: {request: 1Mi`, want: "proxy.resources.memory.request"},
+		"storage":                   {was: "resources: {", is: "resources: {ephemeral-storage: {limit: 1Gi}, ", want: "proxy.resources.ephemeral-storage.limit"},
+		"an autoscaler's":           {was: "100m,", is: "200m,", pod: map[string]string{"vpaUpdates": "Pod resources updated by web"}},
+		"request of the pod":        {was: "100m,", is: "200m,", pod: map[string]string{"config.linkerd.io/proxy-cpu-request": "100m"}},
+		"a limit":                   {was: `limit: ""}, memory`, is: `limit: "1"}, memory`, want: "proxy.resources.cpu.limit"},
+		"another value":             {was: "linkerdVersion: v1", is: "linkerdVersion: v1\ncontrollerLogLevel: debug"},
 	} {
 		values := strings.Replace(runningValues, tt.was, tt.is, 1)
 		if tt.was != "" && values == runningValues {
@@ -98,4 +110,33 @@ func TestValueDifferences(t *testing.T) {
 			t.Errorf("%s: -want +got\n%s", name, diff)
 		}
 	}
+}
+
+// Whatever linkerd-config has: it is an error, or pods are compared.
+func FuzzCurrentOf(f *testing.F) {
+	for _, seed := range []string{runningValues, "", "linkerdVersion: v1\nproxy: 3", "linkerdVersion: v1\nproxy: {additionalEnv: [3]}", "linkerdVersion: v1\nproxy: {resources: {cpu: {request: x}}}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, values string) {
+		c, err := CurrentOf(values, "anchors")
+		if err != nil {
+			return
+		}
+		pod := runningPod()
+		pod.Annotations[rootsAnnotation] = c.roots[0]
+		for _, d := range mustDiffer(t, c, pod) {
+			if d == "" || d == anchorsDifference {
+				t.Errorf("difference %q", d)
+			}
+		}
+	})
+}
+
+func mustDiffer(t *testing.T, c Current, pod *corev1.Pod) []string {
+	t.Helper()
+	out, err := c.Differences(pod, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Annotations of a pod template that linkwright restarted, or of a Rollout: a digest of the configuration that it restarted the workload for, and when.
-// They are why a workload is not restarted twice for the same configuration, whoever leads.
+// Annotations of a pod template that linkwright restarted: a digest of the configuration that it restarted the workload for, and when. They are why a
+// workload is not restarted twice for the same configuration, whoever leads.
 const (
 	RestartedFor = "linkwright.dev/restarted-for"
 	RestartedAt  = "linkwright.dev/restarted-at"
@@ -29,11 +29,12 @@ type Ref struct {
 // String returns it as messages name it.
 func (r Ref) String() string { return r.Kind + " " + r.Namespace + "/" + r.Name }
 
-// Workload is a Deployment, StatefulSet, DaemonSet or Rollout of Argo, as far as a rollout needs it.
+// Workload is a Deployment, StatefulSet, DaemonSet or Argo Rollout, as far as a rollout needs it.
 type Workload struct {
 	Ref
 	UID             string
 	ResourceVersion string
+	Generation      int64
 	Template        string            // digest of its pod template, without linkwright's annotations
 	Labels          map[string]string // of its pods
 	OptIn           OptIn             // what its template says
@@ -124,7 +125,7 @@ func OfDaemonSet(d *appsv1.DaemonSet) Workload {
 
 func workloadOf(kind string, meta *metav1.ObjectMeta, t *corev1.PodTemplateSpec) Workload {
 	return Workload{
-		Ref: Ref{kind, meta.Namespace, meta.Name}, UID: string(meta.UID), ResourceVersion: meta.ResourceVersion, Template: TemplateDigest(t), Labels: t.Labels,
+		Ref: Ref{kind, meta.Namespace, meta.Name}, UID: string(meta.UID), ResourceVersion: meta.ResourceVersion, Generation: meta.Generation, Template: TemplateDigest(t), Labels: t.Labels,
 		OptIn: OptInOf(t), Restarted: RestartedBy(t.Annotations),
 	}
 }

@@ -43,7 +43,7 @@ func rolloutStatus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status --context A --context B",
 		Short: "List workloads that run other proxies than they would get now",
-		Long: `List the Deployments, StatefulSets, DaemonSets and Rollouts (Argo) whose pods
+		Long: `List the Deployments, StatefulSets, DaemonSets and Argo Rollouts whose pods
 run other proxies than they would get now, and what a restart would change.
 Nothing is written: for each workload it creates a pod as a server-side dry run,
 to which Linkerd's injector answers with the proxy of a new pod. A new value of

@@ -62,7 +62,7 @@ If issuers are renewed too often for that, give --issuers-since, with a time as
 2026-11-25T18:00:00Z, or a date, which counts from its end in UTC.
 
 It uses your own rights: to list pods, namespaces, Deployments, StatefulSets,
-DaemonSets and Rollouts (Argo), and in the namespace of the control plane to get
+DaemonSets and Argo Rollouts, and in the namespace of the control plane to get
 two ConfigMaps and the Secret of the issuer. It keeps only the certificates of
 that Secret.
 

@@ -2,7 +2,9 @@ package testbed
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"strconv"
@@ -12,7 +14,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,9 +46,9 @@ func InstallArgoRollouts(ctx context.Context, cfg *rest.Config) error {
 	})
 }
 
-// StartArgoRollouts installs the kinds of Argo Rollouts in a cluster, and runs a controller of Rollouts until the function that it returns is called: the
-// real one, if LINKWRIGHT_ARGO_ROLLOUTS has its path, or a stand-in. The stand-in makes a ReplicaSet, restarts pods in place as restartAt says, and sets the
-// status. It does not know of new templates.
+// StartArgoRollouts installs the kinds of Argo Rollouts in a cluster, and runs its controller until the function that it returns is called: the real one,
+// if LINKWRIGHT_ARGO_ROLLOUTS has its path, or a stand-in. The stand-in makes a ReplicaSet for each template, deletes the former one once the new one is
+// available, and sets the status. It knows no strategies, and waits for ever for pods that are not available.
 func StartArgoRollouts(ctx context.Context, c *Cluster) (stop func() error, err error) {
 	if err := InstallArgoRollouts(ctx, c.Config); err != nil {
 		return nil, err
@@ -139,49 +140,57 @@ func (a argo) run(ctx context.Context) {
 	}
 }
 
-// reconcile makes the pods of a Rollout, restarts one of them, and sets the status.
+// reconcile makes the pods of a Rollout of its newest template, and sets the status.
 func (a argo) reconcile(ctx context.Context, o *unstructured.Unstructured) error {
-	_, template, ok := rollout.OfArgoRollout(o)
+	w, ok := rollout.OfArgoRollout(o)
 	if !ok {
 		return nil
 	}
 	replicas, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
-	set, err := a.replicaSet(ctx, o, template, int32(replicas)) //nolint:gosec // a few
+	text, err := json.Marshal(w.Pods)
 	if err != nil {
 		return err
 	}
-	restartAt, _, _ := unstructured.NestedString(o.Object, "spec", "restartAt")
-	restartedAt, _, _ := unstructured.NestedString(o.Object, "status", "restartedAt")
-	ready := set.Status.AvailableReplicas == int32(replicas) && set.Status.ObservedGeneration == set.Generation //nolint:gosec // a few
-	if restartAt != restartedAt && ready {
-		left, err := a.evictOne(ctx, set, restartAt)
-		if err != nil {
+	hash := strconv.FormatUint(uint64(crc32.ChecksumIEEE(text)), 16)
+	set, err := a.replicaSet(ctx, o, w.Pods, hash, int32(replicas)) //nolint:gosec // a few
+	if err != nil {
+		return err
+	}
+	stable, _, _ := unstructured.NestedString(o.Object, "status", "stableRS")
+	s := set.Status
+	ready := s.AvailableReplicas == int32(replicas) && s.ObservedGeneration == set.Generation //nolint:gosec // a few
+	status := map[string]any{
+		"observedGeneration": strconv.FormatInt(o.GetGeneration(), 10), "phase": "Progressing", "currentPodHash": hash, "stableRS": stable,
+		"replicas": int64(s.Replicas), "updatedReplicas": int64(s.Replicas), "readyReplicas": int64(s.ReadyReplicas), "availableReplicas": int64(s.AvailableReplicas),
+	}
+	if ready {
+		if err := a.deleteOthers(ctx, o, set); err != nil {
 			return err
 		}
-		if !left {
-			restartedAt = restartAt
-		}
-	}
-	phase := "Progressing"
-	if ready && restartAt == restartedAt {
-		phase = "Healthy"
-	}
-	s := set.Status
-	status := map[string]any{
-		"observedGeneration": strconv.FormatInt(o.GetGeneration(), 10), "phase": phase, "replicas": int64(s.Replicas), "updatedReplicas": int64(s.Replicas),
-		"readyReplicas": int64(s.ReadyReplicas), "availableReplicas": int64(s.AvailableReplicas),
-	}
-	if restartedAt != "" {
-		status["restartedAt"] = restartedAt
+		status["phase"], status["stableRS"] = "Healthy", hash
 	}
 	o.Object["status"] = status
 	_, err = a.rollouts.Namespace(o.GetNamespace()).UpdateStatus(ctx, o, metav1.UpdateOptions{})
 	return err
 }
 
-// replicaSet returns the ReplicaSet of a Rollout, and makes it if it is not there.
-func (a argo) replicaSet(ctx context.Context, o *unstructured.Unstructured, t corev1.PodTemplateSpec, replicas int32) (*appsv1.ReplicaSet, error) {
-	const hash = "5d4f"
+// deleteOthers deletes the ReplicaSets of other templates.
+func (a argo) deleteOthers(ctx context.Context, o *unstructured.Unstructured, keep *appsv1.ReplicaSet) error {
+	sets := a.client.AppsV1().ReplicaSets(o.GetNamespace())
+	all, err := sets.List(ctx, metav1.ListOptions{LabelSelector: rollout.ArgoTemplateHash})
+	if err != nil {
+		return err
+	}
+	for _, s := range all.Items {
+		if s.UID != keep.UID && metav1.IsControlledBy(&s, o) {
+			err = errors.Join(err, sets.Delete(ctx, s.Name, metav1.DeleteOptions{}))
+		}
+	}
+	return err
+}
+
+// replicaSet returns the ReplicaSet of a template, and makes it if it is not there.
+func (a argo) replicaSet(ctx context.Context, o *unstructured.Unstructured, t corev1.PodTemplateSpec, hash string, replicas int32) (*appsv1.ReplicaSet, error) {
 	sets := a.client.AppsV1().ReplicaSets(o.GetNamespace())
 	set, err := sets.Get(ctx, o.GetName()+"-"+hash, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
@@ -189,31 +198,9 @@ func (a argo) replicaSet(ctx context.Context, o *unstructured.Unstructured, t co
 	}
 	t.Labels[rollout.ArgoTemplateHash] = hash
 	return sets.Create(ctx, &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Name: o.GetName() + "-" + hash, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(o, o.GroupVersionKind())}},
+		ObjectMeta: metav1.ObjectMeta{Name: o.GetName() + "-" + hash, Labels: t.Labels, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(o, o.GroupVersionKind())}},
 		Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas, Template: t, Selector: &metav1.LabelSelector{MatchLabels: t.Labels}},
 	}, metav1.CreateOptions{})
-}
-
-// evictOne evicts a pod from before a restart; false: there is none.
-func (a argo) evictOne(ctx context.Context, set *appsv1.ReplicaSet, restartAt string) (bool, error) {
-	at, err := time.Parse(time.RFC3339, restartAt)
-	if err != nil {
-		return false, err
-	}
-	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
-	if err != nil {
-		return false, err
-	}
-	pods, err := a.client.CoreV1().Pods(set.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
-	if err != nil {
-		return false, err
-	}
-	for _, p := range pods.Items {
-		if p.CreationTimestamp.Time.Before(at) && p.DeletionTimestamp == nil {
-			return true, a.client.CoreV1().Pods(p.Namespace).EvictV1(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}})
-		}
-	}
-	return false, nil
 }
 
 // NewArgoRollout returns a Rollout of meshed pods with a plain canary strategy, and more annotations of its template.

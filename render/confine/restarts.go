@@ -46,32 +46,19 @@ func onlyTemplateMarks(names ...string) string {
 		equalExcept("variables.marks", "variables.oldMarks", names...)
 }
 
-// statefulSets and daemonSets: linkwright restarts them, and changes nothing else.
+// statefulSets, daemonSets and argoRollouts: linkwright restarts them, and changes nothing else.
 func statefulSets(Account) rules { return restartsOf("apps/statefulsets") }
 
 func daemonSets(Account) rules { return restartsOf("apps/daemonsets") }
+
+func argoRollouts(Account) rules {
+	return restartsOf(rollout.ArgoRollouts().Group + "/" + rollout.ArgoRollouts().Resource)
+}
 
 func restartsOf(resource string) rules {
 	return rules{
 		resource: resource, verbs: written(), variables: template(),
 		checks: []check{{"variables.restart", "linkwright changes only " + restartMarks()}},
-	}
-}
-
-// argoRollouts: linkwright restarts Rollouts of Argo by one field of theirs, and changes nothing else.
-func argoRollouts(Account) rules {
-	return rules{
-		resource: rollout.ArgoRollouts().Group + "/" + rollout.ArgoRollouts().Resource, verbs: written(), variables: []admissionv1.Variable{
-			{Name: "spec", Expression: "dyn(object.spec)"},
-			{Name: "oldSpec", Expression: "dyn(oldObject.spec)"},
-			head(), oldHead(),
-			{Name: "headMarks", Expression: mapOrEmpty("object", "annotations")},
-			{Name: "oldHeadMarks", Expression: mapOrEmpty("oldObject", "annotations")},
-			{Name: "restart", Expression: `request.operation == "UPDATE" && ` + equalExcept("variables.spec", "variables.oldSpec", "restartAt") + " && " +
-				sameFields("labels", "ownerReferences", "finalizers") + " && " +
-				equalExcept("variables.headMarks", "variables.oldHeadMarks", rollout.RestartedFor, rollout.RestartedAt)},
-		},
-		checks: []check{{"variables.restart", "linkwright changes only restartAt of a Rollout, and its annotations " + rollout.RestartedFor + " and " + rollout.RestartedAt}},
 	}
 }
 

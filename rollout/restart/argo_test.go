@@ -3,9 +3,12 @@ package restart_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -17,7 +20,8 @@ import (
 	"github.com/linkwright/linkwright/rollout/restart"
 )
 
-// argoRollouts restarts a Rollout by its own controller, once the kind is there and declared. One without a template is left alone, and counts for nothing.
+// argoRollouts restarts an Argo Rollout by its own controller, once the kind is there and declared, and not when it is not declared any more. One without
+// a template of its own is left alone, and counts for nothing.
 func (b *bed) argoRollouts() {
 	b.Helper()
 	b.argo = true
@@ -41,33 +45,43 @@ func (b *bed) argoRollouts() {
 		b.must(err)
 	}
 	b.argoSettled(rollouts, "")
-	time.Sleep(time.Second) // Argo Rollouts takes a pod of the same second as a restart for a new one
-
 	b.set("proxy.logLevel", `"two"`)
-	p := b.progress("with a Rollout", func(p rollout.Progress) bool { return p.Complete() && p.Total == before+1 })
+	b.progress("with an Argo Rollout", func(p rollout.Progress) bool { return p.Complete() && p.Total == before+1 })
 	restarted := b.argoSettled(rollouts, b.inputs)
-	if restarted == "" {
-		b.Errorf("restartAt is empty: %s", p.Encode())
+	if restarted.For == "" {
+		b.Error("the Argo Rollout was not restarted")
 	}
-	b.lead()
-	b.complete()
+	b.leadAndLook()
 	if again := b.argoSettled(rollouts, b.inputs); again != restarted {
-		b.Errorf("another process restarted it again: at %s and %s", restarted, again)
+		b.Errorf("another process restarted it again: %v and %v", restarted, again)
 	}
+	b.restful()
 	b.argoUndone(rollouts)
+
+	b.argo = false
+	b.must(b.hand().Pause(b.Context(), false))
+	b.set("proxy.resources.cpu.request", `"30m"`)
+	b.progress("without Argo Rollouts", func(p rollout.Progress) bool { return p.Complete() && p.Total == before })
 }
 
-// argoSettled waits until the Rollout is healthy, and all its pods have the proxy of now. It returns when it was restarted.
-func (b *bed) argoSettled(rollouts dynamic.ResourceInterface, inputs string) (restartAt string) {
+func (b *bed) hand() restart.ByHand {
+	b.Helper()
+	hand, err := restart.NewByHand(b.config, "linkwright")
+	b.must(err)
+	return hand
+}
+
+// argoSettled waits until the Argo Rollout is healthy, and all its pods have the proxy of now. It returns what it was restarted for.
+func (b *bed) argoSettled(rollouts dynamic.ResourceInterface, inputs string) (restarted rollout.Restarted) {
 	b.Helper()
 	last := ""
-	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		o, err := rollouts.Get(ctx, "pay", metav1.GetOptions{})
 		if err != nil {
 			return false, err
 		}
-		w, _, ok := rollout.OfArgoRollout(o)
-		restartAt, _, _ = unstructured.NestedString(o.Object, "spec", "restartAt")
+		w, ok := rollout.OfArgoRollout(o)
+		restarted = w.Restarted
 		pods, err := b.client.CoreV1().Pods("bank").List(ctx, metav1.ListOptions{LabelSelector: "app=pay"})
 		if err != nil || !ok {
 			return false, err
@@ -80,39 +94,49 @@ func (b *bed) argoSettled(rollouts dynamic.ResourceInterface, inputs string) (re
 				}
 			}
 		}
-		last = fmt.Sprintf("%s, %d of %d pods are current, restartAt %q", w.State, current, len(pods.Items), restartAt)
+		last = fmt.Sprintf("%s, %d of %d pods are current, restarted for %q", w.State, current, len(pods.Items), restarted.For)
 		return w.State == rollout.Settled && len(pods.Items) == 3 && current == 3, nil
 	})
 	if err != nil {
-		b.Fatalf("the Rollout is not healthy: %v, last %s", err, last)
+		b.Fatalf("the Argo Rollout is not healthy: %v, last %s", err, last)
 	}
-	return restartAt
+	return restarted
 }
 
-// argoUndone takes back a restart that has replaced some pods.
+// argoUndone takes back a restart that is not finished: the former pods stay.
 func (b *bed) argoUndone(rollouts dynamic.ResourceInterface) {
 	b.Helper()
-	b.set("proxy.resources.cpu.request", `"100k"`) // no node has room for the first new pod
-	hand, err := restart.NewByHand(b.config, "linkwright")
+	before, err := b.client.CoreV1().Pods("bank").List(b.Context(), metav1.ListOptions{LabelSelector: "app=pay"})
 	b.must(err)
+	b.set("proxy.resources.cpu.request", `"100k"`) // no node has room for a new pod
 	var left []restart.Unfinished
 	err = wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		all, err := hand.Unfinished(ctx)
-		left = left[:0]
-		for _, u := range all {
-			if u.Kind == rollout.ArgoRollout {
-				left = append(left, u)
-			}
+		left, err = b.hand().Unfinished(ctx)
+		left = slices.DeleteFunc(left, func(u restart.Unfinished) bool { return u.Kind != rollout.ArgoRollout })
+		if len(left) == 0 || err != nil {
+			return false, err
 		}
-		return len(left) == 1, err
+		b.must(b.hand().Pause(ctx, true))
+		err = b.hand().Undo(ctx, left[0])
+		if apierrors.IsConflict(err) { // its controller wrote the status
+			return false, nil
+		}
+		return err == nil, err
 	})
 	b.must(err)
-	b.must(hand.Pause(b.Context(), true))
-	b.must(hand.Undo(b.Context(), left[0]))
 	b.waits(reason.RolloutPaused)
-	o, err := rollouts.Get(b.Context(), "pay", metav1.GetOptions{})
+	if restarted := b.argoSettled(rollouts, "two"); restarted.For != left[0].Before.For {
+		b.Errorf("restarted for %q, want %q as before", restarted.For, left[0].Before.For)
+	}
+	after, err := b.client.CoreV1().Pods("bank").List(b.Context(), metav1.ListOptions{LabelSelector: "app=pay"})
 	b.must(err)
-	if _, has, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "restartAt"); has || o.GetAnnotations()[rollout.RestartedFor] != "" {
-		b.Errorf("a restart that was taken back: %v %v", o.Object["spec"], o.GetAnnotations())
+	kept := 0
+	for _, p := range after.Items {
+		if slices.ContainsFunc(before.Items, func(o corev1.Pod) bool { return o.UID == p.UID }) {
+			kept++
+		}
+	}
+	if kept == 0 {
+		b.Error("no former pod is left after the restart was taken back")
 	}
 }

@@ -90,11 +90,12 @@ func (w *worker) restart(ctx context.Context, r rollout.Restart) error {
 	if now.Before(w.view.began) { // by the clock of another process
 		now = w.view.began
 	}
-	if err := w.patch(ctx, r, now); err != nil {
+	generation, err := w.patch(ctx, r, now)
+	if err != nil {
 		return err
 	}
 	s := w.steps[r.Ref]
-	s.restarted, s.before, s.done = &rollout.Restarted{For: r.For, At: now}, r.Restarted, 0
+	s.restarted, s.uid, s.generation, s.done = &rollout.Restarted{For: r.For, At: now}, r.UID, generation, 0
 	w.steps[r.Ref] = s
 	w.runner.Log.Info("a workload restarts", "cluster", string(w.name), "object", r.String(), "changes", r.Why)
 	w.event(ctx, restartEvent(r), "linkwright restarts it, because its pods run an outdated proxy; a restart changes "+cmp.Or(r.Why, "it"))

@@ -67,36 +67,30 @@ func (b ByHand) Unfinished(ctx context.Context) (out []Unfinished, err error) {
 		if w.Live.Restarted.For == "" || w.Live.State != rollout.Progressing && w.Live.State != rollout.Failed {
 			continue
 		}
-		if before, ok := formerRestart(w.Live, w.Pods); ok {
+		if before, ok := formerRestart(w.Live.Restarted, w.Pods); ok {
 			out = append(out, Unfinished{w.Live, before})
 		}
 	}
 	return out, err
 }
 
-// formerRestart returns what pods from before the restart of a workload say of restarts; false: there are none. Those of a Rollout say nothing, but are
-// older.
-func formerRestart(w rollout.Workload, pods []*corev1.Pod) (rollout.Restarted, bool) {
-	at := slices.IndexFunc(pods, func(p *corev1.Pod) bool {
-		if w.Kind == rollout.ArgoRollout {
-			return p.CreationTimestamp.Time.Before(w.Restarted.At)
-		}
-		return p.Annotations[rollout.RestartedFor] != w.Restarted.For
-	})
+// formerRestart returns what pods of a former template say of restarts; false: there are none.
+func formerRestart(now rollout.Restarted, pods []*corev1.Pod) (rollout.Restarted, bool) {
+	at := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return p.Annotations[rollout.RestartedFor] != now.For })
 	if at < 0 {
 		return rollout.Restarted{}, false
 	}
 	return rollout.RestartedBy(pods[at].Annotations), true
 }
 
-// Undo gives a workload the annotations of its former pods again, so that its controller keeps those, and removes the new ones. A Rollout keeps the
-// former pods that it has not replaced. Undo fails with a conflict if the workload changed since it was listed.
+// Undo gives a workload the annotations of its former pods again, so that its controller keeps those, and removes the new ones. It fails with a conflict
+// if the workload changed since it was listed.
 func (b ByHand) Undo(ctx context.Context, u Unfinished) error {
 	patch, err := restartPatch(u.Workload, u.Before)
 	if err != nil {
 		return err
 	}
-	if err := b.clients.patch(ctx, u.Ref, patch, manager(b.owner)); err != nil {
+	if _, err := b.clients.patch(ctx, u.Ref, patch, manager(b.owner)); err != nil {
 		return fmt.Errorf("undo the restart of %s: %w", u.Ref, err)
 	}
 	return nil

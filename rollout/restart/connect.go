@@ -37,11 +37,11 @@ type clients struct {
 
 // connection is the connection to a cluster, with its watches.
 type connection struct {
-	cfg     *rest.Config
-	clients clients
-	watches *watches // nil: they have not begun
-	argo    bool     // Rollouts of Argo are asked for
-	moved   func()
+	cfg      *rest.Config
+	clients  clients
+	watches  *watches // nil: they have not begun
+	withArgo bool     // Argo Rollouts are asked for
+	moved    func()
 }
 
 // connect connects to a cluster, again if the way to it changed. Nothing is sent.
@@ -72,20 +72,20 @@ func sameLogin(a, b *rest.Config) bool {
 		reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)
 }
 
-// follow begins the watches, unless they run, and waits until they are complete. argo asks for Rollouts of Argo, too.
-func (c *connection) follow(ctx context.Context, argo bool) error {
-	if c.argo != argo {
+// follow begins the watches, unless they run, and waits until they are complete. withArgo asks for Argo Rollouts, too.
+func (c *connection) follow(ctx context.Context, withArgo bool) error {
+	if c.withArgo != withArgo {
 		c.unfollow()
 	}
 	if c.watches == nil {
 		if _, err := c.clients.policy.PodDisruptionBudgets("").List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 			return err
 		}
-		has, err := c.hasArgo(ctx, argo)
+		hasArgo, err := c.hasArgo(ctx, withArgo)
 		if err != nil {
 			return err
 		}
-		c.argo, c.watches = argo, follow(context.WithoutCancel(ctx), c.clients, has, c.moved)
+		c.withArgo, c.watches = withArgo, follow(context.WithoutCancel(ctx), c.clients, hasArgo, c.moved)
 	}
 	ctx, end := context.WithTimeout(ctx, syncTimeout)
 	defer end()
@@ -95,7 +95,16 @@ func (c *connection) follow(ctx context.Context, argo bool) error {
 	return nil
 }
 
-// hasArgo reports whether the cluster has Rollouts of Argo that linkwright may list, if they are asked for.
+// refollow begins the watches anew if Argo Rollouts came or went.
+func (c *connection) refollow(ctx context.Context, hasArgo bool) error {
+	if c.watches.hasArgo == hasArgo {
+		return nil
+	}
+	c.unfollow()
+	return c.follow(ctx, c.withArgo)
+}
+
+// hasArgo reports whether the cluster has Argo Rollouts, if they are asked for. An error says that linkwright may not list them.
 func (c *connection) hasArgo(ctx context.Context, asked bool) (bool, error) {
 	if !asked {
 		return false, nil
@@ -175,46 +184,46 @@ func (c *connection) patchProgress(ctx context.Context, owner string, value any)
 // manager is the field manager of restarts.
 func manager(owner string) string { return object.Manager(owner) + "-rollout" }
 
-// patch writes the restart of a workload into it, if it is still what was read.
-func (w *worker) patch(ctx context.Context, r rollout.Restart, now time.Time) error {
+// patch writes the restart of a workload into its template, if the workload is still what was read. It returns the generation of the workload then.
+func (w *worker) patch(ctx context.Context, r rollout.Restart, now time.Time) (int64, error) {
 	patch, err := restartPatch(r.Workload, rollout.Restarted{For: r.For, At: now})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	return w.conn.clients.patch(ctx, r.Ref, patch, manager(w.runner.Owner))
 }
 
-// restartPatch returns a merge patch of a restart, for the very version of the workload that was read: annotations of its pod template, and of a Rollout
-// its own annotations and its field restartAt. The zero value takes a restart back.
+// restartPatch returns a merge patch of the annotations of a restart, for the very version of the workload that was read. The zero value removes them.
 func restartPatch(w rollout.Workload, r rollout.Restarted) ([]byte, error) {
-	annotations, at := map[string]any{rollout.RestartedFor: nil, rollout.RestartedAt: nil}, any(nil)
+	annotations := map[string]any{rollout.RestartedFor: nil, rollout.RestartedAt: nil}
 	if r.For != "" {
-		at = r.Stamp()
-		annotations = map[string]any{rollout.RestartedFor: r.For, rollout.RestartedAt: at}
+		annotations = map[string]any{rollout.RestartedFor: r.For, rollout.RestartedAt: r.Stamp()}
 	}
-	meta := map[string]any{"resourceVersion": w.ResourceVersion, "uid": w.UID}
-	if w.Kind == rollout.ArgoRollout {
-		meta["annotations"] = annotations
-		return json.Marshal(map[string]any{"metadata": meta, "spec": map[string]any{"restartAt": at}})
-	}
-	template := map[string]any{"metadata": map[string]any{"annotations": annotations}}
-	return json.Marshal(map[string]any{"metadata": meta, "spec": map[string]any{"template": template}})
+	return json.Marshal(map[string]any{
+		"metadata": map[string]string{"resourceVersion": w.ResourceVersion, "uid": w.UID},
+		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": annotations}}},
+	})
 }
 
-// patch sends a merge patch of a workload.
-func (c clients) patch(ctx context.Context, r rollout.Ref, patch []byte, manager string) (err error) {
+// patch sends a merge patch of a workload, and returns its generation then.
+func (c clients) patch(ctx context.Context, r rollout.Ref, patch []byte, manager string) (int64, error) {
 	o, merge := metav1.PatchOptions{FieldManager: manager}, types.MergePatchType
 	switch r.Kind {
 	case "Deployment":
-		_, err = c.Apps.Deployments(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
+		return generation(c.Apps.Deployments(r.Namespace).Patch(ctx, r.Name, merge, patch, o))
 	case "StatefulSet":
-		_, err = c.Apps.StatefulSets(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
+		return generation(c.Apps.StatefulSets(r.Namespace).Patch(ctx, r.Name, merge, patch, o))
 	case "DaemonSet":
-		_, err = c.Apps.DaemonSets(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
-	case rollout.ArgoRollout:
-		_, err = c.Dynamic.Resource(rollout.ArgoRollouts()).Namespace(r.Namespace).Patch(ctx, r.Name, merge, patch, o)
+		return generation(c.Apps.DaemonSets(r.Namespace).Patch(ctx, r.Name, merge, patch, o))
 	}
-	return err
+	return generation(c.Dynamic.Resource(rollout.ArgoRollouts()).Namespace(r.Namespace).Patch(ctx, r.Name, merge, patch, o))
+}
+
+func generation[O metav1.Object](o O, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return o.GetGeneration(), nil
 }
 
 // restartEvent is an Event about a workload that restarts, without a message.

@@ -116,6 +116,18 @@ func (b *bed) lead() {
 	b.target(nil)
 }
 
+// leadAndLook begins a period of leadership, and waits until its process has compared all workloads.
+func (b *bed) leadAndLook() {
+	b.Helper()
+	before := b.injector.Calls()
+	b.lead()
+	err := wait.PollUntilContextTimeout(b.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return b.injector.Calls()-before >= 4, nil
+	})
+	b.must(err)
+	time.Sleep(300 * time.Millisecond) // for what it decides then
+}
+
 func (b *bed) newRunner() *restart.Runner {
 	return restart.New(restart.Options{
 		Owner: "linkwright", Config: func(api.ClusterName) (*rest.Config, error) { return b.config, nil }, Settle: time.Millisecond,
@@ -295,8 +307,7 @@ func TestRun(t *testing.T) {
 	b.events("web")
 	b.restful()
 
-	b.lead()
-	b.complete()
+	b.leadAndLook()
 	was = b.grew("another process leads", was)
 
 	b.paused(&was)

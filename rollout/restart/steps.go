@@ -8,11 +8,12 @@ import (
 
 // step is what is known of a workload beside what watches show: a restart that they do not show yet, and since when it does not proceed.
 type step struct {
-	restarted *rollout.Restarted // nil: watches show it
-	before    rollout.Restarted  // what they show until then
-	status    string
-	done      int
-	since     time.Time // when done grew last
+	restarted  *rollout.Restarted // nil: watches show it
+	uid        string             // of the workload that restarted
+	generation int64              // of it with that restart
+	status     string
+	done       int
+	since      time.Time // when done grew last
 }
 
 // live returns the live workloads, with restarts that watches do not show yet.
@@ -20,7 +21,7 @@ func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
 	all := w.conn.watches.live()
 	for ref, live := range all {
 		s, known := w.steps[ref]
-		if s.restarted != nil && s.before == live.Restarted {
+		if s.restarted != nil && live.UID == s.uid && live.Generation < s.generation {
 			live.Restarted, live.State = *s.restarted, rollout.Progressing
 			all[ref] = live
 		} else {
@@ -29,7 +30,7 @@ func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
 		switch {
 		case !known:
 			s.since = w.sinceKept(ref, now)
-		case live.Done > s.done, live.Kind == rollout.ArgoRollout && live.Status != s.status: // its numbers go up and down while it replaces pods in place
+		case live.Done > s.done:
 			s.since = now
 		}
 		s.done = max(s.done, live.Done)

@@ -26,7 +26,7 @@ type view struct {
 	inputs    string // what the injector reads
 	detection api.Detection
 	linkerd   string
-	argo      bool
+	withArgo  bool
 	began     time.Time // when these inputs were first seen
 	found     []rollout.Finding
 	known     bool                 // found is of these inputs
@@ -38,7 +38,7 @@ type view struct {
 
 // of reports whether the view is of what a target's workloads are compared with now.
 func (v *view) of(t Target) bool {
-	return v.inputs == t.Inputs && v.detection == t.Policy.Detection && v.linkerd == t.Linkerd && v.argo == t.Policy.ArgoRollouts
+	return v.inputs == t.Inputs && v.detection == t.Policy.Detection && v.linkerd == t.Linkerd && v.withArgo == t.Policy.ArgoRollouts
 }
 
 // optedIn returns what was found of workloads that still opt in.
@@ -100,7 +100,7 @@ func (v *view) unknown() (out []rollout.Ref) {
 
 // compare compares the workloads, unless that was done, and nothing came since that needs it. New pods do not: they got the current proxy.
 func (w *worker) compare(ctx context.Context, now time.Time) error {
-	if err := w.conn.follow(ctx, w.view.argo); err != nil {
+	if err := w.conn.follow(ctx, w.view.withArgo); err != nil {
 		return err
 	}
 	namespaces, again := w.conn.watches.namespacesNow(), w.view.due(now)
@@ -144,11 +144,8 @@ func (w *worker) compareAll(ctx context.Context, namespaces map[string]namespace
 	if err != nil {
 		return err
 	}
-	if all.ArgoRollouts && !w.conn.watches.argo { // the kind is new
-		w.conn.unfollow()
-		if err := w.conn.follow(ctx, w.view.argo); err != nil {
-			return err
-		}
+	if err := w.conn.refollow(ctx, all.ArgoRollouts); err != nil {
+		return err
 	}
 	w.view.found = w.view.found[:0]
 	for _, one := range all.Workloads {
@@ -175,7 +172,7 @@ func (w *worker) compareOne(ctx context.Context, ref rollout.Ref) (*rollout.Find
 
 // options are those of a survey of one workload, or all.
 func (v *view) options(only rollout.Ref) survey.Options {
-	return survey.Options{OptedIn: true, Only: only, Linkerd: v.linkerd, NoDryRun: v.detection == api.DetectByAnnotations, ArgoRollouts: v.argo}
+	return survey.Options{OptedIn: true, Only: only, Linkerd: v.linkerd, NoDryRun: v.detection == api.DetectByAnnotations, ArgoRollouts: v.withArgo}
 }
 
 // finding is what a survey found, as decisions need it.

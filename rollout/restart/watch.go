@@ -26,7 +26,7 @@ type watches struct {
 	namespaces cache.Store   // of *kept[namespace]
 	budgets    cache.Store   // of *kept[rollout.Budget]
 	synced     []cache.InformerSynced
-	argo       bool // Rollouts of Argo are watched, too
+	hasArgo    bool // Argo Rollouts are watched, too
 	running    sync.WaitGroup
 	end        context.CancelFunc
 }
@@ -64,12 +64,12 @@ type informer struct {
 	keep  func(any) any
 }
 
-// follow watches a cluster until stop is called, with Rollouts of Argo if it has them. moved is called for each change of what is kept.
-func follow(ctx context.Context, c clients, argo bool, moved func()) *watches {
+// follow watches a cluster until stop is called, with Argo Rollouts if hasArgo. moved is called for each change of what is kept.
+func follow(ctx context.Context, c clients, hasArgo bool, moved func()) *watches {
 	ctx, end := context.WithCancel(ctx)
-	w := &watches{end: end, argo: argo}
+	w := &watches{end: end, hasArgo: hasArgo}
 	kinds := []informer{deployments(c), statefulSets(c), daemonSets(c)}
-	if argo {
+	if hasArgo {
 		kinds = append(kinds, argoRollouts(c))
 	}
 	for _, i := range kinds {
@@ -129,7 +129,7 @@ type namespace struct {
 func namespaceOf(ns *corev1.Namespace) namespace {
 	out := namespace{Says: ns.Annotations[rollout.Reconcile]}
 	for _, name := range slices.Sorted(maps.Keys(ns.Annotations)) {
-		if domain, _, _ := strings.Cut(name, "/"); name != rollout.Reconcile && slices.Contains([]string{"config.linkerd.io", "config.alpha.linkerd.io", "linkerd.io"}, domain) {
+		if domain, _, _ := strings.Cut(name, "/"); name != rollout.Reconcile && slices.Contains([]string{"config.linkerd.io", "config.alpha.linkerd.io", "config.beta.linkerd.io", "linkerd.io"}, domain) {
 			out.Settings += name + "=" + ns.Annotations[name] + "\n"
 		}
 	}
@@ -194,11 +194,11 @@ func daemonSets(c clients) informer {
 	return informerOf(c.Apps.DaemonSets(""), &appsv1.DaemonSet{}, func(d *appsv1.DaemonSet) rollout.Workload { return withoutVersion(rollout.OfDaemonSet(d)) })
 }
 
-// argoRollouts keeps nothing of a Rollout that has no template of its own.
+// argoRollouts keeps nothing of an Argo Rollout that has no template of its own.
 func argoRollouts(c clients) informer {
 	return informerOf(c.Dynamic.Resource(rollout.ArgoRollouts()), &unstructured.Unstructured{}, func(o *unstructured.Unstructured) rollout.Workload {
-		w, _, _ := rollout.OfArgoRollout(o)
-		return withoutVersion(w)
+		a, _ := rollout.OfArgoRollout(o)
+		return withoutVersion(a.Workload)
 	})
 }
 

@@ -152,7 +152,7 @@ func (w *worker) resume(ctx context.Context, t Target, now time.Time) error {
 		}
 		w.said, w.kept = last, true
 	}
-	w.view = view{inputs: t.Inputs, detection: t.Policy.Detection, linkerd: t.Linkerd, argo: t.Policy.ArgoRollouts, began: w.said.Began}
+	w.view = view{inputs: t.Inputs, detection: t.Policy.Detection, linkerd: t.Linkerd, withArgo: t.Policy.ArgoRollouts, began: w.said.Began}
 	if w.said.Inputs == t.Inputs {
 		return nil
 	}

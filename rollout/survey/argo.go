@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/rollout"
 )
 
-// HasArgoRollouts reports whether the cluster has the kind Rollout of Argo. Everybody may ask for the kinds of an API, so a list that is forbidden is
-// not mistaken for a kind that is absent.
+// HasArgoRollouts reports whether the cluster has Argo Rollouts. Everybody may ask for the kinds of an API, so a list that is forbidden is not mistaken for
+// a kind that is absent.
 func (c Client) HasArgoRollouts(ctx context.Context) (bool, error) {
 	kinds := &metav1.APIResourceList{}
 	err := c.Core.RESTClient().Get().AbsPath("/apis", rollout.ArgoRollouts().Group, rollout.ArgoRollouts().Version).Do(ctx).Into(kinds)
@@ -22,19 +22,25 @@ func (c Client) HasArgoRollouts(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(kinds.APIResources, func(r metav1.APIResource) bool { return r.Name == rollout.ArgoRollouts().Resource }), err
 }
 
-// argoRollouts lists Rollouts of Argo; false: the cluster does not have the kind.
-func (r *reader) argoRollouts(ctx context.Context) (out []*workload, has bool, err error) {
-	if has, err = r.client.HasArgoRollouts(ctx); !has {
-		return nil, false, err
+// argoRollouts lists Argo Rollouts; false: the cluster does not have the kind, or the login may not list it. Their pods are only reported then.
+func (r *reader) argoRollouts(ctx context.Context) (out []*workload, read bool, err error) {
+	if has, err := r.client.HasArgoRollouts(ctx); !has {
+		return nil, false, ignoreForbidden(err)
 	}
 	list := r.client.Dynamic.Resource(rollout.ArgoRollouts()).Namespace(r.namespace).List
 	err = pagesOf(ctx, r, rollout.ArgoRollout, list, func(l *unstructured.UnstructuredList) {
 		for i := range l.Items {
-			o := &l.Items[i]
-			if live, template, ok := rollout.OfArgoRollout(o); ok {
-				out = append(out, &workload{kind: rollout.ArgoRollout, namespace: o.GetNamespace(), name: o.GetName(), live: live, template: template})
+			if a, ok := rollout.OfArgoRollout(&l.Items[i]); ok {
+				out = append(out, &workload{kind: rollout.ArgoRollout, namespace: a.Namespace, name: a.Name, live: a.Workload, template: a.Pods, hashes: a.Hashes})
 			}
 		}
 	})
-	return out, true, err
+	return out, err == nil, ignoreForbidden(err)
+}
+
+func ignoreForbidden(err error) error {
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
 }

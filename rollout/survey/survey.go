@@ -28,7 +28,7 @@ const inFlight, page = 16, 500
 // nothing about the next pod.
 var ErrNoProxy = errors.New("the dry run got no proxy")
 
-// Workload is a Deployment, StatefulSet, DaemonSet or Rollout of Argo with meshed pods.
+// Workload is a Deployment, StatefulSet, DaemonSet or Argo Rollout with meshed pods.
 type Workload struct {
 	Kind, Namespace, Name string
 	OptsIn                bool             // its owner lets a controller restart it
@@ -50,7 +50,7 @@ type Options struct {
 	Linkerd string
 	// NoDryRun compares all pods like that.
 	NoDryRun bool
-	// ArgoRollouts reads Rollouts of Argo, too, if the cluster has that kind.
+	// ArgoRollouts reads Argo Rollouts, too, if the cluster has that kind, and the login may list it.
 	ArgoRollouts bool
 }
 
@@ -63,7 +63,7 @@ func (o Options) has(w *workload, optsIn bool) bool {
 type Cluster struct {
 	Workloads []Workload // by namespace, kind and name
 	Others    []Pod      // meshed pods of nothing that can be restarted by its template: bare pods, and those of Jobs
-	// ArgoRollouts says that the cluster has Rollouts of Argo, and they were read.
+	// ArgoRollouts says that Argo Rollouts were read.
 	ArgoRollouts bool
 }
 
@@ -74,7 +74,7 @@ type Pod struct{ Namespace, Name, Controller string }
 type Client struct {
 	Core    typedv1.CoreV1Interface
 	Apps    typedappsv1.AppsV1Interface
-	Dynamic dynamic.Interface // for Rollouts of Argo
+	Dynamic dynamic.Interface // for Argo Rollouts
 }
 
 // NewClient returns a client for a cluster. An error is one of the configuration.
@@ -91,20 +91,20 @@ func NewClient(cfg *rest.Config) (Client, error) {
 	return Client{core, apps, others}, err
 }
 
-// Read surveys a cluster. It sends four lists, one more for namespaces, two requests for Rollouts of Argo if these are asked for, and one dry run for each
-// workload with meshed pods.
+// Read surveys a cluster. It sends four lists, one more for namespaces, two requests for Argo Rollouts if these are asked for, and one dry run for each workload
+// with meshed pods.
 func Read(ctx context.Context, client Client, o Options) (Cluster, error) {
 	if o.Only != (rollout.Ref{}) {
 		o.Namespace = o.Only.Namespace
 	}
-	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}, only: o.Only, byDryRun: !o.NoDryRun, fallsBack: o.Linkerd != "", argo: o.ArgoRollouts}
+	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}, only: o.Only, byDryRun: !o.NoDryRun, fallsBack: o.Linkerd != "", asksForArgo: o.ArgoRollouts && (o.Only.Kind == "" || o.Only.Kind == rollout.ArgoRollout)}
 	if err := r.list(ctx); err != nil {
 		return Cluster{}, err
 	}
 	r.current = sync.OnceValues(func() (rollout.Current, error) { return r.readCurrent(ctx, o.Linkerd) })
 	others := r.assign()
 	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return !o.has(w, r.optsIn(w)) })
-	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others, ArgoRollouts: r.argo}
+	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others, ArgoRollouts: r.hasArgo}
 	g, inner := errgroup.WithContext(ctx)
 	g.SetLimit(inFlight)
 	for i, w := range meshed {
@@ -124,7 +124,7 @@ type Owned struct {
 
 // Workloads lists the workloads of a cluster that have meshed pods, by namespace, kind and name. It compares nothing.
 func Workloads(ctx context.Context, client Client) (out []Owned, err error) {
-	r := reader{client: client, annotations: map[string]map[string]string{}, argo: true}
+	r := reader{client: client, annotations: map[string]map[string]string{}, asksForArgo: true}
 	if err := r.list(ctx); err != nil {
 		return nil, err
 	}
@@ -143,6 +143,7 @@ type workload struct {
 	live                  rollout.Workload
 	template              corev1.PodTemplateSpec
 	claims                []corev1.PersistentVolumeClaim
+	hashes                []string // of templates of an Argo Rollout whose pods count
 	pods                  []*corev1.Pod
 }
 
@@ -160,7 +161,8 @@ type reader struct {
 	only        rollout.Ref // zero: all
 	byDryRun    bool
 	fallsBack   bool                            // to annotations, if a dry run is forbidden
-	argo        bool                            // Rollouts of Argo count, too; after list: and the cluster has them
+	asksForArgo bool                            // Argo Rollouts are asked for
+	hasArgo     bool                            // list: they were read
 	current     func() (rollout.Current, error) // what the injector would write into annotations now
 }
 
@@ -198,8 +200,8 @@ func (r *reader) list(ctx context.Context) error {
 		})
 	})
 	g.Go(func() (err error) {
-		if r.argo {
-			rollouts, r.argo, err = r.argoRollouts(ctx)
+		if r.asksForArgo {
+			rollouts, r.hasArgo, err = r.argoRollouts(ctx)
 		}
 		return err
 	})
@@ -294,14 +296,19 @@ func (r *reader) assign() (others []Pod) {
 	return others
 }
 
-// owns reports whether a pod is the workload's. A Deployment or Rollout owns those of its ReplicaSets, which it names by the hash of their template.
+// owns reports whether a pod is the workload's. A Deployment or Argo Rollout owns those of its ReplicaSets, which it names by the hash of
+// their template.
 func (w *workload) owns(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
 		return false
 	}
-	if hash := map[string]string{"Deployment": appsv1.DefaultDeploymentUniqueLabelKey, rollout.ArgoRollout: rollout.ArgoTemplateHash}[w.kind]; hash != "" {
-		return owner.Kind == "ReplicaSet" && owner.Name == w.name+"-"+pod.Labels[hash]
+	switch w.kind {
+	case "Deployment":
+		return owner.Kind == "ReplicaSet" && owner.Name == w.name+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+	case rollout.ArgoRollout:
+		hash := pod.Labels[rollout.ArgoTemplateHash]
+		return owner.Kind == "ReplicaSet" && owner.Name == w.name+"-"+hash && slices.Contains(w.hashes, hash)
 	}
 	return owner.Kind == w.kind && owner.Name == w.name
 }

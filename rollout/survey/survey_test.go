@@ -98,11 +98,18 @@ func (b *bed) byAnnotations() {
 	}
 }
 
-// asReader surveys as somebody who may create no pods, not even as a dry run: with the control plane's namespace, pods are compared without.
+// asReader surveys as somebody who may create no pods, not even as a dry run: with the control plane's namespace, pods are compared without. Argo Rollouts
+// are there, and are not read.
 func (b *bed) asReader() {
 	b.Helper()
+	b.must(testbed.InstallArgoRollouts(b.Context(), b.config))
+	admin, err := survey.NewClient(b.config)
+	b.must(err)
+	if all, err := survey.Read(b.Context(), admin, survey.Options{Namespace: "shop", Linkerd: testbed.ControlPlane, NoDryRun: true, ArgoRollouts: true}); err != nil || !all.ArgoRollouts {
+		b.Errorf("Argo Rollouts are there: %v, got %+v", err, all)
+	}
 	reader := rbacv1.ClusterRole{ObjectMeta: meta("lists-workloads"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}}}
-	_, err := b.client.RbacV1().ClusterRoles().Create(b.Context(), &reader, metav1.CreateOptions{})
+	_, err = b.client.RbacV1().ClusterRoles().Create(b.Context(), &reader, metav1.CreateOptions{})
 	b.must(err)
 	_, err = b.client.RbacV1().ClusterRoleBindings().Create(b.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta("lists-workloads"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "lists-workloads"},
@@ -116,9 +123,12 @@ func (b *bed) asReader() {
 	for namespace, want := range map[string]int{"": 4, testbed.ControlPlane: 0} {
 		unknown, outdated := 0, 0
 		b.eventually("the reader may list", func() (bool, error) { // RBAC counts a moment after it is written
-			found, err := survey.Read(b.Context(), client, survey.Options{Namespace: "shop", Linkerd: namespace})
+			found, err := survey.Read(b.Context(), client, survey.Options{Namespace: "shop", Linkerd: namespace, ArgoRollouts: true})
 			if apierrors.IsForbidden(err) {
 				return false, nil
+			}
+			if found.ArgoRollouts {
+				b.Error("somebody who may not list Argo Rollouts read them")
 			}
 			unknown, outdated = 0, 0
 			for _, w := range found.Workloads {

@@ -35,7 +35,7 @@ type Bundle struct {
 	Changed time.Time // when the ConfigMap was last written; zero: not known
 }
 
-// Workload is what has meshed pods: a Deployment, StatefulSet or DaemonSet, or a pod of something else.
+// Workload is what has meshed pods: a Deployment, StatefulSet, DaemonSet or Argo Rollout, or a pod of something else.
 type Workload struct {
 	Kind, Namespace, Name string
 	Proxies               []Proxy

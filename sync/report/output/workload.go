@@ -2,7 +2,7 @@ package output
 
 import "github.com/linkwright/linkwright/object"
 
-// Workload is a Deployment, StatefulSet, DaemonSet or Rollout of Argo whose pods have proxies, or a pod of something else.
+// Workload is a Deployment, StatefulSet, DaemonSet or Argo Rollout whose pods have proxies, or a pod of something else.
 type Workload struct {
 	TypeMeta
 	// Cluster is the cluster in which it runs.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,9 +27,12 @@ const ArgoTemplateHash = "rollouts-pod-template-hash"
 // argoRollout are the fields of an Argo Rollout that are read.
 type argoRollout struct {
 	Spec struct {
-		Template corev1.PodTemplateSpec `json:"template"`
+		Template    corev1.PodTemplateSpec `json:"template"`
+		WorkloadRef map[string]any         `json:"workloadRef"`
 	} `json:"spec"`
 	Status struct {
+		Abort              bool   `json:"abort"`
+		Message            string `json:"message"`
 		ObservedGeneration string `json:"observedGeneration"`
 		Phase              string `json:"phase"`
 		CurrentPodHash     string `json:"currentPodHash"`
@@ -52,15 +56,19 @@ type ArgoWorkload struct {
 // OfArgoRollout returns what a rollout needs of an Argo Rollout. False: its template is that of another object (workloadRef), or cannot be read.
 func OfArgoRollout(o *unstructured.Unstructured) (ArgoWorkload, bool) {
 	var r argoRollout
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &r) != nil || len(r.Spec.Template.Spec.Containers) == 0 {
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &r) != nil || r.Spec.WorkloadRef != nil || len(r.Spec.Template.Spec.Containers) == 0 {
 		return ArgoWorkload{}, false
 	}
 	s := r.Status
 	w := workloadOf(ArgoRollout, &metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), Generation: o.GetGeneration()}, &r.Spec.Template)
 	w.Status, w.Done = statusOf(s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas), int(s.UpdatedReplicas+s.AvailableReplicas)
-	w.State = argoState(s.ObservedGeneration == strconv.FormatInt(o.GetGeneration(), 10), s.Phase)
+	observed := s.ObservedGeneration == strconv.FormatInt(o.GetGeneration(), 10)
+	w.State = argoState(observed, s.Phase)
+	if w.State == Failed && !s.Abort && strings.HasPrefix(s.Message, "RolloutAborted") { // of the template before: its controller clears that next
+		w.State = Progressing
+	}
 	hashes := slices.DeleteFunc([]string{s.CurrentPodHash, s.StableRS}, func(h string) bool { return h == "" })
-	return ArgoWorkload{w, r.Spec.Template, hashes}, true
+	return ArgoWorkload{w.seen(observed), r.Spec.Template, hashes}, true
 }
 
 // argoState returns the state that Argo Rollouts sums up in a phase (argo-rollouts utils/rollout).

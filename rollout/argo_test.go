@@ -27,12 +27,23 @@ func TestOfArgoRollout(t *testing.T) {
 			"phase": tt.phase, "observedGeneration": tt.observed, "availableReplicas": int64(2), "updatedReplicas": int64(3), "currentPodHash": "5d7f", "stableRS": "6c9d",
 		}
 		w, ok := OfArgoRollout(o)
-		if !ok || w.State != tt.want || w.Done != 5 || w.OptIn != Auto || w.Restarted.For != "digest" || w.String() != "Rollout shop/pay" || len(w.Pods.Spec.Containers) != 1 {
+		done := map[bool]int{true: 5}[tt.observed == "3"]
+		if !ok || w.State != tt.want || w.Done != done || w.OptIn != Auto || w.Restarted.For != "digest" || w.String() != "Rollout shop/pay" || len(w.Pods.Spec.Containers) != 1 {
 			t.Errorf("%s: got %+v %t", name, w, ok)
 		}
 		if diff := cmp.Diff([]string{"5d7f", "6c9d"}, w.Hashes); diff != "" {
 			t.Errorf("%s: hashes: -want +got\n%s", name, diff)
 		}
+	}
+	retried := argoObject()
+	retried.Object["status"] = map[string]any{"phase": "Degraded", "message": "RolloutAborted: Rollout aborted update to revision 2", "observedGeneration": "3"}
+	if w, _ := OfArgoRollout(retried); w.State != Progressing {
+		t.Errorf("a new template after one that was aborted: got %s", w.State)
+	}
+	both := argoObject()
+	_ = unstructured.SetNestedMap(both.Object, map[string]any{"kind": "Deployment", "name": "pay"}, "spec", "workloadRef")
+	if w, ok := OfArgoRollout(both); ok {
+		t.Errorf("a workloadRef beside a template: got %+v", w)
 	}
 	elsewhere := argoObject()
 	elsewhere.Object["spec"] = map[string]any{"workloadRef": map[string]any{"kind": "Deployment", "name": "pay"}}

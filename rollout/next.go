@@ -97,6 +97,7 @@ type decision struct {
 	left         []int          // disruptions that each budget allows
 	changed      int
 	waiting      string // why the first one that waits does
+	promotion    string // which restart waits for people
 	unknown      string
 }
 
@@ -122,6 +123,7 @@ func (d *decision) count() {
 			d.waiting = cmp.Or(d.waiting, why)
 		case isRunning:
 			p.Restarting++
+			d.promotion = cmp.Or(d.promotion, why)
 			d.take(f.Workload)
 		case isFailed:
 			p.Failing++
@@ -142,8 +144,8 @@ func (d *decision) count() {
 
 // keep keeps a workload in mind that was restarted, for whatever configuration, and was not ready since.
 func (d *decision) keep(f Finding, at place) {
-	if w := d.Live[f.Ref]; at == isRunning || at == isFailed || d.unfinished(w, f) {
-		d.out.Progress.Running = append(d.out.Progress.Running, Begun{Ref: f.Ref, For: w.Restarted.For, Since: d.since(w)})
+	if w := d.Live[f.Ref]; at == isRunning || at == isFailed || at != isGone && w.State != Settled && d.wasRunning(w) {
+		d.out.Progress.Running = append(d.out.Progress.Running, Begun{Ref: f.Ref, For: w.Restarted.For, Since: d.since(w), Done: w.Done})
 	}
 }
 
@@ -165,26 +167,29 @@ func (d *decision) take(w Workload) {
 // place returns where a workload is, and why it waits.
 func (d *decision) place(f Finding) (place, string) {
 	w, ok := d.Live[f.Ref]
-	ours, replaces := d.isOurs(w, f), w.State != Fixed && w.State != Paused
+	argo := w.Kind == ArgoRollout
+	ours, replaces := d.isOurs(w, f), w.State != Fixed && (w.State != Paused || argo && d.wasRunning(w))
 	switch {
 	case !ok || w.UID != f.UID:
 		return isGone, ""
-	case w.Template != f.Template && w.Kind == ArgoRollout && w.State != Settled: // it may go back to the pods that it has
+	case w.Template != f.Template && argo && w.State != Settled: // it may go back to the pods that it has
 		return d.mayRestart(w)
+	case w.Template != f.Template && argo: // or it did
+		return isChanged, ""
 	case w.Template != f.Template && replaces: // new pods, which got what is current
 		return isCurrent, ""
+	case ours && replaces && w.State != Settled && d.wasRunning(w): // also if only new pods are left
+		return d.restarting(w)
 	case f.Unknown != nil:
 		return isUnknown, fmt.Sprintf("%s: %v", f.Ref, f.Unknown)
-	case ours && replaces && w.State != Settled && d.wasRunning(w): // also if only new pods are left
-		return d.restarting(w), ""
 	case f.Outdated == 0 && w.Template == f.Template:
 		return isCurrent, ""
 	case ours && (w.State == Settled && d.isOurs(f.Workload, f) && f.State == Settled || slices.Contains(d.Last.Unchanged, f.Ref)):
 		return isSame, ""
-	case ours && w.State == Settled:
+	case ours && (w.State == Settled || !d.wasRunning(w) && !d.isOurs(f.Workload, f)): // it was ready since; what happens to it now is no part of that
 		return isChanged, ""
 	case ours && replaces:
-		return d.restarting(w), ""
+		return d.restarting(w)
 	case d.Refused[f.Ref] != "":
 		return isWaiting, fmt.Sprintf("%s cannot restart now: %s", f.Ref, d.Refused[f.Ref])
 	case d.unfinished(w, f):
@@ -200,7 +205,8 @@ func (d *decision) isOurs(w Workload, f Finding) bool {
 
 // unfinished reports whether linkwright restarted a workload for another configuration, and it was never ready since: nothing else may make it ready.
 func (d *decision) unfinished(w Workload, f Finding) bool {
-	return (w.State == Progressing || w.State == Failed) && w.Restarted.For != f.For && d.wasRunning(w)
+	paused := w.State == Paused && w.Kind == ArgoRollout // it waits for the promotion of the restart
+	return (w.State == Progressing || w.State == Failed || paused) && w.Restarted.For != f.For && d.wasRunning(w)
 }
 
 // wasRunning reports whether the last restart of a workload was not finished before.
@@ -208,22 +214,26 @@ func (d *decision) wasRunning(w Workload) bool {
 	return slices.ContainsFunc(d.Last.Running, func(b Begun) bool { return b.Ref == w.Ref && b.For == w.Restarted.For })
 }
 
-// restarting returns whether the restart of a workload goes on, or failed.
-func (d *decision) restarting(w Workload) place {
-	if w.State == Failed {
-		return isFailed
-	}
-	if w.Kind == "Deployment" || w.Kind == ArgoRollout { // its controller judges
-		return isRunning
+// restarting returns whether the restart of a workload goes on, and what for it waits, or that it failed. One that failed stays so until it is ready: its
+// controller may say that it proceeds whenever a pod comes or goes.
+func (d *decision) restarting(w Workload) (place, string) {
+	observed := w.Done > 0
+	switch {
+	case w.State == Failed || d.wasRunning(w) && slices.Contains(d.Last.Failed, w.Ref):
+		return isFailed, ""
+	case w.State == Paused:
+		return isRunning, fmt.Sprintf("%s is paused, or waits for its promotion", w.Ref)
+	case w.Kind == "Deployment" || w.Kind == ArgoRollout && observed: // its controller judges
+		return isRunning, ""
 	}
 	end := d.since(w).Add(progressDeadline)
 	if !d.Now.Before(end) {
-		return isFailed
+		return isFailed, ""
 	}
 	if d.out.Again.IsZero() || end.Before(d.out.Again) {
 		d.out.Again = end
 	}
-	return isRunning
+	return isRunning, ""
 }
 
 // mayRestart returns whether an outdated workload may restart now, and why not.
@@ -257,8 +267,7 @@ func (d *decision) choose() {
 		d.take(w)
 		p.Outdated--
 		p.Restarting++
-		p.Running = slices.DeleteFunc(p.Running, func(b Begun) bool { return b.Ref == f.Ref })
-		p.Running = append(p.Running, Begun{Ref: f.Ref, For: f.For})
+		p.Running = append(p.Running, Begun{Ref: f.Ref, For: f.For}) // beside one for a former configuration: this one may be refused
 		d.out.Restarts = append(d.out.Restarts, Restart{Workload: w, For: f.For, Why: f.Difference})
 	}
 }
@@ -272,6 +281,8 @@ func (d *decision) explain() {
 		p.Why = object.Because(reason.RestartFailed, "%s: repair it, or undo its restart with linkwright rollout undo", p.failed())
 	case p.Outdated > 0 && d.HaltedBy != nil:
 		p.Why = d.HaltedBy
+	case d.promotion != "":
+		p.Why = object.Because(reason.WaitingForWorkloads, "%s", d.promotion)
 	case p.Restarting > 0:
 	case p.Outdated > 0 && d.waiting != "":
 		p.Why = object.Because(reason.WaitingForWorkloads, "%s", d.waiting)

@@ -38,6 +38,9 @@ func input(all ...found) Input {
 			one.change(&f, &w)
 		}
 		in.Found = append(in.Found, f)
+		if w.Restarted.For != "" && w.State != Settled { // as it was kept before the restart
+			in.Last.Running = append(in.Last.Running, Begun{Ref: w.Ref, For: w.Restarted.For})
+		}
 		if !one.removed {
 			in.Live[w.Ref] = w
 		}
@@ -78,14 +81,29 @@ func TestNext(t *testing.T) {
 			in: input(found{name: "a", change: newPods(restarted("new", 900, Failed))}), change: func(in *Input) { in.Last.Running = []Begun{{Ref: ref("a"), For: "new"}} },
 			counts: Counts{Total: 1, Failing: 1}, why: reason.RestartFailed,
 		},
-		"one that was ready since is scaled":    {in: input(found{name: "a", change: newPods(restarted("new", 900, Progressing))}), counts: Counts{Total: 1, Current: 1}},
+		"one that was ready since is scaled":   {in: input(found{name: "a", change: newPods(restarted("new", 900, Progressing))}), change: func(in *Input) { in.Last.Running = nil }, counts: Counts{Total: 1, Current: 1}},
+		"one that was ready since loses a pod": {in: input(found{name: "a", change: aSet(restarted("new", 100, Progressing))}), change: func(in *Input) { in.Last.Running = nil }, counts: Counts{Total: 1, Current: 1}, survey: true},
+		"one that failed has a pod more": {
+			in: input(found{name: "a", change: restarted("new", 900, Progressing)}), change: func(in *Input) { in.Last.Failed = []Ref{ref("a")} },
+			counts: Counts{Total: 1, Failing: 1}, why: reason.RestartFailed,
+		},
+		"one that nobody could compare restarts": {
+			in: input(found{name: "a", change: func(f *Finding, w *Workload) { restarted("new", 900, Progressing)(f, w); f.Unknown = errDown }}), counts: Counts{Total: 1, Restarting: 1},
+		},
+		"the controller of an Argo Rollout does not act": {
+			in:     input(found{name: "a", change: argo("t", func(f *Finding, w *Workload) { restarted("new", 100, Progressing)(f, w); w.Done = 0 })}),
+			counts: Counts{Total: 1, Failing: 1}, why: reason.RestartFailed,
+		},
+		"a new configuration while a restart waits to be promoted": {
+			in: input(found{name: "a", change: argo("t", restarted("old", 900, Paused))}), restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1},
+		},
 		"an Argo Rollout has its own deadline":  {in: input(found{name: "a", change: argo("t", restarted("new", 1, Progressing))}), counts: Counts{Total: 1, Restarting: 1}},
-		"an Argo Rollout is promoted":           {in: input(found{name: "a", change: argo("t2", state(Settled))}), counts: Counts{Total: 1, Current: 1}},
+		"an Argo Rollout is promoted":           {in: input(found{name: "a", change: argo("t2", state(Settled))}), counts: Counts{Total: 1, Current: 1}, survey: true},
 		"an Argo Rollout is being rolled out":   {in: input(found{name: "a", change: argo("t2", state(Progressing))}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
 		"an Argo Rollout waits to be promoted":  {in: input(found{name: "a", change: argo("t2", state(Paused))}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
 		"an Argo Rollout was aborted":           {in: input(found{name: "a", change: argo("t2", restarted("new", 900, Failed))}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
 		"a restart of one is aborted":           {in: input(found{name: "a", change: argo("t", restarted("new", 900, Failed))}), counts: Counts{Total: 1, Failing: 1}, why: reason.RestartFailed},
-		"a restart of one waits to be promoted": {in: input(found{name: "a", change: argo("t", restarted("new", 900, Paused))}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads},
+		"a restart of one waits to be promoted": {in: input(found{name: "a", change: argo("t", restarted("new", 900, Paused))}), counts: Counts{Total: 1, Restarting: 1}, why: reason.WaitingForWorkloads},
 		"one was restarted":                     {in: input(found{name: "a", change: restarted("new", 900, Settled)}), counts: Counts{Total: 1, Current: 1}, survey: true},
 		"one was restarted, one restarts":       {in: input(found{name: "a", change: restarted("new", 900, Settled)}, found{name: "b"}), restarts: []string{"b"}, counts: Counts{Total: 2, Current: 1, Restarting: 1}},
 		"a restart did not help": {in: input(found{name: "a", change: func(f *Finding, w *Workload) {
@@ -146,7 +164,7 @@ func TestNext(t *testing.T) {
 			restarts: []string{"b"}, counts: Counts{Total: 2, Failing: 1, Restarting: 1}, why: reason.RestartFailed,
 		},
 		"a restart that did not help, and then it is not ready": {
-			in: input(found{name: "a", change: restarted("new", 900, Progressing)}), change: func(in *Input) { in.Last.Unchanged = []Ref{ref("a")} },
+			in: input(found{name: "a", change: restarted("new", 900, Progressing)}), change: func(in *Input) { in.Last.Unchanged, in.Last.Running = []Ref{ref("a")}, nil },
 			counts: Counts{Total: 1, Failing: 1}, why: reason.RestartWithoutEffect,
 		},
 		"a refused restart": {
@@ -201,11 +219,10 @@ func codeOf(why *object.Reason) reason.Code {
 	return why.Code
 }
 
-// aSet is change for a StatefulSet.
 // argo is about an Argo Rollout with a template now.
 func argo(template string, change func(*Finding, *Workload)) func(*Finding, *Workload) {
 	return func(f *Finding, w *Workload) {
-		f.Kind, w.Kind, w.Template = ArgoRollout, ArgoRollout, template
+		f.Kind, w.Kind, w.Template, w.Done = ArgoRollout, ArgoRollout, template, 2
 		change(f, w)
 	}
 }
@@ -218,6 +235,7 @@ func newPods(change func(*Finding, *Workload)) func(*Finding, *Workload) {
 	}
 }
 
+// aSet is change for a StatefulSet.
 func aSet(change func(*Finding, *Workload)) func(*Finding, *Workload) {
 	return func(f *Finding, w *Workload) {
 		f.Kind, w.Kind = "StatefulSet", "StatefulSet"
@@ -235,11 +253,11 @@ func budget(namespace, selector string, allows bool) func(*Input) {
 	}
 }
 
-// What is about to restart is written down with its configuration.
+// What is about to restart is written down with its configuration, beside the former one: the restart may be refused.
 func TestNextWritesRestartsDown(t *testing.T) {
 	in := input(found{name: "a", change: restarted("old", 900, Progressing)})
 	in.Last.Running = []Begun{{Ref: in.Found[0].Ref, For: "old"}}
-	if diff := cmp.Diff([]Begun{{Ref: in.Found[0].Ref, For: "new"}}, Next(in).Progress.Running); diff != "" {
+	if diff := cmp.Diff([]Begun{{Ref: in.Found[0].Ref, For: "old", Since: time.Unix(900, 0).UTC()}, {Ref: in.Found[0].Ref, For: "new"}}, Next(in).Progress.Running); diff != "" {
 		t.Errorf("Running: -want +got\n%s", diff)
 	}
 }

@@ -27,11 +27,12 @@ type Progress struct {
 	At time.Time `json:"at,omitzero"`
 }
 
-// Begun is a workload that linkwright restarted, what for, and since when it does not proceed.
+// Begun is a workload that linkwright restarted, what for, since when it does not proceed, and how far it is.
 type Begun struct {
 	Ref
 	For   string    `json:"for"`
 	Since time.Time `json:"since,omitzero"`
+	Done  int       `json:"done,omitempty"`
 }
 
 // failed says which workloads failed.

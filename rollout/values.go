@@ -79,6 +79,9 @@ func valueDifferences(doc map[string]any, pod *corev1.Pod, namespace map[string]
 			out = append(out, s.path)
 		}
 	}
+	if overridden([]string{override + "proxy-additional-env"}, pod.Annotations, namespace) { // of newer releases: it replaces single variables
+		return out
+	}
 	return append(out, moreVariables(doc, proxy)...)
 }
 
@@ -217,7 +220,7 @@ func moreVariables(doc map[string]any, proxy *corev1.Container) []string {
 
 // resourceWriters are annotations of pods whose resources another tool set: Kubernetes' Vertical Pod Autoscaler, and GKE Autopilot.
 func resourceWriters() []string {
-	return []string{"vpaUpdates", "autopilot.gke.io/resource-adjustment"}
+	return []string{"vpaUpdates", "vpaInPlaceUpdated", "autopilot.gke.io/resource-adjustment"}
 }
 
 // amountDiffers compares an amount of a resource. One that is not declared may come from a LimitRange.

@@ -41,7 +41,7 @@ type Workload struct {
 	Restarted       Restarted
 	State           State
 	Status          string // its numbers
-	Done            int    // replicas that are of its template, and those that are available: it proceeds if that grows
+	Done            int    // replicas that are of its template, and those that are available: it proceeds if that grows; 0: its controller has not seen it
 }
 
 // Restarted is what linkwright's annotations say; zero: it never restarted the workload.
@@ -95,7 +95,7 @@ func OfDeployment(d *appsv1.Deployment) Workload {
 	if d.Spec.Paused {
 		w.State = Paused
 	}
-	return w
+	return w.seen(s.ObservedGeneration == d.Generation)
 }
 
 // OfStatefulSet returns what a rollout needs of a StatefulSet.
@@ -107,7 +107,7 @@ func OfStatefulSet(d *appsv1.StatefulSet) Workload {
 	if r := strategy.RollingUpdate; strategy.Type == appsv1.OnDeleteStatefulSetStrategyType || r != nil && r.Partition != nil && *r.Partition > 0 {
 		w.State = Fixed
 	}
-	return w
+	return w.seen(s.ObservedGeneration == d.Generation)
 }
 
 // OfDaemonSet returns what a rollout needs of a DaemonSet.
@@ -119,6 +119,14 @@ func OfDaemonSet(d *appsv1.DaemonSet) Workload {
 	w.State = progress(s.ObservedGeneration == d.Generation && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled)
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 		w.State = Fixed
+	}
+	return w.seen(s.ObservedGeneration == d.Generation)
+}
+
+// seen takes back how far a workload is, unless its controller has seen it.
+func (w Workload) seen(observed bool) Workload {
+	if !observed {
+		w.Done = 0
 	}
 	return w
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -118,8 +119,15 @@ func (f *rolloutFlags) survey(ctx context.Context, l login) ([]report.Workload, 
 	for _, p := range found.Others {
 		out = append(out, report.Workload{Cluster: name, Kind: podKind, Namespace: p.Namespace, Name: p.Name, Pods: 1, Unknown: notCompared(p)})
 	}
+	if found.ArgoErr != nil {
+		why := cluster.Explain(found.ArgoErr)
+		return out, partlyRead{fmt.Errorf("cluster %s: Argo Rollouts were not read: %s: %s", name, why.Code, why.Message)}
+	}
 	return out, nil
 }
+
+// partlyRead is why a part of a cluster was not read, although the others were.
+type partlyRead struct{ error }
 
 // whyUnknown is why nobody knows what a restart would change.
 func whyUnknown(err error) *object.Reason {
@@ -152,17 +160,18 @@ func (f *rolloutFlags) show(c *cobra.Command, all []report.Workload, unread []er
 			listed = append(listed, w)
 		}
 	}
+	whollyUnread := slices.DeleteFunc(slices.Clone(unread), func(err error) bool { return errors.As(err, &partlyRead{}) })
 	text := f.out.Format == report.Text || f.out.Format == report.Wide
 	if l := report.Workloads(listed); l.Len() > 0 || !text {
 		if err := cli.Write(c.OutOrStdout(), f.out.Format, l.Answer(!f.noHeaders)); err != nil {
 			return err
 		}
 	}
-	if text && len(unread) < len(f.contexts) {
+	if text && len(whollyUnread) < len(f.contexts) {
 		cli.Say(c.ErrOrStderr(), report.SumOfWorkloads(all))
 	}
 	switch {
-	case len(unread) == len(f.contexts):
+	case len(whollyUnread) == len(f.contexts):
 		exit.Code, exit.Err = cli.ExitError, errors.Join(unread...)
 	case len(unread) > 0:
 		exit.Code, exit.Err = cli.ExitPartial, errors.Join(unread...)

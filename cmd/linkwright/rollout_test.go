@@ -34,6 +34,7 @@ func TestRolloutShow(t *testing.T) {
 		"one unknown":                 {all: []report.Workload{current, unknown}, code: cli.ExitPartial, rows: "Deployment/cart"},
 		"a bare pod":                  {all: []report.Workload{current, bare}, code: cli.ExitDone, rows: "Pod/web"},
 		"one of two clusters is dead": {all: []report.Workload{current, bare}, unread: []error{dead}, code: cli.ExitPartial, rows: "Pod/web"},
+		"both are read in part":       {all: []report.Workload{current, bare}, unread: []error{partlyRead{dead}, partlyRead{dead}}, code: cli.ExitPartial, rows: "Pod/web"},
 		"all are dead":                {unread: []error{dead, dead}, code: cli.ExitError},
 	} {
 		c2 := rolloutStatus()

@@ -135,9 +135,12 @@ func (f *byHandFlags) pause(c *cobra.Command, paused bool) error {
 func (f *byHandFlags) undo(c *cobra.Command) error {
 	return f.each(c, func(l login, hand restart.ByHand) (report.Restarts, error) {
 		out := report.Restarts{Cluster: l.name, Paused: true}
-		all, err := hand.Unfinished(c.Context())
+		all, argo, err := hand.Unfinished(c.Context())
 		if err != nil {
 			return out, err
+		}
+		if argo != nil {
+			cli.Say(c.ErrOrStderr(), fmt.Sprintf("Cluster %s: Argo Rollouts were not read, and stay as they are: %v", l.name, meaning(argo)))
 		}
 		for _, u := range all {
 			cli.Say(c.ErrOrStderr(), fmt.Sprintf("Cluster %s: %s restarted at %s, and is not ready.", l.name, u.Ref, u.Restarted.Stamp()))
@@ -149,7 +152,7 @@ func (f *byHandFlags) undo(c *cobra.Command) error {
 		if err := hand.Pause(c.Context(), true); err != nil {
 			return out, err
 		}
-		now, err := hand.Unfinished(c.Context()) // some may be ready meanwhile
+		now, _, err := hand.Unfinished(c.Context()) // some may be ready meanwhile
 		failed := []error{err}
 		for _, u := range now {
 			if !slices.ContainsFunc(all, func(asked restart.Unfinished) bool { return asked.Ref == u.Ref }) {

@@ -73,6 +73,9 @@ func StartArgoRollouts(ctx context.Context, c *Cluster) (stop func() error, err 
 	return func() error { end(); <-done; return nil }, nil
 }
 
+// RealArgoRollouts reports whether StartArgoRollouts runs the real controller, which knows strategies.
+func RealArgoRollouts() bool { return os.Getenv(argoBinary) != "" }
+
 // argoKind is a CustomResourceDefinition without a schema.
 func argoKind(kind string) *unstructured.Unstructured {
 	plural, scope := strings.ToLower(kind)+"s", "Namespaced"

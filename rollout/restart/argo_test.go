@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
@@ -56,6 +57,9 @@ func (b *bed) argoRollouts() {
 		b.Errorf("another process restarted it again: %v and %v", restarted, again)
 	}
 	b.restful()
+	if testbed.RealArgoRollouts() {
+		b.argoPromoted(rollouts)
+	}
 	b.argoUndone(rollouts)
 
 	b.argo = false
@@ -103,6 +107,55 @@ func (b *bed) argoSettled(rollouts dynamic.ResourceInterface, inputs string) (re
 	return restarted
 }
 
+// argoPromoted has a canary whose steps wait for people: the rollout waits, too, and keeps its place.
+func (b *bed) argoPromoted(rollouts dynamic.ResourceInterface) {
+	b.Helper()
+	before := b.complete().Total
+	till, err := testbed.NewArgoRollout("till", 2, map[string]string{rollout.Reconcile: rollout.Auto})
+	b.must(err)
+	b.must(unstructured.SetNestedSlice(till.Object, []any{map[string]any{"setWeight": int64(50)}, map[string]any{"pause": map[string]any{}}}, "spec", "strategy", "canary", "steps"))
+	_, err = rollouts.Create(b.Context(), till, metav1.CreateOptions{})
+	b.must(err)
+	b.argoState(rollouts, "till", rollout.Settled)
+	b.set("proxy.logLevel", `"three"`)
+	b.argoState(rollouts, "till", rollout.Paused)
+	p := b.progress("a canary waits", func(p rollout.Progress) bool {
+		return p.Why != nil && strings.Contains(p.Why.Message, "waits for its promotion")
+	})
+	if p.Restarting == 0 || p.Complete() {
+		b.Errorf("a canary waits to be promoted: got %s", p.Encode())
+	}
+	all, _, err := b.hand().Unfinished(b.Context())
+	if err != nil || !slices.ContainsFunc(all, func(u restart.Unfinished) bool { return u.Name == "till" }) {
+		b.Errorf("what can be undone: %+v, %v", all, err)
+	}
+	b.leadAndLook() // another process waits as well
+	b.progress("a canary waits still", func(p rollout.Progress) bool { return p.Restarting > 0 && !p.Complete() })
+	_, err = rollouts.Patch(b.Context(), "till", types.MergePatchType, []byte(`{"status": {"pauseConditions": null, "currentStepIndex": 2}}`), metav1.PatchOptions{}, "status")
+	b.must(err)
+	b.progress("a canary was promoted", func(p rollout.Progress) bool { return p.Complete() && p.Total == before+1 })
+	b.must(rollouts.Delete(b.Context(), "till", metav1.DeleteOptions{}))
+	b.argoSettled(rollouts, b.inputs)
+}
+
+// argoState waits until an Argo Rollout is in a state.
+func (b *bed) argoState(rollouts dynamic.ResourceInterface, name string, want rollout.State) {
+	b.Helper()
+	last := rollout.State("")
+	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		o, err := rollouts.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		w, _ := rollout.OfArgoRollout(o)
+		last = w.State
+		return last == want, nil
+	})
+	if err != nil {
+		b.Fatalf("Argo Rollout %s is %s, want %s: %v", name, last, want, err)
+	}
+}
+
 // argoUndone takes back a restart that is not finished: the former pods stay.
 func (b *bed) argoUndone(rollouts dynamic.ResourceInterface) {
 	b.Helper()
@@ -111,7 +164,7 @@ func (b *bed) argoUndone(rollouts dynamic.ResourceInterface) {
 	b.set("proxy.resources.cpu.request", `"100k"`) // no node has room for a new pod
 	var left []restart.Unfinished
 	err = wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		left, err = b.hand().Unfinished(ctx)
+		left, _, err = b.hand().Unfinished(ctx)
 		left = slices.DeleteFunc(left, func(u restart.Unfinished) bool { return u.Kind != rollout.ArgoRollout })
 		if len(left) == 0 || err != nil {
 			return false, err
@@ -125,7 +178,7 @@ func (b *bed) argoUndone(rollouts dynamic.ResourceInterface) {
 	})
 	b.must(err)
 	b.waits(reason.RolloutPaused)
-	if restarted := b.argoSettled(rollouts, "two"); restarted.For != left[0].Before.For {
+	if restarted := b.argoSettled(rollouts, ""); restarted.For != left[0].Before.For {
 		b.Errorf("restarted for %q, want %q as before", restarted.For, left[0].Before.For)
 	}
 	after, err := b.client.CoreV1().Pods("bank").List(b.Context(), metav1.ListOptions{LabelSelector: "app=pay"})

@@ -60,18 +60,20 @@ type Unfinished struct {
 	Before rollout.Restarted
 }
 
-// Unfinished lists them by name. A workload without pods of its former template is not listed: there is nothing to go back to.
-func (b ByHand) Unfinished(ctx context.Context) (out []Unfinished, err error) {
-	all, err := survey.Workloads(ctx, b.clients.Client)
+// Unfinished lists them by name. A workload without pods of its former template is not listed: there is nothing to go back to. argo says why Argo Rollouts
+// are not listed; nil: they are.
+func (b ByHand) Unfinished(ctx context.Context) (out []Unfinished, argo, err error) {
+	all, argo, err := survey.Workloads(ctx, b.clients.Client)
 	for _, w := range all {
-		if w.Live.Restarted.For == "" || w.Live.State != rollout.Progressing && w.Live.State != rollout.Failed {
+		waits := w.Live.State == rollout.Paused && w.Live.Kind == rollout.ArgoRollout // for its promotion
+		if w.Live.Restarted.For == "" || w.Live.State != rollout.Progressing && w.Live.State != rollout.Failed && !waits {
 			continue
 		}
 		if before, ok := formerRestart(w.Live.Restarted, w.Pods); ok {
 			out = append(out, Unfinished{w.Live, before})
 		}
 	}
-	return out, err
+	return out, argo, err
 }
 
 // formerRestart returns what pods of a former template say of restarts; false: there are none.

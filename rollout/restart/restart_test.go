@@ -454,7 +454,7 @@ func (b *bed) undone() {
 	b.Helper()
 	hand, err := restart.NewByHand(b.config, "linkwright")
 	b.must(err)
-	all, err := hand.Unfinished(b.Context())
+	all, _, err := hand.Unfinished(b.Context())
 	b.must(err)
 	if len(all) == 0 {
 		b.Fatal("nothing is unfinished")
@@ -467,7 +467,7 @@ func (b *bed) undone() {
 		}
 	}
 	b.waits(reason.RolloutPaused)
-	left, err := hand.Unfinished(b.Context())
+	left, _, err := hand.Unfinished(b.Context())
 	b.must(err)
 	for _, u := range left {
 		if u.Kind == "Deployment" {

@@ -29,11 +29,13 @@ func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
 		}
 		switch {
 		case !known:
-			s.since = w.sinceKept(ref, now)
+			s.since = w.sinceKept(live, now)
 		case live.Done > s.done:
 			s.since = now
 		}
-		s.done = max(s.done, live.Done)
+		if s.restarted == nil {
+			s.done = max(s.done, live.Done)
+		}
 		if known && s.status != live.Status && live.State != rollout.Progressing && s.restarted == nil {
 			w.view.markStale(live, now)
 		}
@@ -49,9 +51,9 @@ func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
 }
 
 // sinceKept returns since when a workload does not proceed that this worker sees for the first time.
-func (w *worker) sinceKept(ref rollout.Ref, now time.Time) time.Time {
+func (w *worker) sinceKept(live rollout.Workload, now time.Time) time.Time {
 	for _, b := range w.said.Running {
-		if b.Ref == ref && !b.Since.IsZero() {
+		if b.Ref == live.Ref && b.For == live.Restarted.For && live.Done <= b.Done && !b.Since.IsZero() {
 			return b.Since
 		}
 	}

@@ -1,6 +1,7 @@
 package restart
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -141,7 +142,7 @@ func (v *view) due(now time.Time) (out []rollout.Ref) {
 
 func (w *worker) compareAll(ctx context.Context, namespaces map[string]namespace) error {
 	all, err := survey.Read(ctx, w.conn.clients.Client, w.view.options(rollout.Ref{}))
-	if err != nil {
+	if err = cmp.Or(err, all.ArgoErr); err != nil {
 		return err
 	}
 	if err := w.conn.refollow(ctx, all.ArgoRollouts); err != nil {
@@ -161,6 +162,9 @@ func (w *worker) compareOne(ctx context.Context, ref rollout.Ref) (*rollout.Find
 	all, err := survey.Read(ctx, w.conn.clients.Client, w.view.options(ref))
 	if err != nil && !apierrors.IsNotFound(err) { // its namespace is gone
 		return nil, err
+	}
+	if all.ArgoErr != nil {
+		return nil, all.ArgoErr
 	}
 	var f *rollout.Finding
 	if len(all.Workloads) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/rollout"
 )
 
-// HasArgoRollouts reports whether the cluster has Argo Rollouts. Everybody may ask for the kinds of an API, so a list that is forbidden is not mistaken for
-// a kind that is absent.
+// HasArgoRollouts reports whether the cluster has Argo Rollouts. By default, everybody may ask for the kinds of an API, so a list that is forbidden is not
+// mistaken for a kind that is absent.
 func (c Client) HasArgoRollouts(ctx context.Context) (bool, error) {
 	kinds := &metav1.APIResourceList{}
 	err := c.Core.RESTClient().Get().AbsPath("/apis", rollout.ArgoRollouts().Group, rollout.ArgoRollouts().Version).Do(ctx).Into(kinds)
@@ -22,10 +22,10 @@ func (c Client) HasArgoRollouts(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(kinds.APIResources, func(r metav1.APIResource) bool { return r.Name == rollout.ArgoRollouts().Resource }), err
 }
 
-// argoRollouts lists Argo Rollouts; false: the cluster does not have the kind, or the login may not list it. Their pods are only reported then.
-func (r *reader) argoRollouts(ctx context.Context) (out []*workload, read bool, err error) {
-	if has, err := r.client.HasArgoRollouts(ctx); !has {
-		return nil, false, ignoreForbidden(err)
+// argoRollouts lists Argo Rollouts; false: the cluster does not have the kind.
+func (r *reader) argoRollouts(ctx context.Context) (out []*workload, has bool, err error) {
+	if has, err = r.client.HasArgoRollouts(ctx); !has {
+		return nil, false, err
 	}
 	list := r.client.Dynamic.Resource(rollout.ArgoRollouts()).Namespace(r.namespace).List
 	err = pagesOf(ctx, r, rollout.ArgoRollout, list, func(l *unstructured.UnstructuredList) {
@@ -35,12 +35,5 @@ func (r *reader) argoRollouts(ctx context.Context) (out []*workload, read bool, 
 			}
 		}
 	})
-	return out, err == nil, ignoreForbidden(err)
-}
-
-func ignoreForbidden(err error) error {
-	if apierrors.IsForbidden(err) {
-		return nil
-	}
-	return err
+	return out, true, err
 }

@@ -50,7 +50,7 @@ type Options struct {
 	Linkerd string
 	// NoDryRun compares all pods like that.
 	NoDryRun bool
-	// ArgoRollouts reads Argo Rollouts, too, if the cluster has that kind, and the login may list it.
+	// ArgoRollouts reads Argo Rollouts, too, if the cluster has that kind.
 	ArgoRollouts bool
 }
 
@@ -62,9 +62,10 @@ func (o Options) has(w *workload, optsIn bool) bool {
 // Cluster is what a survey of a cluster found.
 type Cluster struct {
 	Workloads []Workload // by namespace, kind and name
-	Others    []Pod      // meshed pods of nothing that can be restarted by its template: bare pods, and those of Jobs
-	// ArgoRollouts says that Argo Rollouts were read.
+	Others    []Pod      // meshed pods of nothing else: bare pods, those of Jobs, of former templates of Argo Rollouts, or of what was not read
+	// ArgoRollouts says that Argo Rollouts were read, and ArgoErr why they were not although they were asked for; nil: the cluster has none.
 	ArgoRollouts bool
+	ArgoErr      error
 }
 
 // Pod is a pod that is only reported, with the kind of its controller; empty: it has none.
@@ -104,7 +105,7 @@ func Read(ctx context.Context, client Client, o Options) (Cluster, error) {
 	r.current = sync.OnceValues(func() (rollout.Current, error) { return r.readCurrent(ctx, o.Linkerd) })
 	others := r.assign()
 	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return !o.has(w, r.optsIn(w)) })
-	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others, ArgoRollouts: r.hasArgo}
+	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others, ArgoRollouts: r.hasArgo && r.argoErr == nil, ArgoErr: r.argoErr}
 	g, inner := errgroup.WithContext(ctx)
 	g.SetLimit(inFlight)
 	for i, w := range meshed {
@@ -122,11 +123,12 @@ type Owned struct {
 	Pods []*corev1.Pod
 }
 
-// Workloads lists the workloads of a cluster that have meshed pods, by namespace, kind and name. It compares nothing.
-func Workloads(ctx context.Context, client Client) (out []Owned, err error) {
+// Workloads lists the workloads of a cluster that have meshed pods, by namespace, kind and name. It compares nothing. argo says why Argo Rollouts are not
+// among them; nil: they are, or the cluster has none.
+func Workloads(ctx context.Context, client Client) (out []Owned, argo, err error) {
 	r := reader{client: client, annotations: map[string]map[string]string{}, asksForArgo: true}
 	if err := r.list(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.assign()
 	for _, w := range r.workloads {
@@ -134,7 +136,7 @@ func Workloads(ctx context.Context, client Client) (out []Owned, err error) {
 			out = append(out, Owned{w.live, w.pods})
 		}
 	}
-	return out, nil
+	return out, r.argoErr, nil
 }
 
 // workload is a workload with its pods.
@@ -162,7 +164,8 @@ type reader struct {
 	byDryRun    bool
 	fallsBack   bool                            // to annotations, if a dry run is forbidden
 	asksForArgo bool                            // Argo Rollouts are asked for
-	hasArgo     bool                            // list: they were read
+	hasArgo     bool                            // the cluster has them
+	argoErr     error                           // why they were not read
 	current     func() (rollout.Current, error) // what the injector would write into annotations now
 }
 
@@ -199,11 +202,11 @@ func (r *reader) list(ctx context.Context) error {
 			}
 		})
 	})
-	g.Go(func() (err error) {
+	g.Go(func() error {
 		if r.asksForArgo {
-			rollouts, r.hasArgo, err = r.argoRollouts(ctx)
+			rollouts, r.hasArgo, r.argoErr = r.argoRollouts(ctx)
 		}
-		return err
+		return ctx.Err()
 	})
 	g.Go(func() error {
 		if r.namespace != "" {

@@ -98,6 +98,19 @@ func (b *bed) byAnnotations() {
 	}
 }
 
+// counted returns how many workloads could not be compared, and how many are outdated.
+func counted(all []survey.Workload) (unknown, outdated int) {
+	for _, w := range all {
+		switch {
+		case w.Err != nil:
+			unknown++
+		case w.Outdated > 0:
+			outdated++
+		}
+	}
+	return unknown, outdated
+}
+
 // asReader surveys as somebody who may create no pods, not even as a dry run: with the control plane's namespace, pods are compared without. Argo Rollouts
 // are there, and are not read.
 func (b *bed) asReader() {
@@ -127,18 +140,10 @@ func (b *bed) asReader() {
 			if apierrors.IsForbidden(err) {
 				return false, nil
 			}
-			if found.ArgoRollouts {
-				b.Error("somebody who may not list Argo Rollouts read them")
+			if found.ArgoRollouts || !apierrors.IsForbidden(found.ArgoErr) {
+				b.Errorf("somebody who may not list Argo Rollouts: %v", found.ArgoErr)
 			}
-			unknown, outdated = 0, 0
-			for _, w := range found.Workloads {
-				switch {
-				case w.Err != nil:
-					unknown++
-				case w.Outdated > 0:
-					outdated++
-				}
-			}
+			unknown, outdated = counted(found.Workloads)
 			return true, err
 		})
 		if unknown != want || namespace != "" && outdated != 2 {

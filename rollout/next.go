@@ -147,6 +147,11 @@ func (d *decision) keep(f Finding, at place) {
 	if w := d.Live[f.Ref]; at == isRunning || at == isFailed || at != isGone && w.State != Settled && d.wasRunning(w) {
 		d.out.Progress.Running = append(d.out.Progress.Running, Begun{Ref: f.Ref, For: w.Restarted.For, Since: d.since(w), Done: w.Done})
 	}
+	for _, b := range d.Last.Running { // a restart whose answer was lost may have happened
+		if d.Refused[f.Ref] != "" && b.Ref == f.Ref && b.For == f.For && b.For != d.Live[f.Ref].Restarted.For {
+			d.out.Progress.Running = append(d.out.Progress.Running, b)
+		}
+	}
 }
 
 // since returns since when a restarted workload does not proceed, in whole seconds.
@@ -172,7 +177,9 @@ func (d *decision) place(f Finding) (place, string) {
 	switch {
 	case !ok || w.UID != f.UID:
 		return isGone, ""
-	case w.Template != f.Template && argo && w.State != Settled: // it may go back to the pods that it has
+	case w.Template != f.Template && f.Unknown == nil && f.Outdated == 0:
+		return isCurrent, ""
+	case w.Template != f.Template && (argo && w.State != Settled || w.State == Failed): // the pods that it has may stay
 		return d.mayRestart(w)
 	case w.Template != f.Template && argo: // or it did
 		return isChanged, ""
@@ -205,8 +212,9 @@ func (d *decision) isOurs(w Workload, f Finding) bool {
 
 // unfinished reports whether linkwright restarted a workload for another configuration, and it was never ready since: nothing else may make it ready.
 func (d *decision) unfinished(w Workload, f Finding) bool {
-	paused := w.State == Paused && w.Kind == ArgoRollout // it waits for the promotion of the restart
-	return (w.State == Progressing || w.State == Failed || paused) && w.Restarted.For != f.For && d.wasRunning(w)
+	paused := w.State == Paused && w.Kind == ArgoRollout                      // it waits for the promotion of the restart
+	former := w.Restarted.For != f.For || w.Restarted.At.Before(d.Last.Began) // the configuration may have been another one meanwhile
+	return (w.State == Progressing || w.State == Failed || paused) && former && d.wasRunning(w)
 }
 
 // wasRunning reports whether the last restart of a workload was not finished before.

@@ -155,7 +155,14 @@ func TestNext(t *testing.T) {
 			in: input(found{name: "a", change: restarted("new", 100, Progressing)}), change: func(in *Input) {
 				in.Last.Began, in.Last.Running = time.Unix(500, 0), []Begun{{Ref: ref("a"), For: "new"}}
 			},
-			counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads,
+			restarts: []string{"a"}, counts: Counts{Total: 1, Restarting: 1},
+		},
+		"its owner deploys, and its pods were current": {in: input(found{name: "a", change: newPods(argo("t2", state(Paused)))}), counts: Counts{Total: 1, Current: 1}},
+		"its owner deploys with a partition, and its pods were current": {
+			in: input(found{name: "a", change: newPods(func(_ *Finding, w *Workload) { w.Template, w.State = "t2", Fixed })}), counts: Counts{Total: 1, Current: 1},
+		},
+		"its owner deploys what does not start": {
+			in: input(found{name: "a", change: func(_ *Finding, w *Workload) { w.Template, w.State = "t2", Failed }}), counts: Counts{Total: 1, Outdated: 1}, why: reason.WaitingForWorkloads,
 		},
 		"a failure takes no place from others": {
 			in: input(found{name: "a", change: restarted("new", 900, Failed)}, found{name: "b"}), change: func(in *Input) {
@@ -259,6 +266,21 @@ func TestNextWritesRestartsDown(t *testing.T) {
 	in.Last.Running = []Begun{{Ref: in.Found[0].Ref, For: "old"}}
 	if diff := cmp.Diff([]Begun{{Ref: in.Found[0].Ref, For: "old", Since: time.Unix(900, 0).UTC()}, {Ref: in.Found[0].Ref, For: "new"}}, Next(in).Progress.Running); diff != "" {
 		t.Errorf("Running: -want +got\n%s", diff)
+	}
+}
+
+// A restart that was refused may have happened, if only its answer was lost: it is kept in mind.
+func TestNextKeepsRefusedRestarts(t *testing.T) {
+	in := input(found{name: "a"})
+	r := in.Found[0].Ref
+	in.Last.Running, in.Refused = []Begun{{Ref: r, For: "new"}}, map[Ref]string{r: "the connection broke"}
+	if diff := cmp.Diff(in.Last.Running, Next(in).Progress.Running); diff != "" {
+		t.Errorf("Running: -want +got\n%s", diff)
+	}
+	in.Refused = nil
+	in.HaltedBy = object.Because(reason.RolloutHalted, "x")
+	if p := Next(in).Progress; len(p.Running) > 0 {
+		t.Errorf("not refused any more: got %s", p.Encode())
 	}
 }
 

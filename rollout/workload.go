@@ -41,6 +41,7 @@ type Workload struct {
 	Restarted       Restarted
 	State           State
 	Status          string // its numbers
+	Wanted          int    // replicas that a StatefulSet or DaemonSet is to have
 	Done            int    // replicas that are of its template, and those that are available: it proceeds if that grows; 0: its controller has not seen it
 }
 
@@ -103,6 +104,7 @@ func OfStatefulSet(d *appsv1.StatefulSet) Workload {
 	w := workloadOf("StatefulSet", &d.ObjectMeta, &d.Spec.Template)
 	s, strategy := d.Status, d.Spec.UpdateStrategy
 	w.Status, w.Done = statusOf(s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas), int(s.UpdatedReplicas+s.AvailableReplicas)
+	w.Wanted = int(wanted(d.Spec.Replicas))
 	w.State = progress(s.ObservedGeneration == d.Generation && s.CurrentRevision == s.UpdateRevision && s.AvailableReplicas == wanted(d.Spec.Replicas))
 	if r := strategy.RollingUpdate; strategy.Type == appsv1.OnDeleteStatefulSetStrategyType || r != nil && r.Partition != nil && *r.Partition > 0 {
 		w.State = Fixed
@@ -115,7 +117,7 @@ func OfDaemonSet(d *appsv1.DaemonSet) Workload {
 	w := workloadOf("DaemonSet", &d.ObjectMeta, &d.Spec.Template)
 	s := d.Status
 	w.Status = statusOf(s.DesiredNumberScheduled, s.UpdatedNumberScheduled, s.NumberReady, s.NumberAvailable)
-	w.Done = int(s.UpdatedNumberScheduled + s.NumberAvailable)
+	w.Done, w.Wanted = int(s.UpdatedNumberScheduled+s.NumberAvailable), int(s.DesiredNumberScheduled)
 	w.State = progress(s.ObservedGeneration == d.Generation && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled)
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 		w.State = Fixed

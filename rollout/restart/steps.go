@@ -12,6 +12,7 @@ type step struct {
 	uid        string             // of the workload that restarted
 	generation int64              // of it with that restart
 	status     string
+	wanted     int
 	done       int
 	since      time.Time // when done grew last
 }
@@ -32,6 +33,8 @@ func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
 			s.since = w.sinceKept(live, now)
 		case live.Done > s.done:
 			s.since = now
+		case live.Wanted < s.wanted: // it was scaled down
+			s.since, s.done = now, 0
 		}
 		if s.restarted == nil {
 			s.done = max(s.done, live.Done)
@@ -39,7 +42,7 @@ func (w *worker) live(now time.Time) map[rollout.Ref]rollout.Workload {
 		if known && s.status != live.Status && live.State != rollout.Progressing && s.restarted == nil {
 			w.view.markStale(live, now)
 		}
-		s.status = live.Status
+		s.status, s.wanted = live.Status, live.Wanted
 		w.steps[ref] = s
 	}
 	for ref := range w.steps {

@@ -77,3 +77,20 @@ func TestSinceKept(t *testing.T) {
 		}
 	}
 }
+
+// The clock of a DaemonSet that loses nodes while it restarts begins anew: it can no longer be as far as it was.
+func TestScaledDown(t *testing.T) {
+	start := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	agent := rollout.Workload{Ref: ref("agent"), UID: "1", State: rollout.Progressing, Wanted: 100, Done: 160}
+	w := sees(newWorker(New(Options{}), "east"), agent)
+	w.live(start)
+	agent.Wanted, agent.Done = 60, 100
+	sees(w, agent).live(start.Add(time.Minute))
+	agent.Done = 101
+	for _, after := range []time.Duration{2 * time.Minute, 3 * time.Minute} {
+		sees(w, agent).live(start.Add(after))
+	}
+	if got := w.since()[agent.Ref]; !got.Equal(start.Add(2 * time.Minute)) {
+		t.Errorf("it proceeded %s after it began, want 2m", got.Sub(start))
+	}
+}

@@ -20,6 +20,8 @@ import (
 const (
 	mostSingly = 10
 	stalePause = 30 * time.Second
+	// readPause is the least time between two surveys: watches may show less than a list for a moment.
+	readPause = time.Second
 )
 
 // view is what was found out about a cluster's workloads.
@@ -31,6 +33,7 @@ type view struct {
 	began     time.Time // when these inputs were first seen
 	found     []rollout.Finding
 	known     bool                 // found is of these inputs
+	read      time.Time            // when all were compared last
 	opened    map[string]namespace // the namespaces, when found was read
 	stale     []rollout.Ref        // what is to be compared again, because its pods changed
 	staleDue  time.Time            // when; zero: nothing is
@@ -65,9 +68,12 @@ func (v *view) outdatedBy(now map[string]namespace) bool {
 	return out
 }
 
-// markStale has an outdated workload that linkwright did not restart compared again: its pods may be other ones now.
+// markStale has an outdated workload compared again: its pods may be other ones now. One that linkwright restarts is compared when nothing restarts.
 func (v *view) markStale(w rollout.Workload, now time.Time) {
-	at := slices.IndexFunc(v.found, func(f rollout.Finding) bool { return f.Ref == w.Ref && f.Outdated > 0 && f.For != w.Restarted.For })
+	at := slices.IndexFunc(v.found, func(f rollout.Finding) bool {
+		restarts := f.For == w.Restarted.For && f.Restarted.For != w.Restarted.For && w.State != rollout.Fixed
+		return f.Ref == w.Ref && f.Outdated > 0 && !restarts
+	})
 	if at < 0 || slices.Contains(v.stale, w.Ref) {
 		return
 	}
@@ -152,7 +158,7 @@ func (w *worker) compareAll(ctx context.Context, namespaces map[string]namespace
 	for _, one := range all.Workloads {
 		w.view.found = append(w.view.found, w.finding(one, namespaces))
 	}
-	w.view.known, w.view.opened, w.view.stale = true, namespaces, nil
+	w.view.known, w.view.opened, w.view.stale, w.view.read = true, namespaces, nil, time.Now()
 	w.view.staleDue, w.view.expires = time.Time{}, time.Time{}
 	return ctx.Err()
 }

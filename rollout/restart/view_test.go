@@ -25,15 +25,18 @@ func TestDue(t *testing.T) {
 	outdated := func(name, restartedFor string) rollout.Finding {
 		return rollout.Finding{Workload: rollout.Workload{Ref: ref(name), Restarted: rollout.Restarted{For: restartedFor}}, Outdated: 1, For: "now"}
 	}
-	v := view{found: []rollout.Finding{outdated("a", ""), outdated("b", "now"), outdated("c", ""), {Workload: rollout.Workload{Ref: ref("d")}, Unknown: errors.New("x")}}}
+	v := view{found: []rollout.Finding{outdated("a", ""), outdated("b", "now"), outdated("c", ""), {Workload: rollout.Workload{Ref: ref("d")}, Unknown: errors.New("x")}, outdated("e", "")}}
 	v.markStale(v.found[0].Workload, start)
 	v.markStale(v.found[0].Workload, start.Add(time.Second))
-	v.markStale(v.found[1].Workload, start) // linkwright restarted it
+	v.markStale(v.found[1].Workload, start) // its restart had no effect when it was compared
+	restarting := v.found[4].Workload
+	restarting.Restarted.For = "now"
+	v.markStale(restarting, start)
 	v.markStale(v.found[2].Workload, start.Add(20*time.Second))
 	v.markStale(rollout.Workload{Ref: ref("other")}, start)
 	v.expires = start.Add(time.Minute)
 	for after, want := range map[time.Duration][]rollout.Ref{
-		stalePause - time.Second: nil, stalePause: {ref("a"), ref("c")}, time.Minute: {ref("a"), ref("c"), ref("d")},
+		stalePause - time.Second: nil, stalePause: {ref("a"), ref("b"), ref("c")}, time.Minute: {ref("a"), ref("b"), ref("c"), ref("d")},
 	} {
 		if diff := cmp.Diff(want, v.due(start.Add(after))); diff != "" {
 			t.Errorf("after %s: -want +got\n%s", after, diff)

@@ -70,9 +70,16 @@ func (w *worker) run(ctx context.Context) {
 func (w *worker) once(ctx context.Context) {
 	defer w.conn.unfollow()
 	for range 10 {
-		if again := w.look(ctx); again.IsZero() || again.After(time.Now()) {
+		again := w.look(ctx)
+		if again.IsZero() || again.After(time.Now().Add(readPause)) {
 			return
 		}
+		pause := time.NewTimer(time.Until(again))
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
 	}
 }
 
@@ -177,9 +184,10 @@ func (w *worker) proceed(ctx, inner context.Context, t Target, haltedBy *object.
 		Refused: refused, Last: last, HaltedBy: haltedBy,
 	})
 	again = soonest(again, d.Again)
-	if d.Survey {
+	if d.Survey { // it takes time: what is ready now is ready
 		w.view.known = false
-		return now
+		w.said.Running, w.said.Failed, w.kept = d.Progress.Running, d.Progress.Failed, false
+		return w.view.read.Add(readPause)
 	}
 	if d.Progress.Unknown == 0 {
 		w.view.expires, w.retry = time.Time{}, 0

@@ -56,6 +56,19 @@ func comparisons() []comparison {
 		{"proxy.control.streams.lifetime", nil, variableDiffers("CONTROL_STREAM_LIFETIME")},
 		{"proxy.nativeSidecar", []string{alphaOverride + "proxy-enable-native-sidecar", betaOverride + "proxy-enable-native-sidecar"}, sidecarDiffers},
 		{"proxy.waitBeforeExitSeconds", []string{alphaOverride + "proxy-wait-before-exit-seconds"}, waitDiffers},
+		{"proxy.await", []string{override + "proxy-await"}, awaitDiffers},
+		{"proxy.cores", []string{override + "proxy-cpu-limit", override + "proxy-cpu-ratio-limit"}, variableDiffers("CORES")},
+		{"proxy.opaquePorts", []string{override + "opaque-ports"}, optionalDiffers("INBOUND_PORTS_DISABLE_PROTOCOL_DETECTION")},
+		{"proxy.livenessProbe.initialDelaySeconds", nil, probeDiffers(liveness, delay)},
+		{"proxy.livenessProbe.timeoutSeconds", nil, probeDiffers(liveness, timeout)},
+		{"proxy.readinessProbe.initialDelaySeconds", nil, probeDiffers(readiness, delay)},
+		{"proxy.readinessProbe.timeoutSeconds", nil, probeDiffers(readiness, timeout)},
+		{"proxyInit.ignoreInboundPorts", []string{override + "skip-inbound-ports"}, inboundPortsDiffer},
+		{"proxyInit.ignoreOutboundPorts", []string{override + "skip-outbound-ports"}, argumentDiffers("--outbound-ports-to-ignore")},
+		{"proxyInit.skipSubnets", []string{override + "skip-subnets"}, argumentDiffers("--subnets-to-ignore")},
+		{"proxyInit.closeWaitTimeoutSecs", []string{override + "close-wait-timeout"}, argumentDiffers("--timeout-close-wait-secs")},
+		{"proxyInit.logFormat", nil, argumentDiffers("--log-format")},
+		{"proxyInit.logLevel", nil, argumentDiffers("--log-level")},
 	}
 	for _, r := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 		prefix := override + "proxy-" + string(r)
@@ -186,6 +199,55 @@ func waitDiffers(value string, pod *corev1.Pod, proxy *corev1.Container) bool {
 		running = command[len(command)-1]
 	}
 	return !isSidecar(pod) && running != value
+}
+
+// awaitDiffers compares whether other containers wait for the proxy. For a native sidecar, that is a probe of newer releases.
+func awaitDiffers(value string, pod *corev1.Pod, proxy *corev1.Container) bool {
+	waits := proxy.Lifecycle != nil && proxy.Lifecycle.PostStart != nil
+	return !isSidecar(pod) && waits != (value == "true")
+}
+
+func liveness(c *corev1.Container) *corev1.Probe  { return c.LivenessProbe }
+func readiness(c *corev1.Container) *corev1.Probe { return c.ReadinessProbe }
+func delay(p *corev1.Probe) int32                 { return p.InitialDelaySeconds }
+func timeout(p *corev1.Probe) int32               { return p.TimeoutSeconds }
+
+// probeDiffers compares seconds of a probe. API servers replace a timeout of 0.
+func probeDiffers(probe func(*corev1.Container) *corev1.Probe, seconds func(*corev1.Probe) int32) func(string, *corev1.Pod, *corev1.Container) bool {
+	return func(value string, _ *corev1.Pod, proxy *corev1.Container) bool {
+		p := probe(proxy)
+		return p != nil && value != "0" && strconv.Itoa(int(seconds(p))) != value
+	}
+}
+
+// argumentOf returns the argument of linkerd-init after a flag; false: the pod has no such container, because Linkerd's CNI plugin does its work.
+func argumentOf(pod *corev1.Pod, flag string) (string, bool) {
+	c := containerOf(pod, initContainer)
+	if c == nil {
+		return "", false
+	}
+	if at := slices.Index(c.Args, flag); at >= 0 && at+1 < len(c.Args) {
+		return c.Args[at+1], true
+	}
+	return "", true
+}
+
+// argumentDiffers is about an argument that is absent if its value is empty or 0 (linkerd2 charts/partials/templates/_proxy-init.tpl).
+func argumentDiffers(flag string) func(string, *corev1.Pod, *corev1.Container) bool {
+	return func(value string, pod *corev1.Pod, _ *corev1.Container) bool {
+		running, ok := argumentOf(pod, flag)
+		if value == "0" {
+			value = ""
+		}
+		return ok && running != value
+	}
+}
+
+// inboundPortsDiffer compares the ports after the two of the proxy itself.
+func inboundPortsDiffer(value string, pod *corev1.Pod, _ *corev1.Container) bool {
+	running, ok := argumentOf(pod, "--inbound-ports-to-ignore")
+	own := strings.SplitN(running, ",", 3)
+	return ok && len(own) > 1 && strings.Join(own[2:], "") != value
 }
 
 // moreVariables returns additionalEnv or experimentalEnv if a proxy has another value of one of their variables. They come last, so the last variable of a

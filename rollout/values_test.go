@@ -28,8 +28,14 @@ proxy:
   control: {streams: {idleTimeout: 5m}}
   nativeSidecar: false
   waitBeforeExitSeconds: 0
+  await: true
+  cores: 1
+  opaquePorts: "25"
+  livenessProbe: {initialDelaySeconds: 10, timeoutSeconds: 1}
+  readinessProbe: {initialDelaySeconds: 2, timeoutSeconds: 1}
   additionalEnv: [{name: A, value: one}]
   resources: {cpu: {request: 100m, limit: ""}, memory: {request: "", limit: ""}}
+proxyInit: {ignoreInboundPorts: "4567,4568", ignoreOutboundPorts: "4567", skipSubnets: "", closeWaitTimeoutSecs: 0, logFormat: "", logLevel: info}
 `
 
 // runningPod is a pod as Linkerd's chart renders it.
@@ -47,11 +53,18 @@ func runningPod() *corev1.Pod {
 				{Name: "A", Value: "one"},
 				{Name: "LINKERD2_PROXY_INBOUND_DISCOVERY_IDLE_TIMEOUT", Value: "90s"},
 				{Name: "LINKERD2_PROXY_OUTBOUND_DISCOVERY_IDLE_TIMEOUT", Value: "5s"},
+				{Name: "LINKERD2_PROXY_CORES", Value: "1"},
+				{Name: "LINKERD2_PROXY_INBOUND_PORTS_DISABLE_PROTOCOL_DETECTION", Value: "25"},
 				{Name: "LINKERD2_PROXY_CONTROL_STREAM_INITIAL_TIMEOUT", Value: "3s"},
 			},
 			Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.1")}, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
 			},
+			Lifecycle:      &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{}},
+			LivenessProbe:  &corev1.Probe{InitialDelaySeconds: 10, TimeoutSeconds: 1},
+			ReadinessProbe: &corev1.Probe{InitialDelaySeconds: 2, TimeoutSeconds: 1},
+		}}, InitContainers: []corev1.Container{{
+			Name: initContainer, Args: []string{"--inbound-ports-to-ignore", "4190,4191,4567,4568", "--outbound-ports-to-ignore", "4567", "--log-level", "info"},
 		}}},
 	}
 }
@@ -93,6 +106,19 @@ func TestValueDifferences(t *testing.T) {
 		"an autoscaler's":           {was: "100m,", is: "200m,", pod: map[string]string{"vpaUpdates": "Pod resources updated by web"}},
 		"request of the pod":        {was: "100m,", is: "200m,", pod: map[string]string{"config.linkerd.io/proxy-cpu-request": "100m"}},
 		"a limit":                   {was: `limit: ""}, memory`, is: `limit: "1"}, memory`, want: "proxy.resources.cpu.limit"},
+		"await":                     {was: "await: true", is: "await: false", want: "proxy.await"},
+		"cores":                     {was: "cores: 1", is: "cores: 2", want: "proxy.cores"},
+		"opaque ports":              {was: `opaquePorts: "25"`, is: `opaquePorts: ""`, want: "proxy.opaquePorts"},
+		"of the pod":                {was: `opaquePorts: "25"`, is: `opaquePorts: ""`, pod: map[string]string{"config.linkerd.io/opaque-ports": "25"}},
+		"liveness":                  {was: "initialDelaySeconds: 10, timeoutSeconds: 1", is: "initialDelaySeconds: 11, timeoutSeconds: 2", want: "proxy.livenessProbe.initialDelaySeconds proxy.livenessProbe.timeoutSeconds"},
+		"readiness":                 {was: "initialDelaySeconds: 2, timeoutSeconds: 1", is: "initialDelaySeconds: 3, timeoutSeconds: 2", want: "proxy.readinessProbe.initialDelaySeconds proxy.readinessProbe.timeoutSeconds"},
+		"no timeout of it":          {was: "initialDelaySeconds: 2, timeoutSeconds: 1", is: "initialDelaySeconds: 2, timeoutSeconds: 0"},
+		"inbound ports":             {was: `"4567,4568"`, is: `"25"`, want: "proxyInit.ignoreInboundPorts"},
+		"no inbound ports":          {was: `"4567,4568"`, is: `""`, want: "proxyInit.ignoreInboundPorts"},
+		"outbound ports":            {was: `ignoreOutboundPorts: "4567"`, is: `ignoreOutboundPorts: ""`, want: "proxyInit.ignoreOutboundPorts"},
+		"subnets":                   {was: `skipSubnets: ""`, is: "skipSubnets: 10.0.0.0/8", want: "proxyInit.skipSubnets"},
+		"close wait":                {was: "Secs: 0", is: "Secs: 30", want: "proxyInit.closeWaitTimeoutSecs"},
+		"log of linkerd-init":       {was: `logFormat: "", logLevel: info`, is: `logFormat: json, logLevel: debug`, want: "proxyInit.logFormat proxyInit.logLevel"},
 		"another value":             {was: "linkerdVersion: v1", is: "linkerdVersion: v1\ncontrollerLogLevel: debug"},
 	} {
 		values := strings.Replace(runningValues, tt.was, tt.is, 1)

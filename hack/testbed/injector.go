@@ -169,7 +169,7 @@ func (v injected) patch(pod *corev1.Pod) ([]byte, error) {
 		EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory},
 	}})
 	next.Spec.InitContainers = append([]corev1.Container{{
-		Name: "linkerd-init", Image: proxy.Image, Args: []string{"--inbound-ports-to-ignore", v.ProxyInit.IgnoreInboundPorts, "--outbound-ports-to-ignore", v.ProxyInit.IgnoreOutboundPorts},
+		Name: "linkerd-init", Image: proxy.Image, Args: []string{"--inbound-ports-to-ignore", strings.TrimSuffix("4190,4191,"+v.ProxyInit.IgnoreInboundPorts, ","), "--outbound-ports-to-ignore", v.ProxyInit.IgnoreOutboundPorts},
 	}}, next.Spec.InitContainers...)
 	if v.Proxy.NativeSidecar {
 		always := corev1.ContainerRestartPolicyAlways
@@ -208,8 +208,14 @@ func (v injected) container(version string) corev1.Container {
 		}
 	}
 	out.Resources.Limits, out.Resources.Requests = limits, requests
-	if v.Proxy.WaitBeforeExitSeconds > 0 {
-		out.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/sleep", strconv.Itoa(v.Proxy.WaitBeforeExitSeconds)}}}}
+	if wait := v.Proxy.WaitBeforeExitSeconds; !v.Proxy.NativeSidecar && (v.Proxy.Await || wait > 0) {
+		out.Lifecycle = &corev1.Lifecycle{}
+		if v.Proxy.Await {
+			out.Lifecycle.PostStart = &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"/usr/lib/linkerd/linkerd-await", "--timeout=2m"}}}
+		}
+		if wait > 0 {
+			out.Lifecycle.PreStop = &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/sleep", strconv.Itoa(wait)}}}
+		}
 	}
 	return out
 }

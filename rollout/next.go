@@ -189,7 +189,7 @@ func (d *decision) place(f Finding) (place, string) {
 		return d.restarting(w)
 	case f.Unknown != nil:
 		return isUnknown, fmt.Sprintf("%s: %v", f.Ref, f.Unknown)
-	case f.Outdated == 0 && w.Template == f.Template:
+	case f.Outdated == 0:
 		return isCurrent, ""
 	case ours && (w.State == Settled && d.isOurs(f.Workload, f) && f.State == Settled || slices.Contains(d.Last.Unchanged, f.Ref)):
 		return isSame, ""

@@ -80,16 +80,16 @@ func comparisons() []comparison {
 	return out
 }
 
-// valueDifferences returns the values of linkerd-config that are others in a pod.
+// valueDifferences returns which values differ between linkerd-config and a pod.
 func valueDifferences(doc map[string]any, pod *corev1.Pod, namespace map[string]string) (out []string) {
 	proxy := containerOf(pod, proxyContainer)
 	if proxy == nil {
 		return nil
 	}
-	for _, s := range comparisons() {
-		value, ok := valueAt(doc, s.path)
-		if ok && !overridden(s.overrides, pod.Annotations, namespace) && s.differs(value, pod, proxy) {
-			out = append(out, s.path)
+	for _, c := range comparisons() {
+		value, ok := valueAt(doc, c.path)
+		if ok && !overridden(c.overrides, pod.Annotations, namespace) && c.differs(value, pod, proxy) {
+			out = append(out, c.path)
 		}
 	}
 	if overridden([]string{override + "proxy-additional-env"}, pod.Annotations, namespace) { // of newer releases: it replaces single variables

@@ -55,7 +55,7 @@ and to create pods. Pods of other kinds are Unknown. PODS counts the current
 pods, and all.
 
 The exit code is 4 if a workload of these kinds is Outdated or Unknown, or a
-cluster could not be read; 2 if none could.`,
+cluster was not read in full. It is 2 if none was read.`,
 		Example: `  linkwright rollout status --context east --context west
   linkwright rollout status --context east --namespace shop --all -o json`,
 		Args: cobra.NoArgs,

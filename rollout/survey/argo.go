@@ -22,12 +22,15 @@ func (c Client) HasArgoRollouts(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(kinds.APIResources, func(r metav1.APIResource) bool { return r.Name == rollout.ArgoRollouts().Resource }), err
 }
 
-// argoRollouts lists Argo Rollouts; false: the cluster does not have the kind.
-func (r *reader) argoRollouts(ctx context.Context) (out []*workload, has bool, err error) {
-	if has, err = r.client.HasArgoRollouts(ctx); !has {
+// argoRollouts lists Argo Rollouts; false: nobody asks for them, the cluster does not have the kind, or they cannot be read.
+func (r *reader) argoRollouts(ctx context.Context) (out []*workload, read bool, err error) {
+	if !r.ArgoRollouts || r.Only.Kind != "" && r.Only.Kind != rollout.ArgoRollout {
+		return nil, false, nil
+	}
+	if has, err := r.client.HasArgoRollouts(ctx); !has {
 		return nil, false, err
 	}
-	list := r.client.Dynamic.Resource(rollout.ArgoRollouts()).Namespace(r.namespace).List
+	list := r.client.Dynamic.Resource(rollout.ArgoRollouts()).Namespace(r.Namespace).List
 	err = pagesOf(ctx, r, rollout.ArgoRollout, list, func(l *unstructured.UnstructuredList) {
 		for i := range l.Items {
 			if a, ok := rollout.OfArgoRollout(&l.Items[i]); ok {
@@ -35,5 +38,5 @@ func (r *reader) argoRollouts(ctx context.Context) (out []*workload, has bool, e
 			}
 		}
 	})
-	return out, true, err
+	return out, err == nil, err
 }

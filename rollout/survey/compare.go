@@ -32,13 +32,13 @@ func (r *reader) compare(ctx context.Context, w *workload) Workload {
 
 // comparison returns how to compare a pod of the workload with one that would be created now.
 func (r *reader) comparison(ctx context.Context, w *workload) (func(*corev1.Pod) ([]string, error), error) {
-	if !r.byDryRun {
+	if r.NoDryRun {
 		return r.byAnnotations(w)
 	}
 	pod := rollout.DryRunPod(w.namespace, w.name, w.template, w.claims)
 	next, err := r.client.Core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	switch {
-	case apierrors.IsForbidden(err) && r.fallsBack:
+	case apierrors.IsForbidden(err) && r.Linkerd != "":
 		return r.byAnnotations(w)
 	case err != nil:
 		return nil, err
@@ -48,7 +48,7 @@ func (r *reader) comparison(ctx context.Context, w *workload) (func(*corev1.Pod)
 	return func(pod *corev1.Pod) ([]string, error) { return rollout.Differences(pod, next), nil }, nil
 }
 
-// byAnnotations compares a pod by what the injector wrote into its annotations.
+// byAnnotations compares a pod without a dry run: by its annotations, and by values that have one place in it.
 func (r *reader) byAnnotations(w *workload) (func(*corev1.Pod) ([]string, error), error) {
 	if rollout.HasProxy(&corev1.Pod{Spec: w.template.Spec}) { // injected by hand: a restart changes nothing
 		return func(*corev1.Pod) ([]string, error) { return nil, nil }, nil
@@ -58,8 +58,8 @@ func (r *reader) byAnnotations(w *workload) (func(*corev1.Pod) ([]string, error)
 }
 
 // readCurrent reads what the injector would write into annotations now.
-func (r *reader) readCurrent(ctx context.Context, namespace string) (rollout.Current, error) {
-	maps := r.client.Core.ConfigMaps(namespace)
+func (r *reader) readCurrent(ctx context.Context) (rollout.Current, error) {
+	maps := r.client.Core.ConfigMaps(r.Linkerd)
 	config, err := maps.Get(ctx, linkerd.ConfigName, metav1.GetOptions{})
 	if err != nil {
 		return rollout.Current{}, err

@@ -98,14 +98,14 @@ func Read(ctx context.Context, client Client, o Options) (Cluster, error) {
 	if o.Only != (rollout.Ref{}) {
 		o.Namespace = o.Only.Namespace
 	}
-	r := reader{client: client, namespace: o.Namespace, annotations: map[string]map[string]string{}, only: o.Only, byDryRun: !o.NoDryRun, fallsBack: o.Linkerd != "", asksForArgo: o.ArgoRollouts && (o.Only.Kind == "" || o.Only.Kind == rollout.ArgoRollout)}
+	r := reader{Options: o, client: client, annotations: map[string]map[string]string{}}
 	if err := r.list(ctx); err != nil {
 		return Cluster{}, err
 	}
-	r.current = sync.OnceValues(func() (rollout.Current, error) { return r.readCurrent(ctx, o.Linkerd) })
+	r.current = sync.OnceValues(func() (rollout.Current, error) { return r.readCurrent(ctx) })
 	others := r.assign()
 	meshed := slices.DeleteFunc(r.workloads, func(w *workload) bool { return !o.has(w, r.optsIn(w)) })
-	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others, ArgoRollouts: r.hasArgo && r.argoErr == nil, ArgoErr: r.argoErr}
+	out := Cluster{Workloads: make([]Workload, len(meshed)), Others: others, ArgoRollouts: r.readArgo, ArgoErr: r.argoErr}
 	g, inner := errgroup.WithContext(ctx)
 	g.SetLimit(inFlight)
 	for i, w := range meshed {
@@ -126,7 +126,7 @@ type Owned struct {
 // Workloads lists the workloads of a cluster that have meshed pods, by namespace, kind and name. It compares nothing. argo says why Argo Rollouts are not
 // among them; nil: they are, or the cluster has none.
 func Workloads(ctx context.Context, client Client) (out []Owned, argo, err error) {
-	r := reader{client: client, annotations: map[string]map[string]string{}, asksForArgo: true}
+	r := reader{Options: Options{ArgoRollouts: true}, client: client, annotations: map[string]map[string]string{}}
 	if err := r.list(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -155,17 +155,13 @@ func (w *workload) compareTo(o *workload) int {
 
 // reader surveys one cluster.
 type reader struct {
+	Options
 	client      Client
-	namespace   string
 	annotations map[string]map[string]string // of namespaces
 	pods        []*corev1.Pod
 	workloads   []*workload
-	only        rollout.Ref // zero: all
-	byDryRun    bool
-	fallsBack   bool                            // to annotations, if a dry run is forbidden
-	asksForArgo bool                            // Argo Rollouts are asked for
-	hasArgo     bool                            // the cluster has them
-	argoErr     error                           // why they were not read
+	readArgo    bool                            // Argo Rollouts were read
+	argoErr     error                           // why they were not
 	current     func() (rollout.Current, error) // what the injector would write into annotations now
 }
 
@@ -182,35 +178,33 @@ func (r *reader) list(ctx context.Context) error {
 		return err
 	})
 	g.Go(func() error {
-		return pagesOf(ctx, r, "Deployment", r.client.Apps.Deployments(r.namespace).List, func(l *appsv1.DeploymentList) {
+		return pagesOf(ctx, r, "Deployment", r.client.Apps.Deployments(r.Namespace).List, func(l *appsv1.DeploymentList) {
 			for _, d := range l.Items {
 				deployments = append(deployments, &workload{kind: "Deployment", namespace: d.Namespace, name: d.Name, live: rollout.OfDeployment(&d), template: d.Spec.Template})
 			}
 		})
 	})
 	g.Go(func() error {
-		return pagesOf(ctx, r, "StatefulSet", r.client.Apps.StatefulSets(r.namespace).List, func(l *appsv1.StatefulSetList) {
+		return pagesOf(ctx, r, "StatefulSet", r.client.Apps.StatefulSets(r.Namespace).List, func(l *appsv1.StatefulSetList) {
 			for _, s := range l.Items {
 				statefulSets = append(statefulSets, &workload{kind: "StatefulSet", namespace: s.Namespace, name: s.Name, live: rollout.OfStatefulSet(&s), template: s.Spec.Template, claims: s.Spec.VolumeClaimTemplates})
 			}
 		})
 	})
 	g.Go(func() error {
-		return pagesOf(ctx, r, "DaemonSet", r.client.Apps.DaemonSets(r.namespace).List, func(l *appsv1.DaemonSetList) {
+		return pagesOf(ctx, r, "DaemonSet", r.client.Apps.DaemonSets(r.Namespace).List, func(l *appsv1.DaemonSetList) {
 			for _, d := range l.Items {
 				daemonSets = append(daemonSets, &workload{kind: "DaemonSet", namespace: d.Namespace, name: d.Name, live: rollout.OfDaemonSet(&d), template: d.Spec.Template})
 			}
 		})
 	})
 	g.Go(func() error {
-		if r.asksForArgo {
-			rollouts, r.hasArgo, r.argoErr = r.argoRollouts(ctx)
-		}
+		rollouts, r.readArgo, r.argoErr = r.argoRollouts(ctx)
 		return ctx.Err()
 	})
 	g.Go(func() error {
-		if r.namespace != "" {
-			ns, err := r.client.Core.Namespaces().Get(ctx, r.namespace, metav1.GetOptions{})
+		if r.Namespace != "" {
+			ns, err := r.client.Core.Namespaces().Get(ctx, r.Namespace, metav1.GetOptions{})
 			if err == nil {
 				r.annotations[ns.Name] = ns.Annotations
 			}
@@ -232,7 +226,7 @@ func (r *reader) list(ctx context.Context) error {
 func (r *reader) meshedPods(ctx context.Context) (out []*corev1.Pod, err error) {
 	list := func(ctx context.Context, opts metav1.ListOptions) (*corev1.PodList, error) {
 		opts.LabelSelector = rollout.Meshed
-		return r.client.Core.Pods(r.namespace).List(ctx, opts)
+		return r.client.Core.Pods(r.Namespace).List(ctx, opts)
 	}
 	err = pages(ctx, list, func(l *corev1.PodList) {
 		for i := range l.Items {
@@ -248,12 +242,12 @@ func (r *reader) meshedPods(ctx context.Context) (out []*corev1.Pod, err error) 
 
 // pagesOf reads all workloads of a kind, or the only one that is asked for.
 func pagesOf[List metav1.ListInterface](ctx context.Context, r *reader, kind string, list func(context.Context, metav1.ListOptions) (List, error), add func(List)) error {
-	switch r.only.Kind {
+	switch r.Only.Kind {
 	case "":
 		return pages(ctx, list, add)
 	case kind:
 		return pages(ctx, func(ctx context.Context, o metav1.ListOptions) (List, error) {
-			o.FieldSelector = "metadata.name=" + r.only.Name
+			o.FieldSelector = "metadata.name=" + r.Only.Name
 			return list(ctx, o)
 		}, add)
 	}

@@ -113,7 +113,7 @@ func written(o metav1.Object) (last time.Time) {
 
 // proxies reads all meshed pods, by their workloads.
 func (c Client) proxies(ctx context.Context) ([]trust.Workload, error) {
-	r := reader{client: c, annotations: map[string]map[string]string{}, asksForArgo: true}
+	r := reader{Options: Options{ArgoRollouts: true}, client: c, annotations: map[string]map[string]string{}}
 	if err := r.list(ctx); err != nil {
 		return nil, err
 	}

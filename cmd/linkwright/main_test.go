@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens of scripts")
 
-// TestMain makes the test binary the program itself: scripts start it as "linkwright". On control planes that is the program as it is
-// released, which starts at once; see raced.
+// TestMain makes the test binary the program itself, under its names. "linkwright" is the program as it is released, which starts at
+// once; see raced.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == overlay.Child {
 		main() // scripts start the program by a link, but it starts itself as what it is
@@ -29,11 +29,10 @@ func TestMain(m *testing.M) {
 // racedEnv names the directory of the test binary as a program.
 const racedEnv = "LINKWRIGHT_RACED"
 
-// raced is the program with the race detector, if the tests have it: for a few tests with daemons that run long.
+// raced is the program with the race detector, if the tests have it: for a test with a daemon that runs long.
 func raced() string { return filepath.Join(os.Getenv(racedEnv), "linkwright") }
 
-// released has tests on control planes start the released program: hundreds of times, for each of which the race detector would take
-// most of the time.
+// released has tests start the released program: hundreds of times, for each of which the race detector would take most of the time.
 type released struct{ *testing.M }
 
 func (r released) Run() int {
@@ -41,9 +40,6 @@ func (r released) Run() int {
 	dir, _, _ := strings.Cut(before, string(os.PathListSeparator))
 	if err := os.Setenv(racedEnv, dir); err != nil {
 		panic(err)
-	}
-	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
-		return r.M.Run()
 	}
 	dir, err := os.MkdirTemp("", "linkwright-released-")
 	if err != nil {
@@ -67,7 +63,6 @@ func TestScripts(t *testing.T) {
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"answer": inSchema},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
-			e.Setenv("PATH", filepath.Dir(raced())+string(os.PathListSeparator)+os.Getenv("PATH"))
 			return os.WriteFile(e.WorkDir+"/.gitconfig", []byte("[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n"), 0o600)
 		},
 	})

@@ -22,7 +22,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -182,7 +181,7 @@ func (b *testEnv) apply(name string, objects []*unstructured.Unstructured) {
 func (b *testEnv) eventually(what string, ask func(context.Context) error) {
 	b.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	err := testbed.Eventually(b.Context(), patience, func(ctx context.Context) (bool, error) {
 		last = ask(ctx)
 		return last == nil, nil
 	})

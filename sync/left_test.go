@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/linkwright/linkwright/hack/testbed"
 )
 
 // patience is far more than what is waited for takes, also on a machine with much to do.
@@ -19,23 +21,8 @@ const patience = 2 * time.Minute
 // eventually waits until f says yes.
 func (b *clusterEnv) eventually(what string, f func(ctx context.Context) (bool, error)) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ok, err := f(ctx)
-		if err != nil && ctx.Err() == nil {
-			b.t.Fatalf("%s: %v", what, err)
-		}
-		if ok {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			b.t.Fatalf("%s: not within %v", what, patience)
-		case <-tick.C:
-		}
+	if err := testbed.Eventually(b.t.Context(), patience, f); err != nil {
+		b.t.Fatalf("%s: not within %v: %v", what, patience, err)
 	}
 }
 

@@ -274,7 +274,7 @@ func (l *lab) listening(ctx context.Context, log string, args []string) (*exec.C
 	l.t.Cleanup(func() { _ = f.Close() })
 	c := l.at(ctx, io.Discard, f, append([]string{"run", "--listen", "127.0.0.1:0", "--hook-listen", "127.0.0.1:0"}, args...)...)
 	at := map[string]string{}
-	l.eventually("the daemon listens", func() bool {
+	l.eventually("the daemon listens", func() bool { //nolint:contextcheck // the lab has its own
 		raw, _ := os.ReadFile(log)
 		for _, m := range endpoints.FindAllSubmatch(raw, -1) {
 			at[string(m[2])] = "http://" + string(m[1])

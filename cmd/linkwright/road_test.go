@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -131,7 +132,7 @@ func (l *lab) daemonAt(ctx context.Context, log string, args ...string) (c *exec
 	}
 	l.t.Cleanup(func() { _ = f.Close() })
 	c = l.startTo(ctx, io.Discard, f, append([]string{"run", "--listen", "127.0.0.1:0"}, args...)...)
-	l.eventually("the daemon listens", func() bool {
+	l.eventually("the daemon listens", func() bool { //nolint:contextcheck // the lab has its own
 		raw, _ := os.ReadFile(log)
 		if m := address.FindSubmatch(raw); m != nil {
 			at = "http://" + string(m[1])
@@ -250,16 +251,8 @@ const patience = 2 * time.Minute
 
 func (l *lab) eventually(what string, f func() bool) {
 	l.t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !f() {
-		select {
-		case <-deadline.C:
-			l.t.Fatalf("%s: not within %v", what, patience)
-		case <-tick.C:
-		}
+	if err := testbed.Eventually(context.WithoutCancel(l.t.Context()), patience, func(context.Context) (bool, error) { return f(), nil }); err != nil {
+		l.t.Fatalf("%s: not within %v", what, patience)
 	}
 }
 

@@ -101,7 +101,7 @@ func (l *takeovers) standby(ctx context.Context) *replica {
 	l.t.Helper()
 	before := l.watches()
 	r := l.replica(ctx)
-	l.eventually("a standby watches", func() bool {
+	l.eventually("a standby watches", func() bool { //nolint:contextcheck // the lab has its own
 		for name, n := range l.watches() {
 			if n <= before[name] {
 				return false

@@ -14,9 +14,15 @@ VULN := bin/tools/govulncheck
 PROMTOOL := bin/tools/promtool
 GORELEASER := bin/tools/goreleaser
 
-# Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. One that is
-# not there is passed over.
-CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster deploy hack/testbed hack/pages render hack/history hack/demo sync/lease hack/faultproxy
+# Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. `make test` runs
+# these with the race detector.
+CLUSTER_PACKAGES := sync/cluster rollout/restart rollout/survey sync/lease hack/faultproxy
+# These it runs on control planes without the race detector, which would take a third of their time: what works in several goroutines is
+# raced by the packages that it is in, and by RACED_APART. `make soak` races all.
+WHOLE_PACKAGES := cmd/linkwright sync deploy render
+TOOL_PACKAGES := hack/testbed hack/pages hack/history hack/demo
+# What these test without control planes is raced.
+RACED_APART := cmd/linkwright sync render
 # Those of the others that take longest: they are begun first.
 LONG_PACKAGES := sync/source render/overlay
 # It starts no goroutine. Its tests run without the race detector, and those that plan in several goroutines with it.
@@ -42,7 +48,6 @@ HISTORIES_REAL ?= 200
 HISTORY_SEED ?= 70000000
 SOAK_TIMEOUT ?= 12h
 
-present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # The linter runs vet's analyzers, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
@@ -105,7 +110,7 @@ check: static unraced chart-render monitoring-queries race ## format, lint, tidy
 
 # Tests on control planes wait for half of their time, so what needs few of them or none runs beside them.
 test: static controlplane build kubectl ## check, and everything on real control planes
-	$(MAKE) -j2 TOGETHER=1 race-all side
+	$(MAKE) -j2 TOGETHER=1 clusters-and-race side
 
 .PHONY: side
 side:
@@ -210,17 +215,21 @@ unraced:
 
 # Tests that need a cluster skip themselves if LINKWRIGHT_CLUSTERS is empty. Each package starts control planes of its own. Tests wait
 # half of their time for these, so three packages share two cores: those that need none fill what the others leave.
-on_clusters := LINKWRIGHT_CLUSTERS=1 $(race) -short -p 3 -parallel 4 -timeout $(CLUSTER_TIMEOUT)
+on_clusters := LINKWRIGHT_CLUSTERS=1 $(GO) test -vet=off -run '$(RUN)' -p 3 -parallel 4 -timeout $(CLUSTER_TIMEOUT)
+unraced_packages := $(addprefix ./,$(WHOLE_PACKAGES) $(TOOL_PACKAGES))
+begun_first := $(addprefix ./,$(CLUSTER_PACKAGES) $(LONG_PACKAGES))
 
-# Every package once: those on control planes, which take longest, are begun first.
-.PHONY: race-all
-race-all:
-	$(on_clusters) $(call present,$(CLUSTER_PACKAGES) $(LONG_PACKAGES)) \
-		$$($(GO) list ./... | grep -vxF $(addprefix -e $(MODULE)/,$(CLUSTER_PACKAGES) $(LONG_PACKAGES) $(PLANNER)))
+# What takes longest is begun first.
+.PHONY: clusters-and-race
+clusters-and-race:
+	$(on_clusters) -short $(unraced_packages)
+	LINKWRIGHT_CLUSTERS= $(race) -short -p 3 -timeout $(TIMEOUT) $(addprefix ./,$(RACED_APART))
+	$(on_clusters) -race -short $(begun_first) \
+		$$($(GO) list ./... | grep -vxF $(patsubst ./%,-e $(MODULE)/%,$(unraced_packages) $(begun_first) ./$(PLANNER)))
 	$(GO) test -race -vet=off -short -timeout $(TIMEOUT) -run '^TestStepsSideBySide$$' ./$(PLANNER)
 
-race-clusters: ## tests on real control planes
-	$(on_clusters) $(call present,$(CLUSTER_PACKAGES))
+race-clusters: ## tests on real control planes, all with the race detector
+	$(on_clusters) -race -short $(begun_first) $(unraced_packages)
 
 fuzz: ## every fuzz target for FUZZTIME; `make test` plays what they know already
 	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)
@@ -228,6 +237,7 @@ fuzz: ## every fuzz target for FUZZTIME; `make test` plays what they know alread
 # What `make test` runs a slice of, whole: hours.
 soak: controlplane soak-histories ## every test at its full size
 	$(MAKE) fuzz FUZZTIME=10m
+	$(on_clusters) -race -timeout 2h $(unraced_packages) $(begun_first)
 	GOGC=400 LINKWRIGHT_CLUSTERS=1 $(GO) test -count=1 -v -timeout 12h -run '^TestSweep$$' ./cmd/linkwright -sweep 0 -sweep-labs 3
 
 # Rare garbage collection makes it faster.

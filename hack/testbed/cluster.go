@@ -64,6 +64,11 @@ type readyMessage struct {
 }
 
 func start(ctx context.Context, p plan) (*Cluster, error) {
+	started, err := startSlot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start cluster %s: %w", p.name, err)
+	}
+	defer started()
 	dir, err := p.dir()
 	if err != nil {
 		return nil, fmt.Errorf("start cluster %s: %w", p.name, err)

@@ -213,9 +213,9 @@ unraced:
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) -run 'Lineage|Bounds|IndexEnds' ./sync/source
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) ./hack/bound
 
-# Tests that need a cluster skip themselves if LINKWRIGHT_CLUSTERS is empty. Each package starts control planes of its own. Tests wait
-# half of their time for these, so three packages share two cores: those that need none fill what the others leave.
-on_clusters := LINKWRIGHT_CLUSTERS=1 $(GO) test -vet=off -run '$(RUN)' -p 3 -parallel 4 -timeout $(CLUSTER_TIMEOUT)
+# Tests that need a cluster skip themselves if LINKWRIGHT_CLUSTERS is empty. Each package starts control planes of its own, four tests of
+# it at the same time. If three such packages begin together, two cores take minutes to start all their servers, and some give up.
+on_clusters := LINKWRIGHT_CLUSTERS=1 $(GO) test -vet=off -run '$(RUN)' -p 2 -parallel 4 -timeout $(CLUSTER_TIMEOUT)
 unraced_packages := $(addprefix ./,$(WHOLE_PACKAGES) $(TOOL_PACKAGES))
 begun_first := $(addprefix ./,$(CLUSTER_PACKAGES) $(LONG_PACKAGES))
 
@@ -224,7 +224,7 @@ begun_first := $(addprefix ./,$(CLUSTER_PACKAGES) $(LONG_PACKAGES))
 clusters-and-race:
 	$(on_clusters) -short $(unraced_packages)
 	LINKWRIGHT_CLUSTERS= $(race) -short -p 3 -timeout $(TIMEOUT) $(addprefix ./,$(RACED_APART))
-	$(on_clusters) -race -short $(begun_first) \
+	$(on_clusters) -race -short -p 3 $(begun_first) \
 		$$($(GO) list ./... | grep -vxF $(patsubst ./%,-e $(MODULE)/%,$(unraced_packages) $(begun_first) ./$(PLANNER)))
 	$(GO) test -race -vet=off -short -timeout $(TIMEOUT) -run '^TestStepsSideBySide$$' ./$(PLANNER)
 
@@ -249,10 +249,11 @@ soak-histories: controlplane ## random histories at full size (docs/explanation/
 	LINKWRIGHT_CLUSTERS=1 HISTORIES_REAL=$(HISTORIES_REAL) HISTORY_SEED=$(HISTORY_SEED) \
 		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestRealHistories$$' ./hack/history
 
-# For what benchmarks assert, such as that a quiet plan writes nothing. Their figures say nothing here. Those of render/overlay assert nothing.
-bench-once: ## every benchmark once
+# For what benchmarks assert, such as that a quiet plan writes nothing. Their figures say nothing here. Those of render/overlay, sync/source
+# and sync/cluster assert nothing that a test does not, and take long.
+bench-once: ## the benchmarks that assert something, once
 	$(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m \
-		$$(grep -rl --include='*_test.go' --exclude-dir=bench --exclude-dir=overlay '^func Benchmark' . | xargs -n1 dirname | sort -u)
+		$$(grep -rl --include='*_test.go' --exclude-dir=bench --exclude-dir=overlay --exclude-dir=source --exclude-dir=cluster '^func Benchmark' . | xargs -n1 dirname | sort -u)
 	$(GO) -C bench build -o ../bin/bench .
 
 # Never part of a timed test: figures of a busy machine say nothing.

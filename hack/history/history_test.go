@@ -19,7 +19,7 @@ const (
 	envScript = "HISTORY_SCRIPT"
 )
 
-// slice is how many a test of every day plays, race detector and all.
+// slice is how many a test of every day plays.
 const slice = 60
 
 // number is that of an environment variable.

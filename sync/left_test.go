@@ -22,7 +22,7 @@ const patience = 2 * time.Minute
 func (b *clusterEnv) eventually(what string, f func(ctx context.Context) (bool, error)) {
 	b.t.Helper()
 	if err := testbed.Eventually(b.t.Context(), patience, f); err != nil {
-		b.t.Fatalf("%s: not within %v: %v", what, patience, err)
+		b.t.Fatalf("%s: %v; it had %v", what, err, patience)
 	}
 }
 

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -19,7 +20,7 @@ func poll(ctx context.Context, ask func() error) error {
 		last = ask()
 		return last == nil, nil
 	}); err != nil {
-		return fmt.Errorf("gave up waiting: %w", last)
+		return fmt.Errorf("gave up waiting: %w", cmp.Or(last, err))
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 // slotTimeout is how long a control plane may wait for its place: many may be before it.
 const slotTimeout = 15 * time.Minute
 
-// startSlot waits until fewer than two control planes for each processor start on this machine, in all tests together, and returns what
-// gives the place back. If dozens start together, all become slow, and some give up. Outside of tests there is no limit.
+// startSlot waits until fewer than two control planes for each processor start on this machine, in all tests of a user together, and returns
+// what gives the place back. If dozens start together, all become slow, and some give up. Outside of tests there is no limit.
 func startSlot(ctx context.Context) (done func(), err error) {
 	if !testing.Testing() {
 		return func() {}, nil
@@ -35,7 +35,7 @@ func startSlot(ctx context.Context) (done func(), err error) {
 // freeSlot locks one of so many files, and returns nil if all are locked. The lock ends with the file, also if this process is killed.
 func freeSlot(slots int) (*os.File, error) {
 	for i := range slots {
-		file, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("linkwright-testbed-start-%d.lock", i)), os.O_CREATE|os.O_RDWR, 0o600)
+		file, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("linkwright-testbed-start-%d-%d.lock", os.Getuid(), i)), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, err
 		}

@@ -17,10 +17,8 @@ GORELEASER := bin/tools/goreleaser
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. `make test` runs
 # these with the race detector.
 CLUSTER_PACKAGES := sync/cluster rollout/restart rollout/survey sync/lease hack/faultproxy
-# These it runs on control planes without the race detector, which would take a third of their time: what works in several goroutines is
-# raced by the packages that it is in, and by RACED_APART. `make soak` races all.
-WHOLE_PACKAGES := cmd/linkwright sync deploy render
-TOOL_PACKAGES := hack/testbed hack/pages hack/history hack/demo
+# These it runs on control planes without the race detector, which would take a third of their time. `make soak` races all.
+UNRACED_PACKAGES := cmd/linkwright sync deploy render hack/testbed hack/pages hack/history hack/demo
 # What these test without control planes is raced.
 RACED_APART := cmd/linkwright sync render
 # Those of the others that take longest: they are begun first.
@@ -216,7 +214,7 @@ unraced:
 # Tests that need a cluster skip themselves if LINKWRIGHT_CLUSTERS is empty. Each package starts control planes of its own, four tests of
 # it at the same time. If three such packages begin together, two cores take minutes to start all their servers, and some give up.
 on_clusters := LINKWRIGHT_CLUSTERS=1 $(GO) test -vet=off -run '$(RUN)' -p 2 -parallel 4 -timeout $(CLUSTER_TIMEOUT)
-unraced_packages := $(addprefix ./,$(WHOLE_PACKAGES) $(TOOL_PACKAGES))
+unraced_packages := $(addprefix ./,$(UNRACED_PACKAGES))
 begun_first := $(addprefix ./,$(CLUSTER_PACKAGES) $(LONG_PACKAGES))
 
 # What takes longest is begun first.

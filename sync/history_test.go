@@ -45,7 +45,7 @@ func (h *history) git(dir string, args ...string) string {
 }
 
 func (h *history) try(dir string, args ...string) (string, error) {
-	args = append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)
+	args = append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "maintenance.auto=false"}, args...)
 	out, err := exec.Command("git", args...).CombinedOutput() //nolint:noctx // it ends by itself
 	return strings.TrimSpace(string(out)), err
 }

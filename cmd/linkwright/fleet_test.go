@@ -93,7 +93,7 @@ func (l *lab) access(name, kubeconfig string) {
 func (l *lab) git(args ...string) {
 	l.t.Helper()
 	if args[0] != "init" {
-		args = append([]string{"-C", l.repo, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)
+		args = append([]string{"-C", l.repo, "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "maintenance.auto=false"}, args...)
 	}
 	if out, err := exec.Command("git", args...).CombinedOutput(); err != nil { //nolint:noctx // it ends by itself
 		l.t.Fatalf("git %v: %v\n%s", args, err, out)

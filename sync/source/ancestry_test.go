@@ -99,9 +99,11 @@ func TestFollowsOverHTTP(t *testing.T) {
 func TestFollowsThroughDeltas(t *testing.T) {
 	r := newRepo(t)
 	base := api.Commit(r.git("rev-parse", "HEAD"))
-	for i := range 50 {
-		r.git("commit", "-q", "--allow-empty", "-m", strings.Repeat("the same long text\n", 100)+fmt.Sprint(i))
+	messages := make([]string, 50)
+	for i := range messages {
+		messages[i] = strings.Repeat("the same long text\n", 100) + fmt.Sprint(i)
 	}
+	r.commits(messages...)
 	r.git("push", "-q", "origin", "HEAD")
 	head := api.Commit(r.git("rev-parse", "HEAD"))
 	r.git("-C", r.bare, "repack", "-q", "-a", "-d", "-f")

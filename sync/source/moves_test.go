@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,13 +107,9 @@ func TestFollowsAMerge(t *testing.T) {
 	r := newRepo(t)
 	r.git("-C", r.bare, "config", "uploadpack.allowFilter", "true")
 	r.git("checkout", "-q", "-b", "side")
-	for range 5 {
-		r.git("commit", "-q", "--allow-empty", "-m", "side")
-	}
+	r.commits(slices.Repeat([]string{"side"}, 5)...)
 	r.git("checkout", "-q", "main")
-	for range 300 {
-		r.git("commit", "-q", "--allow-empty", "-m", "main")
-	}
+	r.commits(slices.Repeat([]string{"main"}, 300)...)
 	r.write("last", "last")
 	last := api.Commit(r.push("last"))
 	srv := serve(t, r, func(*http.Request) bool { return true })

@@ -55,7 +55,7 @@ func TestPollOfSHA256(t *testing.T) {
 	r := repo{t: t, bare: filepath.Join(t.TempDir(), "fleet.git"), work: t.TempDir()}
 	r.git("init", "-q", "-b", "main", "--object-format=sha256", ".")
 	r.git("init", "-q", "--bare", "-b", "main", "--object-format=sha256", r.bare)
-	r.git("remote", "add", "origin", r.bare)
+	r.shareObjects()
 	r.write("fleet/east.yaml", "kind: Cluster\n")
 	r.push("first")
 	for _, s := range []*source.Source{

@@ -3,7 +3,6 @@ package source_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -124,13 +123,7 @@ func TestPollRefusesABomb(t *testing.T) {
 		for name := range strings.SplitSeq("abcdefghij", "") {
 			b.WriteString("040000 tree " + tree + "\t" + name + "\n")
 		}
-		cmd := exec.CommandContext(t.Context(), "git", "mktree")
-		cmd.Dir, cmd.Stdin = r.work, strings.NewReader(b.String())
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		tree = strings.TrimSpace(string(out))
+		tree = r.gitWith(b.String(), "mktree")
 	}
 	r.git("push", "-q", "origin", r.git("commit-tree", "-m", "bomb", tree)+":refs/heads/bomb")
 	_, err := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Ref: "bomb"}).Poll(t.Context())

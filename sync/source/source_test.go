@@ -1,12 +1,9 @@
 package source_test
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -18,61 +15,6 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Code(m.Run())) }
-
-// repo is a bare repository and a work tree that pushes to it.
-type repo struct {
-	t          *testing.T
-	bare, work string
-}
-
-// newRepo has one commit on main, with fleet/east.yaml and a file beside fleet.
-func newRepo(t *testing.T) repo {
-	t.Helper()
-	r := repo{t: t, bare: filepath.Join(t.TempDir(), "fleet.git"), work: t.TempDir()}
-	r.git("init", "-q", "-b", "main", ".")
-	r.git("init", "-q", "--bare", "-b", "main", r.bare)
-	r.git("remote", "add", "origin", r.bare)
-	r.write("fleet/east.yaml", "kind: Cluster\n")
-	r.write("README.md", "beside\n")
-	r.push("first")
-	return r
-}
-
-// git runs in the work tree, away from this machine's and the developer's configuration.
-func (r repo) git(args ...string) string {
-	r.t.Helper()
-	cmd := exec.CommandContext(r.t.Context(), "git", args...)
-	cmd.Dir = r.work
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
-	}
-	return strings.TrimSpace(string(out))
-}
-
-func (r repo) write(name, text string) {
-	r.t.Helper()
-	name = filepath.Join(r.work, name)
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-// push commits all there is and gives the commit's hash.
-func (r repo) push(message string) string {
-	r.t.Helper()
-	r.git("add", "-A")
-	r.git("commit", "-q", "-m", message)
-	r.git("push", "-q", "-f", "origin", "HEAD")
-	return r.git("rev-parse", "HEAD")
-}
 
 func open(t *testing.T, o source.Options) *source.Source {
 	t.Helper()

@@ -125,7 +125,9 @@ func sshd(t *testing.T, k keyring) (addr string) {
 	_, port, _ := net.SplitHostPort(addr)
 	config := keep(t, k.dir+"/sshd_config", strings.Join([]string{
 		"ListenAddress 127.0.0.1", "Port " + port, "HostKey " + k.dir + "/host", "AuthorizedKeysFile " + k.dir + "/client.pub",
-		"PermitRootLogin yes", "StrictModes no", "UsePAM no", "PasswordAuthentication no", "PidFile none", "",
+		"PermitRootLogin yes", "StrictModes no", "UsePAM no", "PasswordAuthentication no", "PidFile none",
+		"SetEnv SHLVL=2", // bash then reads no file of the user: what that starts may take longer than the test
+		"",
 	}, "\n"))
 	cmd := exec.CommandContext(t.Context(), program, "-D", "-e", "-f", config)
 	stderr, err := cmd.StderrPipe()

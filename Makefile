@@ -208,7 +208,7 @@ race: ## tests of PKG that need no cluster
 .PHONY: unraced
 unraced:
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) ./$(PLANNER)
-	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) -run 'Lineage|Bounds|IndexEnds' ./sync/source
+	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) -run 'Lineage|Bounds|IndexEnds|MuchIsFast' ./sync/source ./object
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) ./hack/bound
 
 # Tests that need a cluster skip themselves if LINKWRIGHT_CLUSTERS is empty. Each package starts control planes of its own, four tests of

@@ -78,6 +78,9 @@ func TestHealthIsShort(t *testing.T) {
 
 // As large as an object can be in etcd, and half as large again: whatever it is made of, it is judged at once.
 func TestHealthOfMuchIsFast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures time: make unraced")
+	}
 	const size = 2 << 20
 	many := func(head, one, tail string) string { return head + strings.Repeat(one, size/len(one)) + tail }
 	for name, raw := range map[string]string{

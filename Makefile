@@ -217,13 +217,19 @@ on_clusters := LINKWRIGHT_CLUSTERS=1 $(GO) test -vet=off -run '$(RUN)' -p 2 -par
 unraced_packages := $(addprefix ./,$(UNRACED_PACKAGES))
 begun_first := $(addprefix ./,$(CLUSTER_PACKAGES) $(LONG_PACKAGES))
 
+# The packages that are in no list.
+others = $(GO) list ./... | grep -vxF $(patsubst ./%,-e $(MODULE)/%,$(unraced_packages) $(begun_first) ./$(PLANNER))
+# The packages that start goroutines or hold locks. In the others, there is nothing to race, and the race detector takes ten times as long.
+concurrent = $(patsubst ./%/,-e $(MODULE)/%,$(sort $(dir $(shell \
+	grep -rlE --include='*.go' --exclude='*_test.go' '^\s*go [a-zA-Z]|\.Go\b|"sync"|"sync/atomic"' .))))
+
 # What takes longest is begun first.
 .PHONY: clusters-and-race
 clusters-and-race:
 	$(on_clusters) -short $(unraced_packages)
 	LINKWRIGHT_CLUSTERS= $(race) -short -p 3 -timeout $(TIMEOUT) $(addprefix ./,$(RACED_APART))
-	$(on_clusters) -race -short -p 3 $(begun_first) \
-		$$($(GO) list ./... | grep -vxF $(patsubst ./%,-e $(MODULE)/%,$(unraced_packages) $(begun_first) ./$(PLANNER)))
+	$(on_clusters) -race -short -p 3 $(begun_first) $$($(others) | grep -xF $(concurrent))
+	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -short -timeout $(TIMEOUT) $$($(others) | grep -vxF $(concurrent))
 	$(GO) test -race -vet=off -short -timeout $(TIMEOUT) -run '^TestStepsSideBySide$$' ./$(PLANNER)
 
 race-clusters: ## tests on real control planes, all with the race detector
@@ -252,7 +258,6 @@ soak-histories: controlplane ## random histories at full size (docs/explanation/
 bench-once: ## the benchmarks that assert something, once
 	$(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m \
 		$$(grep -rl --include='*_test.go' --exclude-dir=bench --exclude-dir=overlay --exclude-dir=source --exclude-dir=cluster '^func Benchmark' . | xargs -n1 dirname | sort -u)
-	$(GO) -C bench build -o ../bin/bench .
 
 # Never part of a timed test: figures of a busy machine say nothing.
 bench: controlplane ## the figures of docs/explanation/performance.md

@@ -19,13 +19,16 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// dryRun sends a change to its cluster by dryRun=All.
-func (e engine) dryRun(ctx context.Context, ch object.Change) error {
+// dryRuns sends changes by dryRun=All, and writes nothing.
+type dryRuns struct{ engine }
+
+// dryRun sends a change to its cluster.
+func (e dryRuns) dryRun(ctx context.Context, ch object.Change) error {
 	return e.Clusters.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) error { return c.DryRun(ctx, ch) })
 }
 
-// rehearse sends changes by dryRun=All, each on its own.
-func (e engine) rehearse(ctx context.Context, changes []object.Change) error {
+// rehearse sends changes, each on its own.
+func (e dryRuns) rehearse(ctx context.Context, changes []object.Change) error {
 	defer e.Live.Show(ctx, live.DryRuns)()
 	var failed []error
 	for _, ch := range changes {
@@ -85,7 +88,7 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 		if !(engine{e}).writes(name) {
 			continue
 		}
-		cd, failed := engine{e}.dryStep(c.Context(), w, name, dryStep{steps[name], f.Writing.Mode})
+		cd, failed := dryRuns{engine{e}}.dryStep(c.Context(), w, name, dryStep{steps[name], f.Writing.Mode})
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
 	shown()
@@ -122,7 +125,7 @@ type dryStep struct {
 }
 
 // dryStep is what the steps of a cluster would write, and what its API server refuses of that.
-func (e engine) dryStep(ctx context.Context, w state.Snapshot, name api.ClusterName, s dryStep) (report.ClusterDiff, []error) {
+func (e dryRuns) dryStep(ctx context.Context, w state.Snapshot, name api.ClusterName, s dryStep) (report.ClusterDiff, []error) {
 	seen := w.Clusters[name].Live
 	if s.mode == cli.DryRunServer {
 		cd, failed := e.previews(ctx, w, name, s.steps)

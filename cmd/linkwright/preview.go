@@ -14,7 +14,7 @@ import (
 )
 
 // previews tries the last change of every object. What cannot be tried is shown as it is rendered.
-func (e engine) previews(ctx context.Context, w state.Snapshot, name api.ClusterName, steps []plan.Step) (report.ClusterDiff, []error) {
+func (e dryRuns) previews(ctx context.Context, w state.Snapshot, name api.ClusterName, steps []plan.Step) (report.ClusterDiff, []error) {
 	var failed []error
 	cd := report.ClusterDiff{Name: name}
 	cd = ends(cd, steps)
@@ -32,7 +32,7 @@ func (e engine) previews(ctx context.Context, w state.Snapshot, name api.Cluster
 }
 
 // try previews a change; of one that is refused for good, what would be done instead.
-func (e engine) try(ctx context.Context, w state.Snapshot, ch object.Change) (report.ObjectDiff, *object.Reason) {
+func (e dryRuns) try(ctx context.Context, w state.Snapshot, ch object.Change) (report.ObjectDiff, *object.Reason) {
 	od, err := e.preview(ctx, ch)
 	if refusal, ok := cluster.Rejection(err); ok {
 		instead, why := plan.Replacement(w.Fleet.Policy, ch, refusal)
@@ -54,7 +54,7 @@ func (e engine) try(ctx context.Context, w state.Snapshot, ch object.Change) (re
 	return od, why
 }
 
-func (e engine) preview(ctx context.Context, ch object.Change) (report.ObjectDiff, error) {
+func (e dryRuns) preview(ctx context.Context, ch object.Change) (report.ObjectDiff, error) {
 	od := report.ObjectDiff{Action: ch.Action, Key: ch.Key, Why: ch.Why, After: ch.Object.Body}
 	err := e.Clusters.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) error {
 		was, next, err := c.Preview(ctx, ch)

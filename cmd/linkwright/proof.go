@@ -69,7 +69,7 @@ func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *p
 		for _, c := range lastChanges(then[name]) {
 			if ends[about(c.End)] && !bookkeeping(e.Loop.Owner, c.Key) {
 				p.repeats(c)
-				cd.Objects = append(cd.Objects, e.afterwards(ctx, p, c)...)
+				cd.Objects = append(cd.Objects, dryRuns{e}.afterwards(ctx, p, c)...)
 			}
 		}
 		p.next[name] = cd
@@ -107,7 +107,7 @@ func (p *proof) block(steps []plan.Step, adopted map[object.End]bool) {
 }
 
 // afterwards tries one change of the sync after the adoption. Of a Link, its exclude lists are a change of their own.
-func (e engine) afterwards(ctx context.Context, p *proof, c object.Change) []report.ObjectDiff {
+func (e dryRuns) afterwards(ctx context.Context, p *proof, c object.Change) []report.ObjectDiff {
 	adopted := p.adopts(c.End.Cluster, c.Key)
 	if adopted {
 		c.Why = object.Reason{Code: reason.Declared, Message: "as declared"}

@@ -20,7 +20,7 @@ import (
 func Next(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy) Step {
 	c := newCluster(w, name, r, policies)
 	s := c.next()
-	s.Rollout = c.rolloutOf(s)
+	s.Rollout = rollouts{c}.of(s)
 	return s
 }
 

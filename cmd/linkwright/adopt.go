@@ -108,7 +108,7 @@ func (a *adoption) do(ctx context.Context, term int64, write bool) error {
 	case len(p.adoptions) == 0:
 		return p.verdict()
 	case a.Writing.Mode == cli.DryRunServer:
-		return cmp.Or(errors.Join(dryRuns{a.engine}.rehearse(ctx, p.adoptions), p.verdict()), errPending)
+		return cmp.Or(errors.Join(dryRuns{a.Engine}.rehearse(ctx, p.adoptions), p.verdict()), errPending)
 	case a.Writing.Mode == cli.DryRunClient:
 		return cmp.Or(p.verdict(), errPending)
 	case !write:

@@ -295,7 +295,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	defer e.Live.Show(ctx, live.DryRuns)()
 	d := difference{after: w, Diff: linksDiff(w, steps, e.Loop.Renderer, e.Loop.Policies)}
 	for _, name := range sortedNames(w) {
-		cd, failed := dryRuns{engine{e}}.previews(ctx, w, name, steps[name])
+		cd, failed := dryRuns{e}.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
 	return d, cli.Interrupted(ctx)

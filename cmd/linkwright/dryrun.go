@@ -20,7 +20,7 @@ import (
 )
 
 // dryRuns sends changes by dryRun=All, and writes nothing.
-type dryRuns struct{ engine }
+type dryRuns struct{ *cli.Engine }
 
 // dryRun sends a change to its cluster.
 func (e dryRuns) dryRun(ctx context.Context, ch object.Change) error {
@@ -88,7 +88,7 @@ func drySync(c *cobra.Command, f *cli.Common, out printer) error {
 		if !(engine{e}).writes(name) {
 			continue
 		}
-		cd, failed := dryRuns{engine{e}}.dryStep(c.Context(), w, name, dryStep{steps[name], f.Writing.Mode})
+		cd, failed := dryRuns{e}.dryStep(c.Context(), w, name, dryStep{steps[name], f.Writing.Mode})
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
 	shown()

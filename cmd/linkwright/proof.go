@@ -69,7 +69,7 @@ func (e engine) prove(ctx context.Context, w state.Snapshot, mode cli.DryRun) *p
 		for _, c := range lastChanges(then[name]) {
 			if ends[about(c.End)] && !bookkeeping(e.Loop.Owner, c.Key) {
 				p.repeats(c)
-				cd.Objects = append(cd.Objects, dryRuns{e}.afterwards(ctx, p, c)...)
+				cd.Objects = append(cd.Objects, dryRuns(e).afterwards(ctx, p, c)...)
 			}
 		}
 		p.next[name] = cd

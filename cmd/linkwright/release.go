@@ -105,7 +105,7 @@ func (r *releasing) do(ctx context.Context, term int64, write bool) error {
 		}
 		return r.finish(ctx, term, write, r.out)
 	case r.Writing.Mode == cli.DryRunServer:
-		return cmp.Or(errors.Join(dryRuns{r.engine}.rehearse(ctx, changes), denied), errPending)
+		return cmp.Or(errors.Join(dryRuns{r.Engine}.rehearse(ctx, changes), denied), errPending)
 	case r.Writing.Dry():
 		return cmp.Or(denied, errPending)
 	case !write:

@@ -144,7 +144,7 @@ func (r rotation) send(ctx context.Context, t plan.Rotation) error {
 	case cli.DryRunClient:
 		return nil
 	case cli.DryRunServer:
-		return dryRuns{r.engine}.dryRun(ctx, t.Change)
+		return dryRuns{r.Engine}.dryRun(ctx, t.Change)
 	}
 	return r.Loop.Clusters.WithCluster(ctx, t.Change.End.Cluster, func(c object.Cluster) error {
 		_, err := c.Write(ctx, t.Change)

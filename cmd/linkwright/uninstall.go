@@ -156,7 +156,7 @@ func (u *uninstalling) do(ctx context.Context, term int64, write bool) error {
 		for _, name := range sortedNames(w) {
 			all = append(all, liveChanges(u.Loop.Owner, w.Clusters[name].Live, lastChanges(steps[name]))...)
 		}
-		return cmp.Or(errors.Join(dryRuns{u.engine}.rehearse(ctx, all), stopped(steps)), errPending)
+		return cmp.Or(errors.Join(dryRuns{u.Engine}.rehearse(ctx, all), stopped(steps)), errPending)
 	}
 	sayLeft(u.out, left, "holds now")
 	u.warn()

@@ -3,14 +3,12 @@ package source_test
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 )
 
@@ -24,8 +22,9 @@ type repo struct {
 // newRepo has one commit on main, with fleet/east.yaml and a file beside fleet.
 func newRepo(t *testing.T) repo {
 	t.Helper()
+	firstOnce.Do(func() { makeFirst(t) })
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, firstCommit(t)); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(firstDir)); err != nil {
 		t.Fatal(err)
 	}
 	r := repo{t: t, bare: filepath.Join(dir, "fleet.git"), work: filepath.Join(dir, "work")}
@@ -34,61 +33,35 @@ func newRepo(t *testing.T) repo {
 	return r
 }
 
-// firstCommit are the files of newRepo's repositories. They are made once: a repository takes Git ten processes.
-func firstCommit(t *testing.T) fs.FS {
-	t.Helper()
-	firstOnce.Do(func() {
-		dir := t.TempDir()
-		r := repo{t: t, bare: filepath.Join(dir, "fleet.git"), work: filepath.Join(dir, "work")}
-		if err := os.Mkdir(r.work, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		r.git("init", "-q", "--template=", "-b", "main", ".")
-		r.git("init", "-q", "--template=", "--bare", "-b", "main", r.bare)
-		r.shareObjects()
-		r.write("fleet/east.yaml", "kind: Cluster\n")
-		r.write("README.md", "beside\n")
-		r.push("first")
-		if err := os.Remove(filepath.Join(r.bare, "objects")); err != nil {
-			t.Fatal(err)
-		}
-		first = files(t, dir)
-	})
-	return first
-}
-
+// firstDir has the repositories that newRepo copies, until TestMain ends: to make them takes Git ten processes.
 var (
 	firstOnce sync.Once
-	first     fs.FS
+	firstDir  string
 )
 
-// files reads a directory into memory.
-func files(t *testing.T, dir string) fs.FS {
+func makeFirst(t *testing.T) {
 	t.Helper()
-	tree, out := os.DirFS(dir), fstest.MapFS{}
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		file := &fstest.MapFile{Mode: info.Mode()}
-		if !d.IsDir() {
-			if file.Data, err = fs.ReadFile(tree, name); err != nil {
-				return err
-			}
-		}
-		out[name] = file
-		return nil
-	})
+	dir, err := os.MkdirTemp("", "source-first-") //nolint:usetesting // it is for all tests
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	firstDir = dir
+	r := repo{t: t, bare: filepath.Join(dir, "fleet.git"), work: filepath.Join(dir, "work")}
+	if err := os.Mkdir(r.work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.git("init", "-q", "--template=", "-b", "main", ".")
+	r.git("init", "-q", "--template=", "--bare", "-b", "main", r.bare)
+	r.shareObjects()
+	r.write("fleet/east.yaml", "kind: Cluster\n")
+	r.write("README.md", "beside\n")
+	r.push("first")
+	if err := os.Remove(filepath.Join(r.bare, "objects")); err != nil { // each copy has a link of its own
+		t.Fatal(err)
+	}
 }
 
+// shareObjects makes the objects of the work tree those of the bare repository.
 func (r repo) shareObjects() {
 	r.t.Helper()
 	objects := filepath.Join(r.bare, "objects")
@@ -100,24 +73,19 @@ func (r repo) shareObjects() {
 	}
 }
 
-// gitEnv keeps git away from this machine's and the developer's configuration, and from starting more processes after each commit.
-func gitEnv() []string {
-	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-}
-
 // git runs in the work tree.
 func (r repo) git(args ...string) string {
 	r.t.Helper()
 	return r.gitWith("", args...)
 }
 
-// gitWith gives git something to read.
+// gitWith gives git something to read. It is away from this machine's and the developer's configuration, and starts no maintenance after a commit.
 func (r repo) gitWith(stdin string, args ...string) string {
 	r.t.Helper()
-	cmd := exec.CommandContext(r.t.Context(), "git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = r.work, gitEnv(), strings.NewReader(stdin)
+	cmd := exec.CommandContext(r.t.Context(), "git", append([]string{"-c", "maintenance.auto=false"}, args...)...)
+	cmd.Dir, cmd.Stdin = r.work, strings.NewReader(stdin)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

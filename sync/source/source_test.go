@@ -14,7 +14,11 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-func TestMain(m *testing.M) { os.Exit(leaks.Code(m.Run())) }
+func TestMain(m *testing.M) {
+	code := leaks.Code(m.Run())
+	_ = os.RemoveAll(firstDir)
+	os.Exit(code)
+}
 
 func open(t *testing.T, o source.Options) *source.Source {
 	t.Helper()

@@ -17,7 +17,7 @@ GORELEASER := bin/tools/goreleaser
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. `make test` runs
 # these with the race detector.
 CLUSTER_PACKAGES := sync/cluster rollout/restart rollout/survey sync/lease hack/faultproxy
-# These it runs on control planes without the race detector, which would take a third of their time. `make soak` races all.
+# These it runs on control planes without the race detector, which would take a third of their time. `make soak` races them.
 UNRACED_PACKAGES := cmd/linkwright sync deploy render hack/testbed hack/pages hack/history hack/demo
 # What these test without control planes is raced.
 RACED_APART := cmd/linkwright sync render
@@ -219,7 +219,8 @@ begun_first := $(addprefix ./,$(CLUSTER_PACKAGES) $(LONG_PACKAGES))
 
 # The packages that are in no list.
 others = $(GO) list ./... | grep -vxF $(patsubst ./%,-e $(MODULE)/%,$(unraced_packages) $(begun_first) ./$(PLANNER))
-# The packages that start goroutines or hold locks. In the others, there is nothing to race, and the race detector takes ten times as long.
+# The packages that start goroutines or hold locks. In the others, there is nothing to race, and their tests take up to seven
+# times as long with the race detector.
 concurrent = $(patsubst ./%/,-e $(MODULE)/%,$(sort $(dir $(shell \
 	grep -rlE --include='*.go' --exclude='*_test.go' '^\s*go [a-zA-Z]|\.Go\b|"sync"|"sync/atomic"' .))))
 
@@ -239,7 +240,7 @@ fuzz: ## every fuzz target for FUZZTIME; `make test` plays what they know alread
 	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)
 
 # What `make test` runs a slice of, whole: hours.
-soak: controlplane soak-histories ## every test at its full size
+soak: controlplane soak-histories ## fuzzing, tests on control planes, histories and sweeps at full size
 	$(MAKE) fuzz FUZZTIME=10m
 	$(on_clusters) -race -timeout 2h $(unraced_packages) $(begun_first)
 	GOGC=400 LINKWRIGHT_CLUSTERS=1 $(GO) test -count=1 -v -timeout 12h -run '^TestSweep$$' ./cmd/linkwright -sweep 0 -sweep-labs 3

@@ -90,6 +90,7 @@ func (s *serving) add(f *pflag.FlagSet) {
 func (e engine) serve(ctx context.Context, s serving) error {
 	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.Clusters.Requests}), make(chan struct{}, 1)
 	e.Loop.Meter = server
+	server.SetStandby(!s.observe) // before the first request: a hook that is accepted here never reaches the leader
 	endpoints, err := s.endpoints(ctx, server, poke, e.Loop.Log)
 	if err != nil {
 		return err
@@ -160,7 +161,6 @@ func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 	if err != nil {
 		return err
 	}
-	d.server.SetStandby(true)
 	stop := observing(ctx, standby)
 	defer func() { stop() }()
 	return e.Lead(ctx, waiting(setup.Syncing(locks), e.Loop.Log), lease.Lock.Hold, func(leading context.Context, number int64) error {

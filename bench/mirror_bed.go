@@ -101,23 +101,28 @@ func (b *mirrorBed) links() dynamic.ResourceInterface {
 		Resource(schema.GroupVersionResource{Group: "multicluster.linkerd.io", Version: "v1alpha3", Resource: "links"}).Namespace(testbed.Multicluster)
 }
 
-// selectBulk has the first link select many Services more, or no more.
-func (b *mirrorBed) selectBulk(ctx context.Context, yes bool) error {
+// selectAlso has the first link select Services with another value of the label, too; "": no others.
+func (b *mirrorBed) selectAlso(ctx context.Context, value string) error {
 	selector := `{"matchLabels":{"mirror.linkerd.io/exported":"true"},"matchExpressions":null}`
-	if yes {
-		selector = `{"matchLabels":null,"matchExpressions":[{"key":"mirror.linkerd.io/exported","operator":"In","values":["true","bulk"]}]}`
+	if value != "" {
+		selector = fmt.Sprintf(`{"matchLabels":null,"matchExpressions":[{"key":"mirror.linkerd.io/exported","operator":"In","values":["true",%q]}]}`, value)
 	}
 	_, err := b.links().Patch(ctx, linkNames()[0], types.MergePatchType, []byte(`{"spec":{"selector":`+selector+`}}`), metav1.PatchOptions{})
 	return err
+}
+
+// bareClient talks to the source as the mirror does.
+func (b *mirrorBed) bareClient() (*kubernetes.Clientset, error) {
+	cfg := rest.CopyConfig(b.clusters.Cluster("west").As("bench"))
+	cfg.ContentType, cfg.QPS = "application/vnd.kubernetes.protobuf", -1
+	return kubernetes.NewForConfig(cfg)
 }
 
 // createBare creates as many Services and Endpoints as the mirrors of takeBulk are, with nothing but the client, and deletes them again. It returns
 // how long creating them took: the least of several numbers of requests at once.
 func (b *mirrorBed) createBare(ctx context.Context) (time.Duration, error) {
 	least := time.Duration(math.MaxInt64)
-	cfg := rest.CopyConfig(b.clusters.Cluster("west").As("bench"))
-	cfg.ContentType, cfg.QPS = "application/vnd.kubernetes.protobuf", -1 // as the mirror's
-	client, err := kubernetes.NewForConfig(cfg)
+	client, err := b.bareClient()
 	if err != nil {
 		return 0, err
 	}
@@ -146,14 +151,16 @@ func deleteBare(ctx context.Context, client *kubernetes.Clientset) error {
 	g.SetLimit(16)
 	for i := range mirrorBulk {
 		name := fmt.Sprintf("bare%04d", i)
-		g.Go(func() error {
-			if err := client.CoreV1().Endpoints("shop").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-				return err
-			}
-			return client.CoreV1().Services("shop").Delete(ctx, name, metav1.DeleteOptions{})
-		})
+		g.Go(func() error { return deleteService(ctx, client, name) })
 	}
 	return g.Wait()
+}
+
+func deleteService(ctx context.Context, client *kubernetes.Clientset, name string) error {
+	if err := client.CoreV1().Endpoints("shop").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	return client.CoreV1().Services("shop").Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 // readyMirrors are the mirrors of the source that have a ready address.

@@ -88,9 +88,9 @@ func (s *serving) add(f *pflag.FlagSet) {
 
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
 func (e engine) serve(ctx context.Context, s serving) error {
-	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.Clusters.Requests}), make(chan struct{}, 1)
+	server := web.New(web.Options{Standby: !s.observe, MaxAge: s.maxAge, Version: versionString(), Requests: e.Clusters.Requests})
 	e.Loop.Meter = server
-	server.SetStandby(!s.observe) // before the first request: a hook that is accepted here never reaches the leader
+	poke := make(chan struct{}, 1)
 	endpoints, err := s.endpoints(ctx, server, poke, e.Loop.Log)
 	if err != nil {
 		return err
@@ -135,6 +135,8 @@ func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 	term := func(leading context.Context, term int64) (err error) {
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)
+		// What was begun takes a while to end, and a hook that is accepted meanwhile would not reach the next leader.
+		defer context.AfterFunc(leading, func() { d.server.SetStandby(true) })()
 		e.Loop.Log.Info("leadership begins", "term", term, "holder", e.Loop.Holder)
 		defer func() { ended(leading, e.Loop.Log, term, err) }()
 		ctx, end := context.WithCancel(leading)

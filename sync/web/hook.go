@@ -111,7 +111,7 @@ func hookResults() map[string]hookResult {
 		{"large", http.StatusRequestEntityTooLarge, "The body is too large.\n", ""},
 		{"cut", http.StatusRequestTimeout, "The body did not arrive.\n", ""},
 		{"limited", http.StatusTooManyRequests, "Too many requests.\n", "1"},
-		{"standby", http.StatusServiceUnavailable, "Another replica leads.\n", "1"},
+		{"standby", http.StatusServiceUnavailable, "This replica does not lead.\n", "1"},
 		{"error", http.StatusServiceUnavailable, "The secret cannot be read here.\n", "60"},
 	} {
 		out[r.name] = r

@@ -62,7 +62,12 @@ func (h *hearing) logged() string {
 
 func hear(t *testing.T) *hearing {
 	t.Helper()
-	h := &hearing{t: t, server: New(Options{}), file: secretFile(t, secretText+"\n"), poke: make(chan struct{}, 1)}
+	return hearAt(t, New(Options{}))
+}
+
+func hearAt(t *testing.T, s *Server) *hearing {
+	t.Helper()
+	h := &hearing{t: t, server: s, file: secretFile(t, secretText+"\n"), poke: make(chan struct{}, 1)}
 	var err error
 	h.hook, err = h.server.Hook(HookOptions{SecretFile: h.file, Poke: h.poke, Log: slog.New(slog.NewJSONHandler(h, nil))})
 	if err != nil {
@@ -209,8 +214,7 @@ func TestHookFlood(t *testing.T) {
 }
 
 func TestHookOfAStandby(t *testing.T) {
-	h := hear(t)
-	h.server.SetStandby(true)
+	h := hearAt(t, New(Options{Standby: true}))
 	w := h.post(http.StatusServiceUnavailable, strings.NewReader(hookBody), signed())
 	if w.Header().Get("Retry-After") == "" || h.poked() {
 		t.Errorf("a standby: %v", w.Header())
@@ -218,6 +222,8 @@ func TestHookOfAStandby(t *testing.T) {
 	h.counted("standby", 1)
 	h.server.SetStandby(false)
 	h.post(http.StatusAccepted, strings.NewReader(hookBody), signed())
+	h.server.SetStandby(true)
+	h.post(http.StatusServiceUnavailable, strings.NewReader(hookBody), signed())
 }
 
 // TestHookRotation: the file counts as it is, and one that is of no use lets nobody in.

@@ -102,7 +102,6 @@ func newMetrics(o Options) *metrics {
 	m.set("linkwright_build_info", 1, o.Version)
 	m.set("linkwright_last_sync_timestamp_seconds", 0)
 	m.set("linkwright_source_last_poll_timestamp_seconds", 0)
-	m.lead(true)
 	for _, result := range []string{"clean", "partial", "failed"} {
 		m.add("linkwright_syncs_total", 0, result)
 	}

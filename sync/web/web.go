@@ -13,6 +13,8 @@ import (
 type Options struct {
 	// MaxAge is how old the last sync may be, while leading, before /healthz fails; zero: any age.
 	MaxAge time.Duration
+	// Standby says that the server begins as a standby. Else it leads from the beginning.
+	Standby bool
 	// Version is what linkwright_build_info tells.
 	Version string
 	// Requests gives what was sent to clusters so far; nil: nothing is counted.
@@ -31,9 +33,12 @@ type Server struct {
 	answer  func() report.Answer // of the last report; nil: there is none
 }
 
-// New returns a server that leads, and has no report yet.
+// New returns a server that has no report yet.
 func New(o Options) *Server {
-	return &Server{maxAge: o.MaxAge, metrics: newMetrics(o), fresh: time.Now()}
+	s := &Server{maxAge: o.MaxAge, metrics: newMetrics(o)}
+	s.SetStandby(o.Standby)
+	s.fresh = time.Now()
+	return s
 }
 
 // Publish shows a report in place of the last one, and counts what its sync did: each report once. A sync that is under way is shown, and counted
@@ -61,8 +66,8 @@ func (s *Server) Publish(r report.Report) {
 	s.ready, s.answer = s.ready || r.When != report.Syncing, answer
 }
 
-// SetStandby says whether another replica holds the lease. A standby is ready and healthy without any sync, and tells nothing of links and clusters:
-// its leader does.
+// SetStandby says whether this replica stands by: another one holds the lease, or it is not known yet who does. A standby is ready and healthy
+// without any sync, and tells nothing of links and clusters: its leader does.
 func (s *Server) SetStandby(standby bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +114,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Unlock()
 	switch {
 	case standby:
-		respondText(w, "on standby: another replica has the lease")
+		respondText(w, "on standby: this replica does not hold the lease")
 	case ready:
 		respondText(w, "ok")
 	default:

@@ -27,7 +27,7 @@ const (
 	mirrorServices = 2000 // in the target and in the source
 	mirrorExports  = 50   // of the target's, which every link mirrors
 	mirrorBulk     = 1000 // exports at once, to one link
-	mirrorRounds   = 3    // of exports at once
+	mirrorRounds   = 5    // of exports at once
 	mirrorLatency  = 200  // exports one after another
 	// Between two exports. What follows the first one, such as the status of the Links, is written by then.
 	betweenExports = 300 * time.Millisecond
@@ -116,8 +116,13 @@ func (b *mirrorBed) takeRestart(ctx context.Context) error {
 }
 
 // takeLatency exports Services one after another, each in a cluster at rest: to all links, and to one link. A bare loop creates Services and
-// Endpoints in the same way, for comparison.
+// Endpoints in the same way, for comparison, before a mirror runs.
 func (b *mirrorBed) takeLatency(ctx context.Context) error {
+	bare, err := b.bareOneByOne(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("a bare loop creates a Service and Endpoints, until it sees them: %s\n", percentiles(bare))
 	p, err := b.lead(ctx, linkNames()...)
 	if err != nil {
 		return err
@@ -132,10 +137,11 @@ func (b *mirrorBed) takeLatency(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("from an export to all %d links to its first ready mirror: %s; to the last one: %s\n", mirrorLinks, ends(first), ends(all))
+	fmt.Printf("from an export to all %d links to its first ready mirror: %s; to the last one: %s\n", mirrorLinks, percentiles(first), percentiles(all))
 	if err := b.selectAlso(ctx, "single"); err != nil {
 		return err
 	}
+	pause(ctx, 5*time.Second) // the mirror reads the target by the new selector
 	one, err := b.oneByOne(ctx, "single", func(name string, _ time.Time) error { return b.ready.await(ctx, 1, name+"-") })
 	if err != nil {
 		return err
@@ -143,11 +149,7 @@ func (b *mirrorBed) takeLatency(ctx context.Context) error {
 	if err := b.selectAlso(ctx, ""); err != nil {
 		return err
 	}
-	bare, err := b.bareOneByOne(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("from an export to one link to its ready mirror: %s; a bare loop that creates a Service and Endpoints, until it sees them: %s\n", ends(one), ends(bare))
+	fmt.Printf("from an export to one link to its ready mirror: %s\n", percentiles(one))
 	return nil
 }
 
@@ -200,18 +202,13 @@ func (b *mirrorBed) bareOneByOne(ctx context.Context) ([]time.Duration, error) {
 	return out, nil
 }
 
-// ends says how long half of them took, and almost all.
-func ends(of []time.Duration) string {
+// percentiles returns p50 and p99 as text.
+func percentiles(of []time.Duration) string {
 	return fmt.Sprintf("p50 %v, p99 %v", quantile(of, 0.5), quantile(of, 0.99))
 }
 
 // takeBulk selects many Services at once, for one link. A bare loop creates as many Services and Endpoints before each time, for comparison.
 func (b *mirrorBed) takeBulk(ctx context.Context) error {
-	p, err := b.lead(ctx, linkNames()...)
-	if err != nil {
-		return err
-	}
-	defer p.stop()
 	var times, bare []time.Duration
 	for range mirrorRounds {
 		took, err := b.createBare(ctx)
@@ -219,7 +216,7 @@ func (b *mirrorBed) takeBulk(ctx context.Context) error {
 			return err
 		}
 		bare = append(bare, took)
-		if took, err = b.bulk(ctx, p); err != nil {
+		if took, err = b.bulk(ctx); err != nil {
 			return err
 		}
 		times = append(times, took)
@@ -230,7 +227,12 @@ func (b *mirrorBed) takeBulk(ctx context.Context) error {
 }
 
 // bulk returns how long it takes until all mirrors are ready, and removes them again.
-func (b *mirrorBed) bulk(ctx context.Context, p *mirrorProcess) (time.Duration, error) {
+func (b *mirrorBed) bulk(ctx context.Context) (time.Duration, error) {
+	p, err := b.lead(ctx, linkNames()...)
+	if err != nil {
+		return 0, err
+	}
+	defer p.stop()
 	begun, used := time.Now(), processorOf([]*mirrorProcess{p})
 	if err := b.selectAlso(ctx, "bulk"); err != nil {
 		return 0, err
@@ -243,7 +245,7 @@ func (b *mirrorBed) bulk(ctx context.Context, p *mirrorProcess) (time.Duration, 
 	if err != nil {
 		return 0, err
 	}
-	fmt.Printf("  %v, with %d writes and %v of processor time\n", took.Round(10*time.Millisecond), writes(requests), processorOf([]*mirrorProcess{p})-used)
+	fmt.Printf("  a round: all mirrors ready after %v, with %d writes and %v of processor time\n", took.Round(10*time.Millisecond), writes(requests), processorOf([]*mirrorProcess{p})-used)
 	all := kinds(requests)
 	for _, what := range slices.Sorted(maps.Keys(all)) {
 		fmt.Printf("  %5d %s\n", all[what], what)
@@ -251,7 +253,7 @@ func (b *mirrorBed) bulk(ctx context.Context, p *mirrorProcess) (time.Duration, 
 	if err := b.selectAlso(ctx, ""); err != nil {
 		return 0, err
 	}
-	return took, b.ready.awaitGone(ctx, "bulk")
+	return took, b.gone(ctx, "bulk")
 }
 
 // takeDeath has all gateways die.
@@ -313,17 +315,21 @@ func (b *mirrorBed) takePerLink(ctx context.Context) error {
 	return b.atRest(ctx, fmt.Sprintf("%d processes, one link each", mirrorLinks), all...)
 }
 
-// atRest prints what processes take while nothing changes: memory, requests, time of a core.
+// atRest prints what processes take while nothing changes: most memory, requests, time of a core.
 func (b *mirrorBed) atRest(ctx context.Context, what string, all ...*mirrorProcess) error {
 	const rest = 30 * time.Second
 	pause(ctx, 5*time.Second)
 	begun, used := time.Now(), processorOf(all)
-	pause(ctx, rest)
-	requests, err := b.requests(begun)
-	if err != nil {
-		return err
+	var resident, anonymous float64
+	for time.Since(begun) < rest {
+		pause(ctx, time.Second)
+		r, a, err := memoryOf(all)
+		if err != nil {
+			return err
+		}
+		resident, anonymous = max(resident, r), max(anonymous, a)
 	}
-	resident, anonymous, err := memoryOf(all)
+	requests, err := b.requests(begun)
 	if err != nil {
 		return err
 	}

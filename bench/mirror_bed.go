@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -126,7 +128,7 @@ func (b *mirrorBed) createBare(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, width := range []int{4, 8, 16, 32} {
+	for _, width := range []int{4, 16} {
 		begun := time.Now()
 		g, inner := errgroup.WithContext(ctx)
 		g.SetLimit(width)
@@ -161,6 +163,17 @@ func deleteService(ctx context.Context, client *kubernetes.Clientset, name strin
 		return err
 	}
 	return client.CoreV1().Services("shop").Delete(ctx, name, metav1.DeleteOptions{})
+}
+
+// gone waits until no Service of the source has a name that begins with prefix.
+func (b *mirrorBed) gone(ctx context.Context, prefix string) error {
+	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		all, err := b.west.CoreV1().Services("shop").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(all.Items, func(s corev1.Service) bool { return strings.HasPrefix(s.Name, prefix) }), nil
+	})
 }
 
 // readyMirrors are the mirrors of the source that have a ready address.

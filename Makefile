@@ -257,7 +257,7 @@ soak-histories: controlplane ## random histories at full size (docs/explanation/
 # For what benchmarks assert, such as that a quiet plan writes nothing. Their figures say nothing here. Those of render/overlay, sync/source
 # and sync/cluster assert nothing that a test does not, and take long.
 bench-once: ## the benchmarks that assert something, once
-	$(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m \
+	$(GO) test -vet=off -short -run '^$$' -bench . -benchtime 1x -timeout 10m \
 		$$(grep -rl --include='*_test.go' --exclude-dir=bench --exclude-dir=overlay --exclude-dir=source --exclude-dir=cluster '^func Benchmark' . | xargs -n1 dirname | sort -u)
 
 # Never part of a timed test: figures of a busy machine say nothing.

@@ -20,16 +20,22 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// links of the source that benchmarks plan: 10 objects each, their inventories included.
-const benchLinks = 1000
+// benchLinks is how many links of the source benchmarks plan, with 10 objects each, their inventories included. What they assert holds for a
+// tenth of them, too, which is what short runs plan.
+func benchLinks() int {
+	if testing.Short() {
+		return 100
+	}
+	return 1000
+}
 
 // BenchmarkPlan renders and plans one source cluster with all its links, everything in place: the sync that changes nothing. cpu-ms/op counts the
 // garbage collector, too. Mirrored, each controller runs and has mirrored one service.
 func BenchmarkPlan(b *testing.B) {
-	w := inPlace(b, benchLinks)
+	w := inPlace(b, benchLinks())
 	b.Run("bare", func(b *testing.B) { benchPlan(b, w) })
 	west := w.Clusters["west"]
-	for i := range benchLinks {
+	for i := range benchLinks() {
 		mirror(&west, string(benchTarget(i)))
 	}
 	w.Clusters["west"] = west
@@ -46,19 +52,19 @@ func becameReady(b *testing.B, w state.Snapshot) Step {
 			n++
 		}
 	}
-	if n != benchLinks || step.Writes() != n {
-		b.Fatalf("%d of %d writes are of links that became ready, want %d", n, step.Writes(), benchLinks)
+	if n != benchLinks() || step.Writes() != n {
+		b.Fatalf("%d of %d writes are of links that became ready, want %d", n, step.Writes(), benchLinks())
 	}
 	return step
 }
 
 // BenchmarkRender renders alone.
 func BenchmarkRender(b *testing.B) {
-	w := inPlace(b, benchLinks)
+	w := inPlace(b, benchLinks())
 	s := &sim{snapshot: w}
 	b.ReportAllocs()
 	cpu(b, func() {
-		if ends := DesiredEnds(w, "west", s.renderer()); len(ends) != benchLinks+1 {
+		if ends := DesiredEnds(w, "west", s.renderer()); len(ends) != benchLinks()+1 {
 			b.Fatalf("%d ends", len(ends))
 		}
 	})
@@ -69,7 +75,7 @@ func benchPlan(b *testing.B, w state.Snapshot) {
 	b.ReportAllocs()
 	cpu(b, func() {
 		step := Next(w, "west", s.renderer(), PrunePolicy, Suspend)
-		if step.Writes() > 0 || len(step.Rows) != benchLinks+1 || step.Rows[benchLinks].Phase != Ready {
+		if step.Writes() > 0 || len(step.Rows) != benchLinks()+1 || step.Rows[benchLinks()].Phase != Ready {
 			b.Fatalf("%d writes, %d rows: %v", step.Writes(), len(step.Rows), describe(step)[:min(3, step.Writes())])
 		}
 	})

@@ -254,11 +254,10 @@ soak-histories: controlplane ## random histories at full size (docs/explanation/
 	LINKWRIGHT_CLUSTERS=1 HISTORIES_REAL=$(HISTORIES_REAL) HISTORY_SEED=$(HISTORY_SEED) \
 		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestRealHistories$$' ./hack/history
 
-# For what benchmarks assert, such as that a quiet plan writes nothing. Their figures say nothing here. Those of render/overlay, sync/source
-# and sync/cluster assert nothing that a test does not, and take long.
+# For what the planner's benchmarks assert: that a quiet plan of many links writes nothing. Their figures say nothing here. The other benchmarks
+# assert nothing that a test does not.
 bench-once: ## the benchmarks that assert something, once
-	$(GO) test -vet=off -short -run '^$$' -bench . -benchtime 1x -timeout 10m \
-		$$(grep -rl --include='*_test.go' --exclude-dir=bench --exclude-dir=overlay --exclude-dir=source --exclude-dir=cluster '^func Benchmark' . | xargs -n1 dirname | sort -u)
+	$(GO) test -vet=off -short -run '^$$' -bench . -benchtime 1x -timeout $(TIMEOUT) ./$(PLANNER)
 
 # Never part of a timed test: figures of a busy machine say nothing.
 bench: controlplane ## the figures of docs/explanation/performance.md

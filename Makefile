@@ -1,11 +1,8 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-# Targets run in the order written: two of them at once would race packages twice and fight for the same cores. Those of `side` are the
-# exception.
-ifndef TOGETHER
+# Targets run in the order written: two of them at once would race packages twice and fight for the same cores.
 .NOTPARALLEL:
-endif
 
 GO ?= go
 MODULE := github.com/linkwright/linkwright
@@ -14,11 +11,13 @@ VULN := bin/tools/govulncheck
 PROMTOOL := bin/tools/promtool
 GORELEASER := bin/tools/goreleaser
 
+# Of these, each keeps two processors busy alone. Beside others, each takes a third more of them.
+BUSY_PACKAGES := cmd/linkwright sync deploy
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. `make test` runs
 # these with the race detector.
 CLUSTER_PACKAGES := sync/cluster rollout/restart rollout/survey sync/lease hack/faultproxy
 # These it runs on control planes without the race detector, which would take a third of their time. `make soak` races them.
-UNRACED_PACKAGES := cmd/linkwright sync deploy render hack/testbed hack/pages hack/history hack/demo
+UNRACED_PACKAGES := $(BUSY_PACKAGES) render hack/testbed hack/pages hack/history hack/demo
 # What these test without control planes is raced.
 RACED_APART := cmd/linkwright sync render
 # Those of the others that take longest: they are begun first.
@@ -106,13 +105,7 @@ monitoring-queries:
 
 check: static unraced chart-render monitoring-queries race ## format, lint, tidy, imports, and tests of what needs no cluster
 
-# Tests on control planes wait for half of their time, so what needs few of them or none runs beside them.
-test: static controlplane build kubectl ## check, and everything on real control planes
-	$(MAKE) -j2 TOGETHER=1 clusters-and-race side
-
-.PHONY: side
-side:
-	$(MAKE) TOGETHER= unraced monitoring-queries bench-once image-test chart-test
+test: static controlplane build kubectl unraced monitoring-queries bench-once image-test clusters-and-race chart-test ## check, and everything on real control planes
 
 # Compilers, the linter and tests live for seconds to minutes: with rare garbage collection they take a sixth to a tenth less of the
 # processors. Figures are taken without it.
@@ -227,7 +220,8 @@ concurrent = $(patsubst ./%/,-e $(MODULE)/%,$(sort $(dir $(shell \
 # What takes longest is begun first.
 .PHONY: clusters-and-race
 clusters-and-race:
-	$(on_clusters) -short $(unraced_packages)
+	$(on_clusters) -short -p 1 $(addprefix ./,$(BUSY_PACKAGES))
+	$(on_clusters) -short $(addprefix ./,$(filter-out $(BUSY_PACKAGES),$(UNRACED_PACKAGES)))
 	LINKWRIGHT_CLUSTERS= $(race) -short -p 3 -timeout $(TIMEOUT) $(addprefix ./,$(RACED_APART))
 	$(on_clusters) -race -short -p 3 $(begun_first) $$($(others) | grep -xF $(concurrent))
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -short -timeout $(TIMEOUT) $$($(others) | grep -vxF $(concurrent))

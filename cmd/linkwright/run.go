@@ -133,10 +133,7 @@ func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 	e.Loop.Holder = setup.Identity()
 	standby := e.Loop.Standby()
 	term := func(leading context.Context, term int64) (err error) {
-		d.server.SetStandby(false)
-		defer d.server.SetStandby(true)
-		// What was begun takes a while to end, and a hook that is accepted meanwhile would not reach the next leader.
-		defer context.AfterFunc(leading, func() { d.server.SetStandby(true) })()
+		defer d.server.Lead(leading)()
 		e.Loop.Log.Info("leadership begins", "term", term, "holder", e.Loop.Holder)
 		defer func() { ended(leading, e.Loop.Log, term, err) }()
 		ctx, end := context.WithCancel(leading)

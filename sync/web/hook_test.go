@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 func secretFile(t *testing.T, text string) string {
@@ -214,16 +216,25 @@ func TestHookFlood(t *testing.T) {
 }
 
 func TestHookOfAStandby(t *testing.T) {
-	h := hearAt(t, New(Options{Standby: true}))
-	w := h.post(http.StatusServiceUnavailable, strings.NewReader(hookBody), signed())
-	if w.Header().Get("Retry-After") == "" || h.poked() {
-		t.Errorf("a standby: %v", w.Header())
-	}
-	h.counted("standby", 1)
-	h.server.SetStandby(false)
-	h.post(http.StatusAccepted, strings.NewReader(hookBody), signed())
-	h.server.SetStandby(true)
-	h.post(http.StatusServiceUnavailable, strings.NewReader(hookBody), signed())
+	synctest.Test(t, func(t *testing.T) {
+		h := hearAt(t, New(Options{Standby: true}))
+		w := h.post(http.StatusServiceUnavailable, strings.NewReader(hookBody), signed())
+		if w.Header().Get("Retry-After") == "" || h.poked() {
+			t.Errorf("a standby: %v", w.Header())
+		}
+		h.counted("standby", 1)
+		leading, lose := context.WithCancel(t.Context())
+		end := h.server.Lead(leading)
+		h.post(http.StatusAccepted, strings.NewReader(hookBody), signed())
+		lose() // what was begun goes on
+		synctest.Wait()
+		h.post(http.StatusServiceUnavailable, strings.NewReader(hookBody), signed())
+		end()
+		end = h.server.Lead(t.Context())
+		h.post(http.StatusAccepted, strings.NewReader(hookBody), signed())
+		end() // by an error, while the lease is held
+		h.post(http.StatusServiceUnavailable, strings.NewReader(hookBody), signed())
+	})
 }
 
 // TestHookRotation: the file counts as it is, and one that is of no use lets nobody in.

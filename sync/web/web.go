@@ -2,6 +2,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	gosync "sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 type Options struct {
 	// MaxAge is how old the last sync may be, while leading, before /healthz fails; zero: any age.
 	MaxAge time.Duration
-	// Standby says that the server begins as a standby. Else it leads from the beginning.
+	// Standby has the server begin as a standby, until Lead. Without it, the server leads from the beginning.
 	Standby bool
 	// Version is what linkwright_build_info tells.
 	Version string
@@ -35,9 +36,8 @@ type Server struct {
 
 // New returns a server that has no report yet.
 func New(o Options) *Server {
-	s := &Server{maxAge: o.MaxAge, metrics: newMetrics(o)}
-	s.SetStandby(o.Standby)
-	s.fresh = time.Now()
+	s := &Server{maxAge: o.MaxAge, metrics: newMetrics(o), fresh: time.Now()}
+	s.setStandby(o.Standby)
 	return s
 }
 
@@ -66,9 +66,20 @@ func (s *Server) Publish(r report.Report) {
 	s.ready, s.answer = s.ready || r.When != report.Syncing, answer
 }
 
-// SetStandby says whether this replica stands by: another one holds the lease, or it is not known yet who does. A standby is ready and healthy
+// Lead has the server lead until leading ends, or until end is called. What was begun takes a while to end after leading, and a hook that is accepted
+// meanwhile would not reach the next leader.
+func (s *Server) Lead(leading context.Context) (end func()) {
+	s.setStandby(false)
+	stop := context.AfterFunc(leading, func() { s.setStandby(true) })
+	return func() {
+		stop()
+		s.setStandby(true)
+	}
+}
+
+// setStandby says whether this replica stands by: another one holds the lease, or it is not known yet who does. A standby is ready and healthy
 // without any sync, and tells nothing of links and clusters: its leader does.
-func (s *Server) SetStandby(standby bool) {
+func (s *Server) setStandby(standby bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.standby != standby {

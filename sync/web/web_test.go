@@ -104,13 +104,13 @@ func TestHealth(t *testing.T) {
 		status(t, s, "/healthz", http.StatusOK) // a pass that failed is a pass
 		time.Sleep(61 * time.Second)
 		status(t, s, "/healthz", http.StatusServiceUnavailable)
-		s.SetStandby(true)
+		s.setStandby(true)
 		status(t, s, "/healthz", http.StatusOK)
 		time.Sleep(time.Hour)
-		s.SetStandby(false)
+		s.setStandby(false)
 		status(t, s, "/healthz", http.StatusOK) // it has just begun to lead
 		time.Sleep(time.Minute / 2)
-		s.SetStandby(false)
+		s.setStandby(false)
 		time.Sleep(31 * time.Second)
 		status(t, s, "/healthz", http.StatusServiceUnavailable) // saying so twice is no new beginning
 	})
@@ -119,9 +119,9 @@ func TestHealth(t *testing.T) {
 func TestReady(t *testing.T) {
 	s := New(Options{})
 	status(t, s, "/readyz", http.StatusServiceUnavailable)
-	s.SetStandby(true)
+	s.setStandby(true)
 	status(t, s, "/readyz", http.StatusOK)
-	s.SetStandby(false)
+	s.setStandby(false)
 	status(t, s, "/readyz", http.StatusServiceUnavailable)
 	s.Publish(pass())
 	status(t, s, "/readyz", http.StatusOK)
@@ -167,7 +167,7 @@ func TestDebtsAreCounted(t *testing.T) {
 			t.Errorf("no %s: %q", want, got)
 		}
 	}
-	s.SetStandby(true)
+	s.setStandby(true)
 	if got := strings.Join(ours(t, s), "\n"); strings.Contains(got, "debt") {
 		t.Errorf("a standby tells: %s", got)
 	}
@@ -342,7 +342,7 @@ func TestReadyOfLinksThatAre(t *testing.T) {
 func TestStandbyShowsNoLinks(t *testing.T) {
 	s := New(Options{})
 	s.Publish(pass())
-	s.SetStandby(true)
+	s.setStandby(true)
 	s.Publish(pass()) // the end of a sync that was still going on
 	for _, sample := range ours(t, s) {
 		if strings.HasPrefix(sample, "linkwright_link") || strings.HasPrefix(sample, "linkwright_clusters") {

@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,12 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 )
@@ -101,79 +96,6 @@ func (b *mirrorBed) createLink(ctx context.Context, link string) error {
 func (b *mirrorBed) links() dynamic.ResourceInterface {
 	return dynamic.NewForConfigOrDie(b.clusters.Cluster("west").As("bench")).
 		Resource(schema.GroupVersionResource{Group: "multicluster.linkerd.io", Version: "v1alpha3", Resource: "links"}).Namespace(testbed.Multicluster)
-}
-
-// selectAlso has the first link select Services with another value of the label, too; "": no others.
-func (b *mirrorBed) selectAlso(ctx context.Context, value string) error {
-	selector := `{"matchLabels":{"mirror.linkerd.io/exported":"true"},"matchExpressions":null}`
-	if value != "" {
-		selector = fmt.Sprintf(`{"matchLabels":null,"matchExpressions":[{"key":"mirror.linkerd.io/exported","operator":"In","values":["true",%q]}]}`, value)
-	}
-	_, err := b.links().Patch(ctx, linkNames()[0], types.MergePatchType, []byte(`{"spec":{"selector":`+selector+`}}`), metav1.PatchOptions{})
-	return err
-}
-
-// bareClient talks to the source as the mirror does.
-func (b *mirrorBed) bareClient() (*kubernetes.Clientset, error) {
-	cfg := rest.CopyConfig(b.clusters.Cluster("west").As("bench"))
-	cfg.ContentType, cfg.QPS = "application/vnd.kubernetes.protobuf", -1
-	return kubernetes.NewForConfig(cfg)
-}
-
-// createBare creates as many Services and Endpoints as the mirrors of takeBulk are, with nothing but the client, and deletes them again. It returns
-// how long creating them took: the least of several numbers of requests at once.
-func (b *mirrorBed) createBare(ctx context.Context) (time.Duration, error) {
-	least := time.Duration(math.MaxInt64)
-	client, err := b.bareClient()
-	if err != nil {
-		return 0, err
-	}
-	for _, width := range []int{4, 16} {
-		begun := time.Now()
-		g, inner := errgroup.WithContext(ctx)
-		g.SetLimit(width)
-		for i := range mirrorBulk {
-			g.Go(func() error {
-				return createService(inner, client, fmt.Sprintf("bare%04d", i), map[string]string{"bench": "bare"})
-			})
-		}
-		if err := g.Wait(); err != nil {
-			return 0, err
-		}
-		least = min(least, time.Since(begun))
-		if err := deleteBare(ctx, client); err != nil {
-			return 0, err
-		}
-	}
-	return least, nil
-}
-
-func deleteBare(ctx context.Context, client *kubernetes.Clientset) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(16)
-	for i := range mirrorBulk {
-		name := fmt.Sprintf("bare%04d", i)
-		g.Go(func() error { return deleteService(ctx, client, name) })
-	}
-	return g.Wait()
-}
-
-func deleteService(ctx context.Context, client *kubernetes.Clientset, name string) error {
-	if err := client.CoreV1().Endpoints("shop").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	return client.CoreV1().Services("shop").Delete(ctx, name, metav1.DeleteOptions{})
-}
-
-// gone waits until no Service of the source has a name that begins with prefix.
-func (b *mirrorBed) gone(ctx context.Context, prefix string) error {
-	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		all, err := b.west.CoreV1().Services("shop").List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false, err
-		}
-		return !slices.ContainsFunc(all.Items, func(s corev1.Service) bool { return strings.HasPrefix(s.Name, prefix) }), nil
-	})
 }
 
 // readyMirrors are the mirrors of the source that have a ready address.

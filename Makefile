@@ -11,13 +11,13 @@ VULN := bin/tools/govulncheck
 PROMTOOL := bin/tools/promtool
 GORELEASER := bin/tools/goreleaser
 
-# Of these, each keeps two processors busy alone. Beside others, each takes a third more of them.
-BUSY_PACKAGES := cmd/linkwright sync deploy
+# Their tests on control planes run one package after another: side by side, they take more processor time (docs/design/0050).
+LONE_PACKAGES := cmd/linkwright sync deploy
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. `make test` runs
 # these with the race detector.
 CLUSTER_PACKAGES := sync/cluster rollout/restart rollout/survey sync/lease hack/faultproxy
 # These it runs on control planes without the race detector, which would take a third of their time. `make soak` races them.
-UNRACED_PACKAGES := $(BUSY_PACKAGES) render hack/testbed hack/pages hack/history hack/demo
+UNRACED_PACKAGES := $(LONE_PACKAGES) render hack/testbed hack/pages hack/history hack/demo
 # What these test without control planes is raced.
 RACED_APART := cmd/linkwright sync render
 # Those of the others that take longest: they are begun first.
@@ -220,8 +220,8 @@ concurrent = $(patsubst ./%/,-e $(MODULE)/%,$(sort $(dir $(shell \
 # What takes longest is begun first.
 .PHONY: clusters-and-race
 clusters-and-race:
-	$(on_clusters) -short -p 1 $(addprefix ./,$(BUSY_PACKAGES))
-	$(on_clusters) -short $(addprefix ./,$(filter-out $(BUSY_PACKAGES),$(UNRACED_PACKAGES)))
+	$(on_clusters) -short -p 1 $(addprefix ./,$(LONE_PACKAGES))
+	$(on_clusters) -short $(addprefix ./,$(filter-out $(LONE_PACKAGES),$(UNRACED_PACKAGES)))
 	LINKWRIGHT_CLUSTERS= $(race) -short -p 3 -timeout $(TIMEOUT) $(addprefix ./,$(RACED_APART))
 	$(on_clusters) -race -short -p 3 $(begun_first) $$($(others) | grep -xF $(concurrent))
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -short -timeout $(TIMEOUT) $$($(others) | grep -vxF $(concurrent))

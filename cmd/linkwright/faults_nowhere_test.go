@@ -22,7 +22,7 @@ func (l *lab) nowhere() {
 	l.commit(byPath + link("west", "east", ""))
 	ctx, stop := context.WithCancel(l.t.Context())
 	defer stop()
-	daemon, at := l.daemonAt(ctx, dir+"/log", "--allow-kubeconfig-paths", "--hook-secret-file", f.hook, "--cluster-timeout", "1m")
+	daemon, at := l.daemonAt(ctx, dir+"/log", "--allow-kubeconfig-paths", "--hook-secret-file", f.hook, "--cluster-timeout", "30s")
 	f.at = at
 	f.expect("the first commit is in force", f.inForce)
 	nowhere, called := silent.Listen(l.t)
@@ -33,7 +33,7 @@ func (l *lab) nowhere() {
 	f.expect("the second commit is in force", f.inForce)
 	took := time.Since(start)
 	l.t.Logf("applied after %v", took)
-	if took > 50*time.Second {
+	if took > 25*time.Second {
 		l.t.Errorf("it took %v, as long as the server that does not answer", took)
 	}
 	silent.Called(l.t, called)

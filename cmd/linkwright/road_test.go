@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,6 +29,9 @@ func TestRoad(t *testing.T) {
 	t.Run("nothing to read", func(t *testing.T) { l.t = t; l.nothingToRead() })
 	l.commit(l.clusters() + link("west", "east", ""))
 	t.Run("once and again", func(t *testing.T) { l.t = t; l.onceAndAgain() })
+	l.t = t
+	l.lead("west", "east")
+	l.lead("east", "west")
 	t.Run("a diff writes nothing", func(t *testing.T) { l.t = t; l.diff() })
 	t.Run("a cluster is added", func(t *testing.T) { l.t = t; l.added() })
 	t.Run("the management cluster is watched", func(t *testing.T) { l.t = t; l.watchesManagement() })
@@ -54,6 +58,18 @@ func (l *lab) nothingToRead() {
 	l.must(cli.ExitError, []string{"nodir"}, "sync", "--path", "nodir")
 	l.must(cli.ExitInvalid, nil, "sync")
 	l.must(cli.ExitError, []string{`namespaces "nowhere" not found`, "--namespace"}, "sync", "--namespace", "nowhere")
+}
+
+// lead has a holder take the Lease of a link's controller. Until one does, each sync that makes the link waits for it.
+func (l *lab) lead(source, target string) {
+	holder, seconds, now := "controller", int32(3600), metav1.NowMicro()
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "service-mirror-write-" + target},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &now},
+	}
+	if _, err := l.client(source).CoordinationV1().Leases("linkerd-multicluster").Create(l.t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 func (l *lab) onceAndAgain() {
@@ -282,7 +298,7 @@ func (l *lab) badClusters() {
 		text += strings.ReplaceAll(l.cluster("bare"), "bare", name) + link("west", name, "")
 	}
 	l.commit(text)
-	r := l.must(cli.ExitPartial, []string{"2 Progressing", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s")
+	r := l.must(cli.ExitPartial, []string{"2 Ready", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s")
 	for _, name := range []string{"bare", "exec", "garbage", "refused", "down", "absent"} {
 		if !strings.Contains(r.out, name) {
 			l.t.Errorf("sync does not show %s:\n%s", name, r.out)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -192,6 +193,18 @@ func (l *lab) run(args ...string) result {
 		l.t.Fatal(err)
 	}
 	return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
+}
+
+// lead has a holder take the Lease of a link's controller. Until one does, each sync that makes the link waits for it.
+func (l *lab) lead(source, target string) {
+	holder, seconds, now := "controller", int32(3600), metav1.NowMicro()
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "service-mirror-write-" + target},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &now},
+	}
+	if _, err := l.client(source).CoordinationV1().Leases("linkerd-multicluster").Create(l.t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // conditionsAlone reports whether all writes record conditions: on a busy machine one may be due at any time.

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,18 +57,6 @@ func (l *lab) nothingToRead() {
 	l.must(cli.ExitError, []string{"nodir"}, "sync", "--path", "nodir")
 	l.must(cli.ExitInvalid, nil, "sync")
 	l.must(cli.ExitError, []string{`namespaces "nowhere" not found`, "--namespace"}, "sync", "--namespace", "nowhere")
-}
-
-// lead has a holder take the Lease of a link's controller. Until one does, each sync that makes the link waits for it.
-func (l *lab) lead(source, target string) {
-	holder, seconds, now := "controller", int32(3600), metav1.NowMicro()
-	lease := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: "service-mirror-write-" + target},
-		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &now},
-	}
-	if _, err := l.client(source).CoordinationV1().Leases("linkerd-multicluster").Create(l.t.Context(), lease, metav1.CreateOptions{}); err != nil {
-		l.t.Fatal(err)
-	}
 }
 
 func (l *lab) onceAndAgain() {

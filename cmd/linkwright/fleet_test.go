@@ -195,8 +195,8 @@ func (l *lab) run(args ...string) result {
 	return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
-// lead has a holder take the Lease of a link's controller. Until one does, each sync that makes the link waits for it.
-func (l *lab) lead(source, target string) {
+// takeLease has a holder take the Lease of a link's controller. Until one does, each sync that makes the link waits for it.
+func (l *lab) takeLease(source, target string) {
 	holder, seconds, now := "controller", int32(3600), metav1.NowMicro()
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "service-mirror-write-" + target},

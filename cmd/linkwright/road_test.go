@@ -29,8 +29,8 @@ func TestRoad(t *testing.T) {
 	l.commit(l.clusters() + link("west", "east", ""))
 	t.Run("once and again", func(t *testing.T) { l.t = t; l.onceAndAgain() })
 	l.t = t
-	l.lead("west", "east")
-	l.lead("east", "west")
+	l.takeLease("west", "east")
+	l.takeLease("east", "west")
 	t.Run("a diff writes nothing", func(t *testing.T) { l.t = t; l.diff() })
 	t.Run("a cluster is added", func(t *testing.T) { l.t = t; l.added() })
 	t.Run("the management cluster is watched", func(t *testing.T) { l.t = t; l.watchesManagement() })

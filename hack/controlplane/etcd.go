@@ -10,12 +10,13 @@ import (
 )
 
 // startEtcd runs etcd in this process, which saves a child and ends with it.
-// It gives the function that ends it and its client URL.
-func startEtcd(dir string) (func(), string, error) {
+func startEtcd(dir string) (*embed.Etcd, error) {
 	any127 := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
 	cfg := embed.NewConfig()
 	cfg.Dir = filepath.Join(dir, "etcd")
 	cfg.UnsafeNoFsync = true // nothing here outlives the process
+	// A reset is one transaction.
+	cfg.MaxTxnOps, cfg.MaxRequestBytes = 100_000, 64<<20
 	cfg.LogLevel = "error"
 	cfg.LogOutputs = []string{filepath.Join(dir, "etcd.log")}
 	cfg.EnableGRPCGateway = false // would dial the port 0 of above
@@ -26,16 +27,16 @@ func startEtcd(dir string) (func(), string, error) {
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	server, err := embed.StartEtcd(cfg)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	select {
 	case <-server.Server.ReadyNotify():
 	case err := <-server.Err():
 		server.Close()
-		return nil, "", err
+		return nil, err
 	case <-time.After(time.Minute):
 		server.Close()
-		return nil, "", errors.New("not ready in a minute")
+		return nil, errors.New("not ready in a minute")
 	}
-	return server.Close, "http://" + server.Clients[0].Addr().String(), nil
+	return server, nil
 }

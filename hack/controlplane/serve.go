@@ -1,17 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 )
 
 // startDeadline bounds a start on a machine that is busy with others.
@@ -22,12 +24,16 @@ type options struct {
 	dir         string // created, and removed at the end; must be empty or absent
 	name        string // cluster name, the kubeconfig's context
 	light       bool   // no scheduler, kwok or node, and two controllers only
+	reset       bool   // stdin may ask for resets
 	serviceCIDR string
 	podCIDR     string
 	kwok        string // path of the kwok binary
 }
 
-// ready is the one line that serve prints on stdout.
+// resetRequest is the line on stdin that asks for a cluster as it was when it was ready. The answer is the line that was printed then.
+const resetRequest = "reset"
+
+// ready is the line that serve prints on stdout when the cluster is ready, and after each reset.
 type ready struct {
 	Ready      bool           `json:"ready"`
 	Name       string         `json:"name"`
@@ -36,8 +42,9 @@ type ready struct {
 	PIDs       map[string]int `json:"pids"`
 }
 
-// serve runs one cluster until its stdin ends, a SIGTERM or SIGINT arrives, or
-// a component dies. It then kills the components and removes the directory.
+// serve runs one cluster until its stdin ends, a SIGTERM or SIGINT arrives,
+// a component dies, or a reset fails. It then kills the components and removes
+// the directory.
 func serve(args []string) int {
 	opts, err := parse(args)
 	if err != nil {
@@ -49,11 +56,18 @@ func serve(args []string) int {
 	// A parent that is gone must not stop the cleaning with a SIGPIPE.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancelCause(ctx)
+	asked := make(chan string)
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel(errParentGone)
+		defer cancel(errParentGone)
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			select {
+			case asked <- lines.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
 	}()
-	if err := life(ctx, opts); err != nil {
+	if err := life(ctx, opts, asked); err != nil {
 		fmt.Fprintf(os.Stderr, "controlplane serve %s: %v\n", opts.name, err)
 		return 1
 	}
@@ -68,6 +82,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&opts.dir, "dir", "", "directory of the cluster, removed at the end")
 	flags.StringVar(&opts.name, "name", "cluster", "name of the cluster")
 	flags.BoolVar(&opts.light, "light", false, "no scheduler, no node, two controllers only")
+	flags.BoolVar(&opts.reset, "reset", false, "reset the cluster for each line "+resetRequest+" on stdin")
 	flags.StringVar(&opts.serviceCIDR, "service-cidr", "10.96.0.0/16", "addresses of Services")
 	flags.StringVar(&opts.podCIDR, "pod-cidr", "10.160.0.0/16", "addresses of pods")
 	flags.StringVar(&opts.kwok, "kwok", "", "kwok binary (default: beside this one)")
@@ -93,26 +108,36 @@ func parse(args []string) (options, error) {
 
 // life is one cluster from its empty directory to its removed one. A context
 // that ends is a good end.
-func life(ctx context.Context, opts options) error {
+func life(ctx context.Context, opts options, asked <-chan string) error {
 	if err := claim(opts.dir); err != nil {
 		return err
 	}
 	defer os.RemoveAll(opts.dir)
-	children := newChildren(opts.dir)
-	stopEtcd, err := start(ctx, opts, children)
-	defer stopEtcd()
-	defer children.kill() // first: etcd's graceful stop would wait for the API server
+	etcd, err := startEtcd(opts.dir)
 	if err != nil {
+		return fmt.Errorf("start etcd: %w", err)
+	}
+	defer etcd.Close()
+	children := newChildren(opts.dir)
+	defer children.kill() // first: etcd's graceful stop would wait for the API server
+	c := &cluster{opts: opts, children: children, store: store{etcd: v3client.New(etcd.Server)}}
+	if err := c.start(ctx, "http://"+etcd.Clients[0].Addr().String()); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-children.died:
-		return err
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-children.died:
+			return err
+		case request := <-asked:
+			if err := c.answer(ctx, request); err != nil {
+				return err
+			}
+		}
 	}
 }
 
@@ -131,53 +156,76 @@ func claim(dir string) error {
 	return nil
 }
 
-// start brings everything up in order and prints the ready line. The function
-// it returns ends etcd and is never nil.
-func start(ctx context.Context, opts options, children *children) (func(), error) {
+// cluster is one that runs, or starts.
+type cluster struct {
+	opts     options
+	files    files
+	children *children
+	store    store
+}
+
+// start brings everything up in order and prints the ready line.
+func (c *cluster) start(ctx context.Context, etcd string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, errors.New("not ready in time"))
 	defer cancel()
-	stopEtcd, etcdURL, err := startEtcd(opts.dir)
-	if err != nil {
-		return func() {}, fmt.Errorf("start etcd: %w", err)
-	}
 	port, err := reservePort()
 	if err != nil {
-		return stopEtcd, fmt.Errorf("reserve port: %w", err)
+		return fmt.Errorf("reserve port: %w", err)
 	}
-	files, err := writeFiles(opts, port)
-	if err != nil {
-		return stopEtcd, fmt.Errorf("write files: %w", err)
+	if c.files, err = writeFiles(c.opts, port); err != nil {
+		return fmt.Errorf("write files: %w", err)
 	}
-	if err := children.start(apiserverName, self, apiserverArgs(opts, files, endpoints{etcd: etcdURL, port: port})); err != nil {
-		return stopEtcd, err
+	if err := c.children.start(apiserverName, self, apiserverArgs(c.opts, c.files, endpoints{etcd: etcd, port: port})); err != nil {
+		return err
 	}
-	if err := children.until(ctx, "/readyz", func(ctx context.Context) error { return readyz(ctx, files) }); err != nil {
-		return stopEtcd, err
+	if err := c.children.until(ctx, "/readyz", func(ctx context.Context) error { return readyz(ctx, c.files) }); err != nil {
+		return err
 	}
-	if err := startRest(ctx, opts, files, children); err != nil {
-		return stopEtcd, err
+	if err := c.startRest(ctx); err != nil {
+		return err
 	}
-	return stopEtcd, json.NewEncoder(os.Stdout).Encode(ready{
-		Ready: true, Name: opts.name, Kubeconfig: files.kubeconfig, AuditLog: files.auditLog, PIDs: children.pids(),
+	if c.opts.reset {
+		if err := c.store.keep(ctx); err != nil {
+			return err
+		}
+	}
+	return c.say()
+}
+
+// say prints the ready line.
+func (c *cluster) say() error {
+	return json.NewEncoder(os.Stdout).Encode(ready{
+		Ready: true, Name: c.opts.name, Kubeconfig: c.files.kubeconfig, AuditLog: c.files.auditLog, PIDs: c.children.pids(),
 	})
 }
 
+// answer does what the parent asks for.
+func (c *cluster) answer(ctx context.Context, request string) error {
+	if request != resetRequest || !c.opts.reset {
+		return fmt.Errorf("%q is asked for on stdin: it can be %s, with --reset", request, resetRequest)
+	}
+	if err := c.store.reset(ctx, c.files); err != nil {
+		return fmt.Errorf("reset: %w", err)
+	}
+	return c.say()
+}
+
 // startRest starts what needs an API server, and waits until pods can run.
-func startRest(ctx context.Context, opts options, files files, children *children) error {
-	if err := children.start(controllersName, self, controllersArgs(opts, files)); err != nil {
+func (c *cluster) startRest(ctx context.Context) error {
+	if err := c.children.start(controllersName, self, controllersArgs(c.opts, c.files)); err != nil {
 		return err
 	}
-	if opts.light {
-		return children.until(ctx, "namespace", func(ctx context.Context) error { return usable(ctx, files, light) })
+	if c.opts.light {
+		return c.children.until(ctx, "namespace", func(ctx context.Context) error { return usable(ctx, c.files, light) })
 	}
-	if err := children.start(schedulerName, self, schedulerArgs(files)); err != nil {
+	if err := c.children.start(schedulerName, self, schedulerArgs(c.files)); err != nil {
 		return err
 	}
-	if err := children.until(ctx, "node registration", func(ctx context.Context) error { return register(ctx, files) }); err != nil {
+	if err := c.children.until(ctx, "node registration", func(ctx context.Context) error { return register(ctx, c.files) }); err != nil {
 		return err
 	}
-	if err := children.start(kwokName, opts.kwok, kwokArgs(opts, files)); err != nil {
+	if err := c.children.start(kwokName, c.opts.kwok, kwokArgs(c.opts, c.files)); err != nil {
 		return err
 	}
-	return children.until(ctx, "node and service account", func(ctx context.Context) error { return usable(ctx, files, full) })
+	return c.children.until(ctx, "node and service account", func(ctx context.Context) error { return usable(ctx, c.files, full) })
 }

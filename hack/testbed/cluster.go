@@ -1,27 +1,17 @@
 package testbed
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sync"
 	"syscall"
-	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
-
-// stopGrace is how long a supervisor may take to end its children.
-const stopGrace = 20 * time.Second
 
 // Cluster is one running cluster.
 type Cluster struct {
@@ -36,16 +26,10 @@ type Cluster struct {
 	// PIDs of the components by program name ("kube-apiserver", …).
 	PIDs map[string]int
 
-	owned    bool // Dir is ours to remove, also when the supervisor could not
 	ahead    time.Duration
 	auditLog string
 	audit    audit
-	stdin    io.Closer // the supervisor lives as long as this is open
-	cmd      *exec.Cmd
-	stderr   *bytes.Buffer
-	ended    chan struct{}
-	stop     sync.Once
-	stopErr  error
+	process  *process
 }
 
 // plan is one cluster to start.
@@ -64,6 +48,11 @@ type readyMessage struct {
 }
 
 func start(ctx context.Context, p plan) (*Cluster, error) {
+	if p.opts.Pool != nil {
+		if c, err := p.opts.Pool.take(p); c != nil || err != nil {
+			return c, err
+		}
+	}
 	started, err := startSlot(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start cluster %s: %w", p.name, err)
@@ -73,15 +62,14 @@ func start(ctx context.Context, p plan) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start cluster %s: %w", p.name, err)
 	}
-	c := &Cluster{Name: p.name, Dir: dir, ahead: p.opts.Ahead[p.name], owned: p.opts.Dir == "", stderr: &bytes.Buffer{}, ended: make(chan struct{})}
-	stdout, err := c.launch(p)
+	process, err := launch(p, dir)
 	if err != nil {
-		return nil, fmt.Errorf("start cluster %s: %w", p.name, errors.Join(err, c.remove()))
+		return nil, fmt.Errorf("start cluster %s: %w", p.name, err)
 	}
-	if err := c.awaitReady(ctx, stdout); err != nil {
-		return nil, fmt.Errorf("start cluster %s: %w", p.name, errors.Join(err, c.Stop()))
+	if err := process.ready(ctx.Done()); err != nil {
+		return nil, fmt.Errorf("start cluster %s: %w", p.name, errors.Join(context.Cause(ctx), err, process.Stop()))
 	}
-	return c, nil
+	return p.cluster(process)
 }
 
 func (p plan) dir() (string, error) {
@@ -100,73 +88,23 @@ func (p plan) args(dir string) []string {
 	if p.opts.Light {
 		args = append(args, "--light")
 	}
+	if p.opts.Pool != nil {
+		args = append(args, "--reset")
+	}
 	return args
 }
 
-func (c *Cluster) launch(p plan) (io.Reader, error) {
-	c.cmd = exec.Command(filepath.Join(p.bin, "controlplane"), p.args(c.Dir)...)
-	c.cmd.Stderr = c.stderr
-	// They live for a test: less garbage collection is a seventh less of their time.
-	env := []string{"GOGC=400"}
-	// Many share the processors of a machine that tests: with one thread each, a start takes a third less of them, and rest a fifth.
-	if testing.Testing() {
-		env = append(env, "GOMAXPROCS=1")
-	}
-	c.cmd.Env = append(env, append(os.Environ(), "CONTROLPLANE_AHEAD="+c.ahead.String())...)
-	// An interrupt at the terminal reaches the parent only; its end is enough.
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := c.cmd.StdinPipe()
+// cluster is the one that the process runs.
+func (p plan) cluster(process *process) (*Cluster, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", process.said.Kubeconfig)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, process.Stop())
 	}
-	c.stdin = stdin
-	stdout, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	c.cmd.Stdout = w
-	if err := errors.Join(c.cmd.Start(), w.Close()); err != nil {
-		return nil, errors.Join(err, stdout.Close())
-	}
-	go func() {
-		_ = c.cmd.Wait()
-		close(c.ended)
-	}()
-	return stdout, nil
-}
-
-// awaitReady reads the announcement; a supervisor that ended first tells why on
-// stderr.
-func (c *Cluster) awaitReady(ctx context.Context, stdout io.Reader) error {
-	lines := make(chan []byte, 1)
-	go func() {
-		line, _ := bufio.NewReader(stdout).ReadBytes('\n')
-		lines <- line
-	}()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case line := <-lines:
-		if len(line) == 0 {
-			<-c.ended
-			return fmt.Errorf("supervisor ended: %s", bytes.TrimSpace(c.stderr.Bytes()))
-		}
-		return c.readReady(line)
-	}
-}
-
-func (c *Cluster) readReady(line []byte) error {
-	var a readyMessage
-	if err := json.Unmarshal(line, &a); err != nil {
-		return fmt.Errorf("read announcement: %w", err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", a.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	config.QPS, c.owned = -1, true
-	c.Kubeconfig, c.Config, c.PIDs, c.auditLog = a.Kubeconfig, config, a.PIDs, a.AuditLog
-	return nil
+	config.QPS = -1
+	return &Cluster{
+		Name: p.name, Dir: process.dir, Kubeconfig: process.said.Kubeconfig, Config: config, PIDs: process.said.PIDs,
+		ahead: p.opts.Ahead[p.name], auditLog: process.said.AuditLog, process: process,
+	}, nil
 }
 
 // As is Config with another user agent, the name by which Requests finds what
@@ -192,34 +130,13 @@ func (c *Cluster) signal(sig syscall.Signal) error {
 }
 
 // Ended is closed when the cluster has ended, also by itself: it ends with any of its processes.
-func (c *Cluster) Ended() <-chan struct{} { return c.ended }
+func (c *Cluster) Ended() <-chan struct{} {
+	if c.process == nil { // it never began
+		return nil
+	}
+	return c.process.ended
+}
 
 // Stop ends the cluster for good: connections are refused from then on. It
 // returns when its processes and its directory are gone.
-func (c *Cluster) Stop() error {
-	c.stop.Do(func() { c.stopErr = c.end() })
-	return c.stopErr
-}
-
-func (c *Cluster) end() error {
-	err := c.stdin.Close()
-	if errors.Is(err, os.ErrClosed) { // the supervisor has ended by itself
-		err = nil
-	}
-	select {
-	case <-c.ended:
-	case <-time.After(stopGrace):
-		// Its children die with it.
-		err = errors.Join(errors.New("supervisor did not end, killed"), c.cmd.Process.Kill())
-		<-c.ended
-	}
-	return errors.Join(err, c.remove())
-}
-
-// remove leaves a directory alone that the supervisor refused.
-func (c *Cluster) remove() error {
-	if !c.owned {
-		return nil
-	}
-	return os.RemoveAll(c.Dir)
-}
+func (c *Cluster) Stop() error { return c.process.Stop() }

@@ -27,7 +27,7 @@ type trace struct {
 }
 
 func traceOf(c *Cluster) trace {
-	t := trace{Dir: c.Dir, PIDs: []int{c.cmd.Process.Pid}}
+	t := trace{Dir: c.Dir, PIDs: []int{c.process.cmd.Process.Pid}}
 	for _, pid := range c.PIDs {
 		t.PIDs = append(t.PIDs, pid)
 	}
@@ -110,7 +110,7 @@ func TestKilledSupervisorTakesItsChildrenAlong(t *testing.T) {
 	if err := c.Pause(); err != nil { // a stopped child must die too
 		t.Fatal(err)
 	}
-	if err := c.cmd.Process.Kill(); err != nil {
+	if err := c.process.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Stop(); err != nil {
@@ -126,7 +126,7 @@ func TestTermEndsACluster(t *testing.T) {
 	t.Parallel()
 	c := startLight(t, "termed")
 	left := traceOf(c)
-	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := c.process.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := poll(t.Context(), left.gone); err != nil {

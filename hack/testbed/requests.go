@@ -76,11 +76,12 @@ func (c *Cluster) Requests(userAgentPrefix string) ([]Request, error) {
 // audit is what was read of an API server's log so far. Tests ask often, and a
 // log is long.
 type audit struct {
-	mu   sync.Mutex
-	path string
-	size int64 // that was read
-	ids  map[string]bool
-	all  []Request
+	mu    sync.Mutex
+	path  string
+	size  int64     // that was read
+	since time.Time // requests before are another's
+	ids   map[string]bool
+	all   []Request
 }
 
 // read goes on where it ended last.
@@ -115,7 +116,7 @@ func (a *audit) add(r io.Reader) error {
 			return err
 		}
 		a.size += int64(len(line))
-		if !a.ids[e.AuditID] { // a watch has an event for its begin and its end
+		if !e.Received.Before(a.since) && !a.ids[e.AuditID] { // a watch has an event for its begin and its end
 			a.ids[e.AuditID] = true
 			a.all = append(a.all, e.request())
 		}

@@ -26,6 +26,10 @@ type Options struct {
 	// in whole seconds; behind where it is negative. Its components stamp, issue
 	// and refuse by that clock.
 	Ahead map[string]time.Duration
+	// Pool gives clusters that were closed before, and keeps those of these
+	// ControlPlanes when they are closed. Nil means clusters of their own, whose
+	// clocks can differ.
+	Pool *Pool
 	// AtOnce bounds how many clusters start at a time; zero means all.
 	AtOnce int
 }
@@ -34,6 +38,10 @@ type Options struct {
 type ControlPlanes struct {
 	// Clusters in the order of Options.Names.
 	Clusters []*Cluster
+
+	opts     Options
+	close    sync.Once
+	closeErr error
 }
 
 // Start starts all clusters side by side and gives them when all are ready.
@@ -47,7 +55,7 @@ func Start(ctx context.Context, opts Options) (*ControlPlanes, error) {
 	if atOnce <= 0 {
 		atOnce = len(opts.Names)
 	}
-	bed := &ControlPlanes{Clusters: make([]*Cluster, len(opts.Names))}
+	bed := &ControlPlanes{Clusters: make([]*Cluster, len(opts.Names)), opts: opts}
 	errs := make([]error, len(opts.Names))
 	slots := make(chan struct{}, max(1, atOnce))
 	var all sync.WaitGroup
@@ -76,8 +84,14 @@ func (b *ControlPlanes) Cluster(name string) *Cluster {
 }
 
 // Close ends all clusters and waits until their processes and directories are
-// gone. Closing twice is fine.
+// gone. With Options.Pool, the pool keeps those that it can make as new. Closing
+// twice is fine.
 func (b *ControlPlanes) Close() error {
+	b.close.Do(func() { b.closeErr = b.closeAll() })
+	return b.closeErr
+}
+
+func (b *ControlPlanes) closeAll() error {
 	errs := make([]error, len(b.Clusters))
 	var all sync.WaitGroup
 	for i, c := range b.Clusters {
@@ -85,8 +99,13 @@ func (b *ControlPlanes) Close() error {
 			continue
 		}
 		all.Go(func() {
-			if err := c.Stop(); err != nil {
-				errs[i] = fmt.Errorf("stop cluster %s: %w", c.Name, err)
+			if b.opts.Pool != nil {
+				errs[i] = b.opts.Pool.put(c, b.opts.Light, i)
+			} else {
+				errs[i] = c.Stop()
+			}
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("stop cluster %s: %w", c.Name, errs[i])
 			}
 		})
 	}

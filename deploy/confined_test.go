@@ -169,9 +169,10 @@ func TestConfined(t *testing.T) {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
+	t.Parallel()
 	b := &testEnv{T: t}
 	var err error
-	b.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"west"}})
+	b.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"west"}, Pool: &pool})
 	b.must(err)
 	t.Cleanup(func() { _ = b.Close() })
 	b.must(testbed.InstallLinkerd(t.Context(), b.Clusters[0].Config, testbed.Linkerd{GatewayAddresses: []string{"192.0.2.10"}}))

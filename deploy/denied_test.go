@@ -74,6 +74,7 @@ func TestDenied(t *testing.T) {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
+	t.Parallel()
 	b := newTestEnv(t)
 	installed := b.install()
 	b.commit(clusters(b) + links)

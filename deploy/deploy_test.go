@@ -46,6 +46,9 @@ type testEnv struct {
 	managementKubeconfig string // kubeconfig of linkwright's account in west
 }
 
+// pool has the control planes of tests that are done.
+var pool testbed.Pool
+
 // TestDeploy is one story: apply the manifests in one cluster, what `linkwright rbac` prints in the other, and then link and
 // unlink with no other rights than theirs.
 func TestDeploy(t *testing.T) {
@@ -53,6 +56,7 @@ func TestDeploy(t *testing.T) {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
+	t.Parallel()
 	b := newTestEnv(t)
 	installed := b.install()
 	b.available()
@@ -82,7 +86,7 @@ func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	b := &testEnv{T: t, program: program(t), repo: t.TempDir()}
 	var err error
-	b.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"east", "west"}})
+	b.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"east", "west"}, Pool: &pool})
 	b.must(err)
 	t.Cleanup(func() { _ = b.Close() })
 	for i, c := range b.Clusters {

@@ -42,6 +42,7 @@ func TestQuickstart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Parallel()
 	q := quickstart{testEnv: newTestEnv(t), readme: string(readme), install: string(install)}
 	q.commit(q.declarations())
 	q.logins()

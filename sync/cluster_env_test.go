@@ -38,6 +38,9 @@ type clusterEnv struct {
 
 var names = []string{"east", "north", "west"}
 
+// pool has the control planes of tests that are done.
+var pool testbed.Pool
+
 // newClusterEnv is of all names, if none are given.
 func newClusterEnv(t *testing.T, of ...string) *clusterEnv {
 	t.Helper()
@@ -55,7 +58,11 @@ func newSkewedEnv(t *testing.T, of []string, ahead map[string]time.Duration) *cl
 	if len(ahead) > 0 {
 		testbed.NeedClock(t)
 	}
-	b, err := testbed.Start(t.Context(), testbed.Options{Names: of, Ahead: ahead})
+	opts := testbed.Options{Names: of, Ahead: ahead}
+	if len(ahead) == 0 {
+		opts.Pool = &pool
+	}
+	b, err := testbed.Start(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

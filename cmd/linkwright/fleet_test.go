@@ -36,6 +36,9 @@ type lab struct {
 	program string // empty: as it is released
 }
 
+// pool has the control planes of tests that are done.
+var pool testbed.Pool
+
 // newLab is of clusters that have Linkerd.
 func newLab(t *testing.T, dressed ...string) *lab { return labOf(t, dressed) }
 
@@ -43,7 +46,7 @@ func newLab(t *testing.T, dressed ...string) *lab { return labOf(t, dressed) }
 func labOf(t *testing.T, dressed []string, more ...string) *lab {
 	t.Helper()
 	testbed.Need(t)
-	bed, err := testbed.Start(t.Context(), testbed.Options{Names: slices.Concat(dressed, more)})
+	bed, err := testbed.Start(t.Context(), testbed.Options{Names: slices.Concat(dressed, more), Pool: &pool})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,8 +33,8 @@ func (l *lab) overlaid() {
 	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 	l.isOverlaid(3, true)
 	before := l.writes()
-	l.must(cli.ExitDone, []string{"2 links: ", "nothing to write"}, "sync")
-	if n := l.writes(); n != before {
+	again := l.must(cli.ExitDone, []string{"2 links: ", "nothing to write"}, "sync")
+	if n := l.writes(); n != before && !conditionsAlone(again.out) {
 		l.t.Errorf("a second pass sent %d writes", n-before)
 	}
 	policies := l.client("west").NetworkingV1().NetworkPolicies("linkerd-multicluster")

@@ -52,7 +52,7 @@ func newFleet(t *testing.T) *fleet {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
-	planes, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"east", "west"}})
+	planes, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"east", "west"}, Pool: &pool})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,13 +45,16 @@ type bed struct {
 	stop     func()
 }
 
+// pool has the control planes of tests that are done.
+var pool testbed.Pool
+
 func newBed(t *testing.T) *bed {
 	t.Helper()
 	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	testbed.Need(t)
-	planes, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"east"}})
+	planes, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"east"}, Pool: &pool})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,8 @@ unraced:
 	LINKWRIGHT_CLUSTERS= $(GO) test -vet=off -timeout $(TIMEOUT) ./hack/bound
 
 # Tests that need a cluster skip themselves if LINKWRIGHT_CLUSTERS is empty. Each package starts control planes of its own, four tests of
-# it at the same time. If three such packages begin together, two cores take minutes to start all their servers, and some give up.
+# it at the same time, or six of a package that runs alone. If three such packages begin together, two cores take minutes to start all their
+# servers, and some give up.
 on_clusters := LINKWRIGHT_CLUSTERS=1 $(GO) test -vet=off -run '$(RUN)' -p 2 -parallel 4 -timeout $(CLUSTER_TIMEOUT)
 unraced_packages := $(addprefix ./,$(UNRACED_PACKAGES))
 begun_first := $(addprefix ./,$(CLUSTER_PACKAGES) $(LONG_PACKAGES))
@@ -220,7 +221,7 @@ concurrent = $(patsubst ./%/,-e $(MODULE)/%,$(sort $(dir $(shell \
 # What takes longest is begun first.
 .PHONY: clusters-and-race
 clusters-and-race:
-	$(on_clusters) -short -p 1 $(addprefix ./,$(LONE_PACKAGES))
+	$(on_clusters) -short -p 1 -parallel 6 $(addprefix ./,$(LONE_PACKAGES))
 	$(on_clusters) -short $(addprefix ./,$(filter-out $(LONE_PACKAGES),$(UNRACED_PACKAGES)))
 	LINKWRIGHT_CLUSTERS= $(race) -short -p 3 -timeout $(TIMEOUT) $(addprefix ./,$(RACED_APART))
 	$(on_clusters) -race -short -p 3 $(begun_first) $$($(others) | grep -xF $(concurrent))

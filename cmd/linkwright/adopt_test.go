@@ -26,8 +26,8 @@ import (
 // full is what link-gen makes of a link, as declared.
 const full = `, remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}, federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}`
 
-// handmade is a lab with a link by hand that mirrors a Service, and somebody who watches the mirror.
-func handmade(t *testing.T, legacy bool) (*lab, *testbed.MirrorObserver) {
+// exporting is a lab in which east exports a Service, which the controllers of links in west mirror.
+func exporting(t *testing.T) *lab {
 	t.Helper()
 	l := newLab(t, "east", "west")
 	if err := testbed.Export(t.Context(), l.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "web"}); err != nil {
@@ -44,12 +44,19 @@ func handmade(t *testing.T, legacy bool) (*lab, *testbed.MirrorObserver) {
 			t.Error(err)
 		}
 	})
+	return l
+}
+
+// handmade is a lab with a link by hand that mirrors a Service, and somebody who watches the mirror.
+func handmade(t *testing.T, legacy bool) (*lab, *testbed.MirrorObserver) {
+	t.Helper()
+	l := exporting(t)
 	l.byHand("west", "east", legacy)
 	l.eventually("the mirror is there", func() bool {
 		_, err := l.client("west").CoreV1().Services("default").Get(t.Context(), "web-east", metav1.GetOptions{})
 		return err == nil
 	})
-	w, err := testbed.NewWitness(ctx, l.Cluster("west").Config)
+	w, err := testbed.NewWitness(context.WithoutCancel(t.Context()), l.Cluster("west").Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,9 +160,6 @@ func TestAdopt(t *testing.T) {
 	l.owners()
 	l.unnoticed(w, "controller-east")
 	l.shared()
-	l.uninstalls()
-	l.uninstallsDead()
-	l.uninstallsForgotten()
 }
 
 // keptBy has a tool apply the label app.kubernetes.io/instance to the controller of a link by hand, or, empty, give it up.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -127,6 +128,25 @@ func (l *lab) shared() {
 	l.must(cli.ExitDone, []string{"nothing to adopt"}, allowed("adopt", "--all")...)
 	l.must(cli.ExitDone, []string{"1 link: "}, allowed("sync")...)
 	l.must(cli.ExitDone, []string{"no difference"}, allowed("diff")...)
+}
+
+// TestUninstall takes all away, while both clusters answer.
+func TestUninstall(t *testing.T) {
+	t.Parallel()
+	l := exporting(t)
+	l.takeLease("east", "west")
+	l.commit(l.clusters() + link("west", "east", full))
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
+	l.uninstalls()
+}
+
+// TestUninstallUnreachable takes all away, while one cluster does not answer, and then while it is abandoned.
+func TestUninstallUnreachable(t *testing.T) {
+	t.Parallel()
+	l := exporting(t)
+	l.takeLease("east", "west")
+	l.uninstallsDead()
+	l.uninstallsForgotten()
 }
 
 // uninstalls takes it all away, of a link that is ours from the beginning.

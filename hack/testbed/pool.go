@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -39,14 +40,14 @@ func (pool *Pool) take(p plan) (*Cluster, error) {
 
 // again is the cluster of a process, under the name of the plan and with none of the requests so far.
 func (p plan) again(process *process) (*Cluster, error) {
-	if err := renameContext(process.said.Kubeconfig, p.name); err != nil {
-		return nil, fmt.Errorf("use cluster for %s again: %w", p.name, err)
+	log, err := os.Stat(process.said.AuditLog)
+	if err == nil {
+		err = renameContext(process.said.Kubeconfig, p.name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("use cluster for %s again: %w", p.name, errors.Join(err, process.Stop()))
 	}
 	c, err := p.cluster(process)
-	if err != nil {
-		return nil, err
-	}
-	log, err := os.Stat(c.auditLog)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -69,6 +71,13 @@ func TestPool(t *testing.T) {
 	}
 	if len(pool.all) > 0 {
 		t.Errorf("the pool has %v, want nothing: it was stopped", pool.all)
+	}
+}
+
+func TestPoolRefusesClocks(t *testing.T) {
+	_, err := Start(t.Context(), Options{Names: []string{"east"}, Pool: &Pool{}, Ahead: map[string]time.Duration{"east": time.Hour}})
+	if err == nil || !strings.Contains(err.Error(), "leave Ahead empty") {
+		t.Errorf("Start with a pool and a clock: %v, want what to leave", err)
 	}
 }
 

@@ -27,8 +27,8 @@ type Options struct {
 	// and refuse by that clock.
 	Ahead map[string]time.Duration
 	// Pool gives clusters that were closed before, and keeps those of these
-	// ControlPlanes when they are closed. Nil means clusters of their own, whose
-	// clocks can differ.
+	// ControlPlanes when they are closed. Nil means clusters of their own. Ahead
+	// must be empty with it.
 	Pool *Pool
 	// AtOnce bounds how many clusters start at a time; zero means all.
 	AtOnce int
@@ -47,6 +47,9 @@ type ControlPlanes struct {
 // Start starts all clusters side by side and gives them when all are ready.
 // If one fails, none is left behind. It needs the binaries of Binaries.
 func Start(ctx context.Context, opts Options) (*ControlPlanes, error) {
+	if opts.Pool != nil && len(opts.Ahead) > 0 {
+		return nil, errors.New("start clusters: those of a pool have the clock of this machine: leave Ahead empty, or Pool")
+	}
 	bin, err := Binaries()
 	if err != nil {
 		return nil, err

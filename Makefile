@@ -21,7 +21,7 @@ CLUSTER_PACKAGES := sync/cluster rollout/restart rollout/survey sync/lease hack/
 # These it runs on control planes without the race detector, which would take a third of their time. `make soak` races them.
 UNRACED_PACKAGES := $(LONE_PACKAGES) hack/pages render hack/testbed hack/demo hack/history
 # What these test without control planes is raced.
-RACED_APART := cmd/linkwright sync render
+RACED_APART := sync cmd/linkwright render
 # Those of the others that take longest: they are begun first.
 LONG_PACKAGES := sync/source render/overlay
 # It starts no goroutine. Its tests run without the race detector, and those that plan in several goroutines with it.

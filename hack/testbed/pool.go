@@ -25,17 +25,34 @@ type spare struct {
 	index   int // of its address ranges
 }
 
-// take returns a cluster for the plan, or nil if there is none of that sort.
+// take returns a cluster for the plan, or nil if there is none of that sort. It is reset once more: controllers may have been late, and it may
+// have ended since.
 func (pool *Pool) take(p plan) (*Cluster, error) {
+	for {
+		process := pool.next(p)
+		if process == nil {
+			return nil, nil
+		}
+		if err := process.reset(); err == nil {
+			return p.again(process)
+		}
+		if err := process.Stop(); err != nil {
+			return nil, fmt.Errorf("stop a cluster that cannot be %s: %w", p.name, err)
+		}
+	}
+}
+
+// next takes one out of the pool; nil if there is none.
+func (pool *Pool) next(p plan) *process {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
 	for i, s := range pool.all {
 		if s.light == p.opts.Light && s.index == p.index {
 			pool.all = slices.Delete(pool.all, i, i+1)
-			return p.again(s.process)
+			return s.process
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // again is the cluster of a process, under the name of the plan and with none of the requests so far.

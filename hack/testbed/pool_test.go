@@ -81,7 +81,33 @@ func TestPoolRefusesClocks(t *testing.T) {
 	}
 }
 
-// useUp leaves in a cluster what tests leave: Linkerd with a Link, pods, and a namespace that a finalizer keeps. It stops the controllers.
+// TestPoolDropsTheDead asks a pool for a cluster that has ended there.
+func TestPoolDropsTheDead(t *testing.T) {
+	Need(t)
+	t.Parallel()
+	var pool Pool
+	opts := Options{Names: []string{"east"}, Light: true, Pool: &pool}
+	bed, err := Start(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := bed.Clusters[0].process
+	if err := errors.Join(bed.Close(), dead.cmd.Process.Kill()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Start(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Clusters[0].process == dead {
+		t.Error("it is the cluster that has ended")
+	}
+	if err := again.Clusters[0].Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// useUp leaves in a cluster what tests leave: Linkerd with a Link, pods, and an object that a finalizer keeps. It stops the API server.
 func useUp(t *testing.T, bed *ControlPlanes) {
 	t.Helper()
 	c := bed.Clusters[0]

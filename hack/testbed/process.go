@@ -104,6 +104,11 @@ func (s *process) ready(over <-chan struct{}) error {
 
 // reset makes the cluster what it was when it was ready first, also if some of its processes are stopped.
 func (s *process) reset() error {
+	select {
+	case <-s.ended: // its numbers may be those of other processes
+		return errors.New("the supervisor has ended")
+	default:
+	}
 	for name, pid := range s.said.PIDs {
 		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 			return fmt.Errorf("continue %s: %w", name, err)

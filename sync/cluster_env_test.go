@@ -66,11 +66,7 @@ func newSkewedEnv(t *testing.T, of []string, ahead map[string]time.Duration) *cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { b.CloseAfter(t) })
 	out := &clusterEnv{ControlPlanes: b, t: t}
 	for _, c := range b.Clusters {
 		out.prepare(c, slices.Index(names, c.Name))

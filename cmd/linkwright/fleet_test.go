@@ -50,11 +50,7 @@ func labOf(t *testing.T, dressed []string, more ...string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := bed.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { bed.CloseAfter(t) })
 	l := &lab{ControlPlanes: bed, t: t, repo: filepath.Join(t.TempDir(), "repo"), temp: t.TempDir()}
 	for _, name := range dressed {
 		if err := testbed.InstallLinkerd(t.Context(), bed.Cluster(name).Config, testbed.Linkerd{}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -84,6 +85,22 @@ func (b *ControlPlanes) Cluster(name string) *Cluster {
 		}
 	}
 	return nil
+}
+
+// CloseAfter closes the clusters of a test, at its end. Those of a test that
+// failed are ended: what it left running may still write to them.
+func (b *ControlPlanes) CloseAfter(t testing.TB) {
+	t.Helper()
+	if t.Failed() {
+		for _, c := range b.Clusters {
+			if err := c.Stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // Close ends all clusters and waits until their processes and directories are

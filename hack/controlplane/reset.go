@@ -16,41 +16,41 @@ const (
 	registry = "/registry/" // what the API server stores is below
 	crds     = registry + "apiextensions.k8s.io/customresourcedefinitions/"
 
-	// settled is for how long nothing may come or go, until a cluster counts as quiet.
-	settled = 150 * time.Millisecond
-	// resetDeadline bounds a reset. Who asked for it starts another cluster then.
+	// recheckDelay is for how long no object may be created, changed or deleted before a reset is done.
+	recheckDelay = 150 * time.Millisecond
+	// resetDeadline bounds a reset. A supervisor that misses it ends, and its cluster with it.
 	resetDeadline = 30 * time.Second
 )
 
-// own are keys that the cluster's components write for as long as they run: heartbeats, and events of what they did.
-var own = []string{registry + "leases/kube-", registry + "minions/", registry + "events/"}
+// componentKeys are prefixes of keys that the cluster's components write for as long as they run: heartbeats, and Events of what they did.
+var componentKeys = []string{registry + "leases/kube-", registry + "minions/", registry + "events/"}
 
 // store is what etcd holds of a cluster, and what it held when the cluster was ready.
 type store struct {
-	etcd  *clientv3.Client
-	first map[string][]byte
+	etcd     *clientv3.Client
+	baseline map[string][]byte
 }
 
-// keep remembers what is there, once nothing comes or goes any more.
-func (s *store) keep(ctx context.Context) error {
+// saveBaseline saves what is there, once nothing is created, changed or deleted any more.
+func (s *store) saveBaseline(ctx context.Context) error {
 	for {
 		before, err := s.read(ctx)
 		if err != nil {
 			return err
 		}
-		if err := rest(ctx); err != nil {
-			return fmt.Errorf("wait until the new cluster is quiet: %w", err)
+		if err := wait(ctx); err != nil {
+			return fmt.Errorf("wait until nothing changes in the new cluster: %w", err)
 		}
-		if s.first, err = s.read(ctx); err != nil {
+		if s.baseline, err = s.read(ctx); err != nil {
 			return err
 		}
-		if len(foreign(changes(before, s.first))) == 0 {
+		if len(unexpected(changes(before, s.baseline))) == 0 {
 			return nil
 		}
 	}
 }
 
-// reset makes the cluster hold what it held when keep was called. The API server and its clients hear of each object that goes or changes
+// reset makes the cluster hold what it held when saveBaseline was called. The API server and its clients hear of each object that goes or changes
 // as of any other. Finalizers do not count, and what controllers make while they hear of it goes as well.
 func (s *store) reset(ctx context.Context, f files) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, resetDeadline, errors.New("not done in time"))
@@ -61,8 +61,8 @@ func (s *store) reset(ctx context.Context, f files) error {
 		if err != nil {
 			return err
 		}
-		back := changes(now, s.first)
-		if len(foreign(back)) == 0 {
+		back := changes(now, s.baseline)
+		if len(unexpected(back)) == 0 {
 			break
 		}
 		for key := range back {
@@ -74,11 +74,11 @@ func (s *store) reset(ctx context.Context, f files) error {
 		if err := s.write(ctx, back); err != nil {
 			return err
 		}
-		if err := rest(ctx); err != nil {
-			return fmt.Errorf("wait until %v stay away: %w", foreign(back), err)
+		if err := wait(ctx); err != nil {
+			return fmt.Errorf("wait until %v stay away: %w", unexpected(back), err)
 		}
 	}
-	return unserved(ctx, f, groups)
+	return waitUntilUnserved(ctx, f, groups)
 }
 
 func (s *store) read(ctx context.Context) (map[string][]byte, error) {
@@ -126,19 +126,19 @@ func changes(from, to map[string][]byte) map[string][]byte {
 	return out
 }
 
-// foreign are the keys that are not the components' own.
-func foreign(values map[string][]byte) []string {
+// unexpected are the keys that no component writes by itself.
+func unexpected(values map[string][]byte) []string {
 	var out []string
 	for key := range values {
-		if !isOwn(key) {
+		if !isComponentKey(key) {
 			out = append(out, key)
 		}
 	}
 	return out
 }
 
-func isOwn(key string) bool {
-	for _, prefix := range own {
+func isComponentKey(key string) bool {
+	for _, prefix := range componentKeys {
 		if strings.HasPrefix(key, prefix) {
 			return true
 		}
@@ -146,19 +146,19 @@ func isOwn(key string) bool {
 	return false
 }
 
-// rest waits for as long as settled.
-func rest(ctx context.Context) error {
+// wait waits for recheckDelay.
+func wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(settled):
+	case <-time.After(recheckDelay):
 		return nil
 	}
 }
 
-// unserved waits until the API server serves none of the groups. Who installed their definitions anew before would be answered by those that
-// are gone.
-func unserved(ctx context.Context, f files, groups map[string]bool) error {
+// waitUntilUnserved waits until the API server no longer serves these groups. Otherwise a test that installs the same CRDs again could still reach
+// the deleted ones.
+func waitUntilUnserved(ctx context.Context, f files, groups map[string]bool) error {
 	c, err := client(f)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func unserved(ctx context.Context, f files, groups map[string]bool) error {
 			if apierrors.IsNotFound(err) {
 				break
 			}
-			if err := rest(ctx); err != nil {
+			if err := wait(ctx); err != nil {
 				return fmt.Errorf("wait until %s is not served: %w", group, err)
 			}
 		}

@@ -185,15 +185,15 @@ func (c *cluster) start(ctx context.Context, etcd string) error {
 		return err
 	}
 	if c.opts.reset {
-		if err := c.store.keep(ctx); err != nil {
+		if err := c.store.saveBaseline(ctx); err != nil {
 			return err
 		}
 	}
-	return c.say()
+	return c.printReady()
 }
 
-// say prints the ready line.
-func (c *cluster) say() error {
+// printReady prints the ready line.
+func (c *cluster) printReady() error {
 	return json.NewEncoder(os.Stdout).Encode(ready{
 		Ready: true, Name: c.opts.name, Kubeconfig: c.files.kubeconfig, AuditLog: c.files.auditLog, PIDs: c.children.pids(),
 	})
@@ -207,7 +207,7 @@ func (c *cluster) answer(ctx context.Context, request string) error {
 	if err := c.store.reset(ctx, c.files); err != nil {
 		return fmt.Errorf("reset: %w", err)
 	}
-	return c.say()
+	return c.printReady()
 }
 
 // startRest starts what needs an API server, and waits until pods can run.

@@ -174,7 +174,7 @@ func TestConfined(t *testing.T) {
 	var err error
 	b.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"west"}, Pool: &pool})
 	b.must(err)
-	t.Cleanup(func() { _ = b.Close() })
+	t.Cleanup(func() { b.CloseAfter(t) })
 	b.must(testbed.InstallLinkerd(t.Context(), b.Clusters[0].Config, testbed.Linkerd{GatewayAddresses: []string{"192.0.2.10"}}))
 	var rights, policies []*unstructured.Unstructured
 	for _, o := range cluster(t, "east", "thief") {

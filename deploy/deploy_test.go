@@ -88,7 +88,7 @@ func newTestEnv(t *testing.T) *testEnv {
 	var err error
 	b.ControlPlanes, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"east", "west"}, Pool: &pool})
 	b.must(err)
-	t.Cleanup(func() { _ = b.Close() })
+	t.Cleanup(func() { b.CloseAfter(t) })
 	for i, c := range b.Clusters {
 		b.must(testbed.InstallLinkerd(t.Context(), c.Config, testbed.Linkerd{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}))
 		b.must(testbed.Export(t.Context(), c.Config, testbed.Exported{Namespace: "default", Name: "web-of-" + c.Name}))

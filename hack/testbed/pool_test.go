@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -128,7 +127,6 @@ func useUp(t *testing.T, bed *ControlPlanes) {
 		t.Fatal(err)
 	}
 	eventually(t, func() error {
-		var got *appsv1.Deployment
 		got, err := client.AppsV1().Deployments("default").Get(t.Context(), "web", metav1.GetOptions{})
 		if err == nil && got.Status.AvailableReplicas == 0 {
 			err = errors.New("no replica of web is available")

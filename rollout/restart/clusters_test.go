@@ -56,11 +56,7 @@ func newFleet(t *testing.T) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := planes.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { planes.CloseAfter(t) })
 	f := &fleet{east: bedOf(t, planes.Cluster("east")), west: bedOf(t, planes.Cluster("west")), settle: time.Millisecond, stop: func() {}}
 	for _, b := range []*bed{f.east, f.west} {
 		b.inputs = "first"

@@ -58,11 +58,7 @@ func newBed(t *testing.T) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := planes.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { planes.CloseAfter(t) })
 	return bedOf(t, planes.Clusters[0])
 }
 
